@@ -13,14 +13,15 @@
 
 enum { HELP_WIDTH = 100, HELP_MAX = 64 * 1024 };
 
-static const char codes[] = "Exit codes\n"
-                            "  0  done; of status: the revision is promoted\n"
-                            "  1  the server does not answer, says no, or has no such object\n"
-                            "  2  the command line is wrong\n"
-                            "  3  the release was rolled back, or the request was refused\n"
-                            "  4  --timeout has passed\n"
-                            "  5  the release waits for a person\n"
-                            "  6  another revision has taken the place of the one asked about\n";
+static const char codes[] =
+    "Exit codes\n"
+    "  0  done; of status: the revision is promoted\n"
+    "  1  the server does not answer, says no, or has no such object\n"
+    "  2  the command line is wrong\n"
+    "  3  the release was rolled back, or the request was refused\n"
+    "  4  the release is still under way; with --wait: at the end of --timeout\n"
+    "  5  the release waits for a person\n"
+    "  6  another revision has taken the place of the one asked about\n";
 
 const struct ctl_command *ctl_find(const char *name)
 {
@@ -53,6 +54,8 @@ static const char *command_list(const struct ctl *ctl, int width)
     buf_puts(&out, "Commands\n");
     for (const struct ctl_command *const *at = ctl_table; *at; at++) {
         int column = COLUMN;
+        if (!(*at)->summary)
+            continue;
         buf_printf(&out, "%*s%-*s", INDENT, "", COLUMN - INDENT, (*at)->name);
         for (const char *text = (*at)->summary; *text; text += strspn(text, " ")) {
             size_t len = strcspn(text, " ");
@@ -126,17 +129,23 @@ static int help_one(const struct ctl *ctl)
 
 /* --- one run */
 
-static void look_at_terminal(struct ctl *ctl)
+void ctl_measure(struct ctl *ctl)
 {
     enum { USUAL = 80, LEAST = 20 };
     struct winsize size = {0};
+
+    ctl->width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL;
+    ctl->width = ctl->width < LEAST ? LEAST : ctl->width;
+}
+
+static void look_at_terminal(struct ctl *ctl)
+{
     const char *term = getenv("TERM"), *none = getenv("NO_COLOR");
 
     if (!isatty(STDOUT_FILENO))
         return;
     ctl->color = term && strcmp(term, "dumb") != 0 && !(none && *none);
-    ctl->width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL;
-    ctl->width = ctl->width < LEAST ? LEAST : ctl->width;
+    ctl_measure(ctl);
 }
 
 /* Ctrl-C ends it, as it ends other commands: a loop of ours would first finish what it does. */
@@ -192,11 +201,12 @@ static int unknown_command(const struct ctl *ctl, const char *name)
     const char *all = "";
 
     for (const struct ctl_command *const *at = ctl_table; *at; at++)
-        all = arena_printf(ctl->arena, "%s%s%s", all, *all ? ", " : "", (*at)->name);
+        if ((*at)->summary)
+            all = arena_printf(ctl->arena, "%s%s%s", all, *all ? ", " : "", (*at)->name);
     return ctl_fail(ctl, CTL_USAGE, "unknown command \"%.60s\"; there are %s", name, all);
 }
 
-static int dispatch(struct ctl *ctl, int argc, char **argv)
+int ctl_run(struct ctl *ctl, int argc, char **argv)
 {
     int at = flags_command_at(argc, argv);
     const char *name = at < argc ? argv[at] : NULL;
@@ -214,6 +224,11 @@ static int dispatch(struct ctl *ctl, int argc, char **argv)
         return unknown_command(ctl, name);
     if (help)
         return help_one(ctl);
+    if (ctl->command->accepts & CTL_RAW) {
+        ctl->args = (const char *const *)argv + at + 1;
+        ctl->n_args = argc - at - 1;
+        return ctl->command->run(ctl);
+    }
     /* Flags may stand in front of the command. */
     memmove(argv + 1, argv, (size_t)at * sizeof(*argv));
     return run_command(ctl, argc - 1, argv + 1);
@@ -226,7 +241,7 @@ int ctl_main(int argc, char **argv)
 
     log_set_level("error");
     look_at_terminal(&ctl);
-    int code = dispatch(&ctl, argc, argv);
+    int code = ctl_run(&ctl, argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout))
         code = code == CTL_DONE ? CTL_SERVER : code;
     expo_reset();

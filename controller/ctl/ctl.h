@@ -42,6 +42,7 @@ enum ctl_accepts {
     CTL_OUT_WIDE = 16, /* -o wide */
     CTL_OUT_NAME = 32, /* -o name */
     CTL_OUT_DATA = 64, /* -o json, -o yaml */
+    CTL_RAW = 128,     /* its arguments are no command line, flags are left among them */
 };
 
 enum ctl_output { CTL_TEXT, CTL_WIDE, CTL_NAME, CTL_JSON, CTL_YAML };
@@ -68,7 +69,7 @@ struct ctl {
 
 struct ctl_command {
     const char *name;    /* "skip-analysis", of the file skip_analysis.c */
-    const char *summary; /* one line for the list of commands, a sentence */
+    const char *summary; /* one line for the list of commands, a sentence; NULL: it is not listed */
     const char *usage;   /* what stands behind the name, "NAME [--why TEXT]" */
     const char *help;    /* paragraphs and examples ("{ctl}" is how the program is called); may be
                             NULL */
@@ -88,8 +89,14 @@ const struct ctl_command *ctl_find(const char *name);
 /* argv[0] is how the program is called in texts, "kubectl canary". Returns the exit code. */
 int ctl_main(int argc, char **argv);
 
+/* One command within another: as ctl_main(), with the streams of ctl, and its arena. */
+int ctl_run(struct ctl *ctl, int argc, char **argv);
+
 /* One sentence on ctl->err, with the program's name in front. Returns the code, so that a command can
  * `return ctl_fail(ctl, CTL_SERVER, ...)`. */
 int ctl_fail(const struct ctl *ctl, enum ctl_exit code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/* Asks the terminal anew how wide it is. */
+void ctl_measure(struct ctl *ctl);
 
 #endif

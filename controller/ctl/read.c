@@ -152,16 +152,12 @@ int read_fail(const struct ctl *ctl, enum err err, const struct errinfo *ei)
     return ctl_fail(ctl, CTL_SERVER, "%s%s", ei->text, hint);
 }
 
-int read_canary(struct ctl *ctl, const char *name, struct json_object **out)
+int read_canary_fail(const struct ctl *ctl, const char *name, enum err err,
+                     const struct errinfo *ei)
 {
-    struct errinfo ei = {0};
-    enum err err = read_get(ctl, &read_canaries, ctl->namespace_, name, out, &ei);
-
-    if (err == ERR_OK)
-        return CTL_DONE;
     if (err != ERR_NOT_FOUND)
-        return read_fail(ctl, err, &ei);
-    if (strstr(ei.text, "could not find the requested resource"))
+        return read_fail(ctl, err, ei);
+    if (strstr(ei->text, "could not find the requested resource"))
         return ctl_fail(ctl, CTL_SERVER,
                         "the cluster has no Canaries: their CRD is not installed (%s crds | "
                         "kubectl apply -f -)",
@@ -169,6 +165,14 @@ int read_canary(struct ctl *ctl, const char *name, struct json_object **out)
     return ctl_fail(ctl, CTL_SERVER,
                     "there is no Canary \"%s\" in namespace \"%s\"; %s get -A lists all", name,
                     ctl->namespace_, ctl->program);
+}
+
+int read_canary(struct ctl *ctl, const char *name, struct json_object **out)
+{
+    struct errinfo ei = {0};
+    enum err err = read_get(ctl, &read_canaries, ctl->namespace_, name, out, &ei);
+
+    return err == ERR_OK ? CTL_DONE : read_canary_fail(ctl, name, err, &ei);
 }
 
 static void on_pause(void *arg)

@@ -42,6 +42,9 @@ enum err read_list(struct ctl *ctl, const struct read_what *what, struct json_ob
 /* The Canary of ctl->namespace_, or, when it is not there, the exit code with a sentence printed;
  * CTL_DONE: *out. */
 int read_canary(struct ctl *ctl, const char *name, struct json_object **out);
+/* The same of an error that was got for it. Returns CTL_SERVER. */
+int read_canary_fail(const struct ctl *ctl, const char *name, enum err err,
+                     const struct errinfo *ei);
 /* Prints why the server was of no use, with what is to be done about it. Returns CTL_SERVER. */
 int read_fail(const struct ctl *ctl, enum err err, const struct errinfo *ei);
 

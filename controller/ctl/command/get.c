@@ -1,8 +1,10 @@
 /* get: all Canaries as a table, or one as a tree. */
 #include "base/clock.h"
 #include "ctl/columns.h"
+#include "ctl/facts.h"
 #include "ctl/glance.h"
-#include "ctl/read.h"
+#include "ctl/live.h"
+#include "ctl/show.h"
 
 enum { BAR = 10 };
 
@@ -79,38 +81,49 @@ static int get_all(struct ctl *ctl)
 static int get_one(struct ctl *ctl)
 {
     struct json_object *canary;
+    struct facts facts;
     int code = read_canary(ctl, ctl->args[0], &canary);
 
     if (code != CTL_DONE)
         return code;
-    struct json_object *list = json_own(ctl->arena, json_object_new_array());
-    json_object_array_add(list, json_object_get(canary));
+    if (ctl->output == CTL_NAME) {
+        print_name(ctl, "canary.flagger.app", ctl->args[0]);
+        return CTL_DONE;
+    }
+    facts_read(ctl, canary, &facts);
     if (ctl->output == CTL_JSON || ctl->output == CTL_YAML)
-        print_object(ctl, canary);
+        print_object(ctl, show_data(ctl, &facts));
     else
-        print_list(ctl, list);
+        show_tree(ctl, &facts);
     return CTL_DONE;
 }
 
 static int run(struct ctl *ctl)
 {
-    if (ctl->n_args == 0)
-        return get_all(ctl);
-    if (!ctl->namespace_)
+    int (*draw)(struct ctl *) = ctl->n_args > 0 ? get_one : get_all;
+
+    if (ctl->n_args > 0 && !ctl->namespace_)
         return ctl_fail(ctl, CTL_USAGE,
                         "get: a Canary is named within a namespace: -n NAMESPACE instead of -A");
-    return get_one(ctl);
+    if (!ctl->watch)
+        return draw(ctl);
+    return live_run(ctl, ctl->n_args > 0 ? ctl->args[0] : NULL, draw);
 }
 
 const struct ctl_command ctl_get = {
     .name = "get",
     .summary = "Shows Canaries: all as a table, one with everything that belongs to it.",
     .usage = "[NAME]",
-    .help = "Examples:\n"
-            "    {ctl} get -A\n"
-            "    {ctl} get -l team=shop -o name\n"
-            "    {ctl} get podinfo -n test\n",
-    .accepts = CTL_ALL | CTL_SELECTOR | CTL_OUT_NAME | CTL_OUT_WIDE | CTL_OUT_DATA,
+    .help =
+        "Examples:\n"
+        "    {ctl} get -A\n"
+        "    {ctl} get -l team=shop -o name\n"
+        "    {ctl} get podinfo -n test -w\n"
+        "\n"
+        "On a terminal, -w takes the screen and follows what happens; elsewhere it prints a line "
+        "for each change. Of one Canary, -o wide shows every condition, and -o json what the "
+        "tree shows; without a name, -o json gives the objects.\n",
+    .accepts = CTL_ALL | CTL_SELECTOR | CTL_WATCH | CTL_OUT_NAME | CTL_OUT_WIDE | CTL_OUT_DATA,
     .max_args = 1,
     .completes = "canary",
     .run = run,

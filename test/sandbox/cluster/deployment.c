@@ -191,6 +191,18 @@ static void put_progressing(struct arena *arena, const struct depstatus_in *in,
     *recheck_ms = updated_ms + deadline_s * 1000 - in->now_ms + 50;
 }
 
+/* What its newest ReplicaSet cannot do, it cannot either. */
+static void put_failure(struct arena *arena, const struct depstatus_in *in,
+                        struct json_object *list)
+{
+    struct json_object *failure = meta_condition(in->fresh_conditions, "ReplicaFailure");
+
+    if (failure)
+        put_condition(arena, in, list, "ReplicaFailure", "True",
+                      json_str_at(failure, "reason", NULL), json_str_at(failure, "message", NULL),
+                      false);
+}
+
 struct json_object *depstatus_make(struct arena *arena, const struct depstatus_in *in,
                                    int64_t *recheck_ms)
 {
@@ -205,6 +217,7 @@ struct json_object *depstatus_make(struct arena *arena, const struct depstatus_i
     workload_count(status, "unavailableReplicas", in->spec_replicas - in->available);
     put_available(arena, in, conditions);
     put_progressing(arena, in, conditions, recheck_ms);
+    put_failure(arena, in, conditions);
     return status;
 }
 
@@ -441,6 +454,7 @@ static void write_status(struct run *run)
         .spec_replicas = run->rollout.fresh.replicas,
         .updated = (int)json_int_at(run->fresh, 0, "status", "replicas", NULL),
         .created = run->created,
+        .fresh_conditions = json_at(run->fresh, "status", "conditions", NULL),
         .now_ms = clock_wall_ms(),
     };
     int64_t recheck_ms;

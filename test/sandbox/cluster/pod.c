@@ -383,6 +383,10 @@ static void start_simulation(struct pod *pod)
     static const char *const text =
         "this container is simulated: only images named demo-app, or by --run, run as processes\n";
     buf_puts(&pod->log, text);
+    if (pod->spec.no_image) {
+        set_state(pod, POD_WAITING, "ImagePullBackOff", "Back-off pulling image: not found");
+        return;
+    }
     pod->view.running_ms = clock_wall_ms();
     set_state(pod, POD_RUNNING, NULL, NULL);
     if (pod->spec.crash)

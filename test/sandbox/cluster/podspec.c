@@ -12,6 +12,7 @@
 #define READY_AFTER "sandbox.flagger.app/ready-after"
 #define NEVER_READY "sandbox.flagger.app/never-ready"
 #define CRASH       "sandbox.flagger.app/crash"
+#define NO_IMAGE    "sandbox.flagger.app/no-image"
 
 enum { APP_PORT = 9898, READY_AFTER_MS = 100, LEAVE_MS = 250 };
 
@@ -90,7 +91,8 @@ enum err podspec_read(struct json_object *pod, const struct podrun *runs, struct
     *out = (struct podspec){.port = APP_PORT,
                             .ready_after_ms = READY_AFTER_MS,
                             .never_ready = is_true(pod, NEVER_READY),
-                            .crash = is_true(pod, CRASH)};
+                            .crash = is_true(pod, CRASH),
+                            .no_image = is_true(pod, NO_IMAGE)};
     find_process(pod, runs, out);
     out->grace_ms = 1000 * json_int_at(pod, 30, "spec", "terminationGracePeriodSeconds", NULL);
     int64_t sleep_s =

@@ -30,6 +30,7 @@ struct podspec {
     int64_t ready_after_ms;
     bool never_ready;
     bool crash;
+    bool no_image; /* its image cannot be pulled */
 };
 
 /* runs: what is run besides the demo app, or NULL. ERR_INVALID when an annotation cannot be read. Texts

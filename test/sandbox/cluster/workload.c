@@ -137,6 +137,29 @@ static int delete_order(const void *a, const void *b)
     return strcmp(meta_name(left), meta_name(right));
 }
 
+/* As where a ResourceQuota allows no further pods. */
+static bool denied_by_quota(const struct run *run, int64_t wanted)
+{
+    const char *text = meta_annotation(json_at(run->obj, "spec", "template", NULL),
+                                       "sandbox.flagger.app/no-quota");
+
+    return text && strcmp(text, "true") == 0 && (int64_t)run->count < wanted;
+}
+
+static void put_failure(struct run *run, struct json_object *status)
+{
+    struct json_object *list = form(run->arena, "[]");
+
+    meta_add_condition(run->arena, list, json_at(run->obj, "status", "conditions", NULL),
+                       "ReplicaFailure", "True", "FailedCreate",
+                       arena_printf(run->arena,
+                                    "pods \"%s-\" is forbidden: exceeded quota: pods, requested: "
+                                    "pods=1, used: pods=10, limited: pods=10",
+                                    meta_name(run->obj)),
+                       context_now(run->arena));
+    json_set(status, "conditions", list);
+}
+
 /* New pods are dealt out to the nodes in turn. */
 static void adjust(struct run *run, size_t wanted)
 {
@@ -156,7 +179,8 @@ void replicaset_sync(void *arg, struct arena *arena, const char *ns, const char 
     if (!begin(&run, KIND_REPLICASET, ns, name))
         return;
     int64_t wanted = json_int_at(run.obj, 1, "spec", "replicas", NULL);
-    if ((int64_t)run.count != wanted) {
+    bool denied = denied_by_quota(&run, wanted);
+    if ((int64_t)run.count != wanted && !denied) {
         adjust(&run, wanted > 0 ? (size_t)wanted : 0);
         list_pods(&run);
     }
@@ -165,8 +189,10 @@ void replicaset_sync(void *arg, struct arena *arena, const char *ns, const char 
     workload_count(status, "fullyLabeledReplicas", (int64_t)run.count);
     workload_count(status, "readyReplicas", (int64_t)run.ready);
     workload_count(status, "availableReplicas", (int64_t)run.available);
+    if (denied)
+        put_failure(&run, status);
     write_status(&run, KIND_REPLICASET, status, replicaset_sync);
-    if ((int64_t)run.count != wanted)
+    if ((int64_t)run.count != wanted && !denied)
         context_queue_after(run.cluster, replicaset_sync, ns, name, 50);
 }
 

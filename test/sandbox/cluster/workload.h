@@ -67,6 +67,7 @@ struct depstatus_in {
     int spec_replicas;              /* sum of all ReplicaSets' spec.replicas */
     int replicas, updated, ready, available; /* sums of their status; updated: the new one's */
     bool created;                            /* the new ReplicaSet was made just now */
+    struct json_object *fresh_conditions;    /* of the new ReplicaSet, NULL: none */
     int64_t now_ms;
 };
 

@@ -1,0 +1,58 @@
+/* why: one paragraph that says what holds a release, and what to do. */
+#include "ctl/why/why.h"
+#include "ctl/print.h"
+
+static void tell(const struct ctl *ctl, const struct facts *facts, const struct why_answer *answer)
+{
+    print_wrapped(ctl, "", arena_printf(ctl->arena, "%s.", answer->text));
+    if (facts->denied)
+        print_wrapped(ctl, "",
+                      arena_printf(ctl->arena, "(You may not read %s, which might say more.)",
+                                   facts->denied));
+    if (answer->next)
+        fprintf(ctl->out, "  %s\n", print_in(ctl, PRINT_BOLD, answer->next));
+}
+
+static int run(struct ctl *ctl)
+{
+    struct json_object *canary;
+    struct facts facts;
+    struct why_answer answer;
+    int code = read_canary(ctl, ctl->args[0], &canary);
+
+    if (code != CTL_DONE)
+        return code;
+    facts_read(ctl, canary, &facts);
+    facts_read_more(ctl, &facts);
+    why_of(ctl->arena, ctl->program, &facts, &answer);
+    if (ctl->output == CTL_TEXT) {
+        tell(ctl, &facts, &answer);
+        return CTL_DONE;
+    }
+    struct json_object *out = json_own(ctl->arena, json_object_new_object());
+    json_set_str(out, "namespace", ctl->namespace_);
+    json_set_str(out, "name", ctl->args[0]);
+    json_set_str(out, "situation", answer.situation);
+    json_set_str(out, "message", answer.text);
+    json_set_str(out, "next", answer.next);
+    json_set_str(out, "notRead", facts.denied);
+    print_object(ctl, out);
+    return CTL_DONE;
+}
+
+const struct ctl_command ctl_why = {
+    .name = "why",
+    .summary = "Says in one paragraph what holds a release, and what to do about it.",
+    .usage = "NAME",
+    .help = "It names the cause, since when, the numbers behind it, and a command that helps. It "
+            "looks at the Canary, its target, pods and events, the controller's lease and the "
+            "gate, as far as you may read them.\n"
+            "\n"
+            "Example:\n"
+            "    {ctl} why podinfo -n test\n",
+    .accepts = CTL_OUT_DATA,
+    .min_args = 1,
+    .max_args = 1,
+    .completes = "canary",
+    .run = run,
+};

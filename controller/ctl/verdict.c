@@ -1,0 +1,227 @@
+#include "ctl/verdict.h"
+
+#include <string.h>
+
+#include "ctl/glance.h"
+#include "proto/phase.h"
+
+struct judging {
+    struct arena *arena;
+    const struct verdict_question *q;
+    struct json_object *status;
+    enum phase phase;
+    const char *applied, *promoted;
+    struct verdict_answer *out;
+};
+
+static const char *or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+static bool same(const char *a, const char *b)
+{
+    return a && b && *a && strcmp(a, b) == 0;
+}
+
+const char *verdict_name(enum ctl_exit outcome)
+{
+    switch (outcome) {
+    case CTL_DONE:
+        return "promoted";
+    case CTL_FAILED:
+        return "failed";
+    case CTL_PERSON:
+        return "waiting";
+    case CTL_SUPERSEDED:
+        return "superseded";
+    default:
+        return "progressing";
+    }
+}
+
+static void say(struct judging *j, enum ctl_exit outcome, const char *fmt, ...) PRINTF_LIKE(3, 4);
+static void say(struct judging *j, enum ctl_exit outcome, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    j->out->sentence = arena_vprintf(j->arena, fmt, args);
+    va_end(args);
+    j->out->outcome = outcome;
+}
+
+/* --- images */
+
+static bool template_has(struct json_object *object, const char *image)
+{
+    struct json_object *spec = json_at(object, "spec", "template", "spec", NULL);
+    static const char *const lists[] = {"containers", "initContainers"};
+
+    for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++) {
+        struct json_object *containers = json_at(spec, lists[k], NULL);
+        for (size_t i = 0; i < json_len(containers); i++)
+            if (same(json_str_at(json_elem(containers, i), "image", NULL), image))
+                return true;
+    }
+    return false;
+}
+
+/* --- a person */
+
+/* Why the release stands until somebody acts; NULL: it does not. */
+static const char *person_of(const struct judging *j)
+{
+    static const struct {
+        const char *type, *status, *what;
+    } rows[] = {
+        {"Suspended", "True", "it is suspended"},
+        {"Accepted", "False", "its spec is refused"},
+        {"Approved", "False", "a gate is closed"},
+        {"ResourcesAllowed", "False", "the controller lacks a right"},
+        {"ResourcesServed", "False", "a CRD is missing"},
+    };
+    struct json_object *paused = json_at(j->status, "paused", NULL);
+
+    if (paused)
+        return arena_printf(j->arena, "%s has paused it: %s",
+                            or_empty(json_str_at(paused, "by", NULL)),
+                            or_empty(json_str_at(paused, "why", NULL)));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct json_object *condition = glance_condition(j->q->canary, rows[i].type);
+        if (same(json_str_at(condition, "status", NULL), rows[i].status))
+            return arena_printf(j->arena, "%s: %s", rows[i].what,
+                                or_empty(json_str_at(condition, "message", NULL)));
+    }
+    if (j->phase == PHASE_Waiting || j->phase == PHASE_WaitingPromotion)
+        return "a gate is closed";
+    return NULL;
+}
+
+/* --- which revision */
+
+/* What became of a revision that another one has followed. */
+static void judge_past(struct judging *j, const char *revision)
+{
+    struct json_object *history = json_at(j->status, "history", NULL);
+
+    for (size_t i = 0; i < json_len(history); i++) {
+        struct json_object *entry = json_elem(history, i);
+        const char *outcome = or_empty(json_str_at(entry, "outcome", NULL));
+        const char *reason = or_empty(json_str_at(entry, "reason", NULL));
+        if (!same(json_str_at(entry, "revision", NULL), revision))
+            continue;
+        if (strcmp(outcome, "promoted") == 0)
+            say(j, CTL_DONE, "revision %s was promoted; %s has followed it", revision, j->applied);
+        else if (strcmp(outcome, "failed") == 0)
+            say(j, CTL_FAILED, "revision %s was rolled back: %s", revision, reason);
+        else
+            say(j, CTL_SUPERSEDED, "the release of revision %s was cancelled: %s", revision,
+                reason);
+        return;
+    }
+    say(j, CTL_SUPERSEDED,
+        "revision %s is neither the one that was analysed last (%s) nor in the history", revision,
+        *j->applied ? j->applied : "none");
+}
+
+static const char *failure(const struct judging *j)
+{
+    const char *reason =
+        json_str_at(json_elem(json_at(j->status, "history", NULL), 0), "reason", NULL);
+
+    if (!reason)
+        reason = json_str_at(glance_condition(j->q->canary, "ChecksPassed"), "message", NULL);
+    return reason ? reason : "the analysis failed";
+}
+
+/* Of the revision that is in the status. */
+static void judge_now(struct judging *j, const char *revision)
+{
+    const char *person = person_of(j);
+    struct glance at;
+
+    glance_at(j->arena, j->q->canary, &at);
+    switch (j->phase) {
+    case PHASE_Succeeded:
+    case PHASE_Initialized:
+        say(j, CTL_DONE, "revision %s is promoted", revision);
+        return;
+    case PHASE_Failed:
+        say(j, CTL_FAILED, "revision %s was rolled back: %s", revision, failure(j));
+        return;
+    case PHASE_Terminating:
+    case PHASE_Terminated:
+        say(j, CTL_SUPERSEDED, "the Canary is being deleted");
+        return;
+    default:
+        break;
+    }
+    if (person)
+        say(j, CTL_PERSON, "revision %s waits for a person: %s", revision, person);
+    else
+        say(j, CTL_TIMED_OUT, "revision %s is %s at %d%%%s%s", revision,
+            *at.phase ? at.phase : "not looked at yet", at.weight, *at.reason ? ": " : "",
+            at.reason);
+}
+
+/* The target has it, and the status does not speak of it yet. */
+static void judge_new(struct judging *j, const char *revision)
+{
+    const char *person = person_of(j);
+
+    if (person)
+        say(j, CTL_PERSON, "revision %s waits for a person: %s", revision, person);
+    else
+        say(j, CTL_TIMED_OUT, "revision %s has not begun", revision);
+}
+
+/* By image: it is the target's, so that is the revision; or it was promoted, or is no more. */
+static bool by_image(struct judging *j)
+{
+    const char *image = j->q->image;
+
+    if (!j->q->target) {
+        say(j, CTL_SERVER,
+            "the target could not be read, so nobody knows which revision has the "
+            "image %s",
+            image);
+        return false;
+    }
+    if (template_has(j->q->target, image))
+        return true;
+    say(j, CTL_SUPERSEDED, "no container of the target has the image %s%s", image,
+        template_has(j->q->primary, image) ? ", but the primary still has it" : "");
+    return false;
+}
+
+void verdict_of(struct arena *arena, const struct verdict_question *question,
+                struct verdict_answer *out)
+{
+    struct json_object *status = json_at(question->canary, "status", NULL);
+    struct judging j = {.arena = arena,
+                        .q = question,
+                        .status = status,
+                        .phase = phase_parse(json_str_at(status, "phase", NULL)),
+                        .applied = or_empty(json_str_at(status, "lastAppliedSpec", NULL)),
+                        .promoted = or_empty(json_str_at(status, "lastPromotedSpec", NULL)),
+                        .out = out};
+    const char *revision = question->revision;
+
+    *out = (struct verdict_answer){.revision = or_empty(revision)};
+    if (question->image && !by_image(&j))
+        return;
+    if (!revision)
+        revision = question->live ? question->live : j.applied;
+    out->revision = revision;
+    if (!*revision && j.phase == PHASE_NONE)
+        say(&j, CTL_TIMED_OUT, "no controller has looked at the Canary yet");
+    else if (strcmp(revision, j.applied) == 0)
+        judge_now(&j, revision);
+    else if (same(question->live, revision))
+        judge_new(&j, revision);
+    else if (same(revision, j.promoted) && j.phase != PHASE_Failed)
+        say(&j, CTL_DONE, "revision %s was promoted; %s has followed it", revision, j.applied);
+    else
+        judge_past(&j, revision);
+}

@@ -1,0 +1,45 @@
+/* For the files of this folder: what their situations look at, and say. */
+#ifndef CTL_WHY_PARTS_H
+#define CTL_WHY_PARTS_H
+
+#include "ctl/glance.h"
+#include "ctl/why/why.h"
+#include "proto/phase.h"
+
+struct why {
+    struct arena *arena;
+    const char *program;
+    const struct facts *facts;
+    struct json_object *spec, *status;
+    const char *name, *namespace_;
+    enum phase phase;
+    struct why_answer *out;
+};
+
+/* True: this is it, and it is said. */
+struct why_situation {
+    const char *name;
+    bool (*holds)(struct why *w);
+};
+
+/* In the order in which they are asked; each ends with a row without name. */
+extern const struct why_situation why_control[], why_spec[], why_objects[], why_gates[], why_pods[],
+    why_checks[], why_phases[];
+
+/* The answer; next may be NULL. Returns true. */
+bool why_say(struct why *w, const char *next, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* "kubectl -n shop ..." */
+const char *why_kubectl(struct why *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* "kubectl canary VERB NAME -n NAMESPACE" */
+const char *why_ctl(struct why *w, const char *verb);
+/* The condition of this type, if it has this status; NULL. */
+struct json_object *why_condition(const struct why *w, const char *type, const char *status);
+/* Its message without a full stop, "" without one; how long it has said so: "5m". */
+const char *why_message(struct why *w, struct json_object *condition);
+const char *why_since(struct why *w, struct json_object *condition);
+bool why_is(const char *text, const char *other);
+const char *why_text(const char *text); /* NULL is "" */
+/* A release is under way, or the Canary is being initialised. */
+bool why_under_way(const struct why *w);
+
+#endif

@@ -1,0 +1,81 @@
+/* Nothing is in the way: where the release stands, and what comes next. */
+#include <string.h>
+
+#include "ctl/why/parts.h"
+
+static const char *since(struct why *w)
+{
+    return print_age(w->arena, json_str_at(w->status, "lastTransitionTime", NULL),
+                     w->facts->now_ms);
+}
+
+static bool failed(struct why *w)
+{
+    const char *reason =
+        json_str_at(json_elem(json_at(w->status, "history", NULL), 0), "reason", NULL);
+    const char *revision = why_text(json_str_at(w->status, "lastAppliedSpec", NULL));
+
+    if (w->phase != PHASE_Failed || (w->facts->live && strcmp(w->facts->live, revision) != 0))
+        return false;
+    if (!reason)
+        reason = why_message(w, why_condition(w, "ChecksPassed", "False"));
+    return why_say(w, why_ctl(w, "restart"),
+                   "Revision %s of %s was rolled back %s ago%s%s. All traffic is on the primary; "
+                   "push another revision, or have this one analysed again",
+                   revision, w->name, since(w), *reason ? ": " : "", print_clean(w->arena, reason));
+}
+
+/* What a step of the primary waits for. */
+static bool primary_waits(struct why *w)
+{
+    static const char *const types[] = {"PrimaryWhole", "PrimaryScaled", "PrimaryServes",
+                                        "PortsFollowed"};
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        struct json_object *condition = why_condition(w, types[i], "False");
+        if (condition)
+            return why_say(w, why_kubectl(w, "get pods"), "%s waits, for %s: %s", w->name,
+                           why_since(w, condition), why_message(w, condition));
+    }
+    return false;
+}
+
+static bool not_begun(struct why *w)
+{
+    const char *applied = why_text(json_str_at(w->status, "lastAppliedSpec", NULL));
+
+    if (why_under_way(w) || !w->facts->live || !*applied || strcmp(w->facts->live, applied) == 0)
+        return false;
+    return why_say(w, why_ctl(w, "get"),
+                   "The target of %s has revision %s, and the release of it has not begun: the "
+                   "controller has not come to it yet, or waits for the primary",
+                   w->name, w->facts->live);
+}
+
+static bool at_rest(struct why *w)
+{
+    if (w->phase != PHASE_Succeeded && w->phase != PHASE_Initialized)
+        return false;
+    return why_say(w, NULL,
+                   "Nothing holds %s: revision %s is promoted, for %s, and a new one begins a "
+                   "release",
+                   w->name, why_text(json_str_at(w->status, "lastAppliedSpec", NULL)), since(w));
+}
+
+static bool under_way(struct why *w)
+{
+    const char *interval = json_str_at(w->spec, "analysis", "interval", NULL);
+
+    if (w->phase == PHASE_NONE)
+        return why_say(w, NULL, "%s is new: a controller has not looked at it yet", w->name);
+    return why_say(
+        w, arena_printf(w->arena, "%s get %s -n %s -w", w->program, w->name, w->namespace_),
+        "Nothing holds %s: it is %s at %lld percent, its last change was %s ago, and "
+        "it goes on every %s",
+        w->name, phase_name(w->phase), (long long)json_int_at(w->status, 0, "canaryWeight", NULL),
+        since(w), interval ? interval : "1m");
+}
+
+const struct why_situation why_phases[] = {
+    {"failed", failed},   {"primary-waits", primary_waits}, {"not-begun", not_begun},
+    {"at-rest", at_rest}, {"under-way", under_way},         {0}};

@@ -1,0 +1,184 @@
+/* Pods that do not get ready: of the target in an analysis, of the primary before and after it. */
+#include <string.h>
+
+#include "ctl/why/parts.h"
+
+/* A container that waits for this, of the pods of a side; the pod in *pod. */
+static struct json_object *waiting_for(struct json_object *pods, const char *const *reasons,
+                                       struct json_object **pod)
+{
+    for (size_t i = 0; i < json_len(pods); i++) {
+        struct json_object *list = json_at(json_elem(pods, i), "status", "containerStatuses", NULL);
+        for (size_t k = 0; k < json_len(list); k++) {
+            struct json_object *waits = json_at(json_elem(list, k), "state", "waiting", NULL);
+            const char *reason = json_str_at(waits, "reason", NULL);
+            *pod = json_elem(pods, i);
+            for (const char *const *at = reasons; reason && *at; at++)
+                if (strcmp(reason, *at) == 0)
+                    return json_elem(list, k);
+        }
+    }
+    return NULL;
+}
+
+static struct json_object *find_waiting(struct why *w, const char *const *reasons,
+                                        struct json_object **pod)
+{
+    struct json_object *found = waiting_for(w->facts->pods, reasons, pod);
+
+    return found ? found : waiting_for(w->facts->primary_pods, reasons, pod);
+}
+
+static const char *pod_name(struct why *w, struct json_object *pod)
+{
+    return print_clean(w->arena, json_str_at(pod, "metadata", "name", NULL));
+}
+
+static const char *age(struct why *w, struct json_object *pod)
+{
+    return print_age(w->arena, json_str_at(pod, "metadata", "creationTimestamp", NULL),
+                     w->facts->now_ms);
+}
+
+static bool image_missing(struct why *w)
+{
+    static const char *const reasons[] = {"ImagePullBackOff", "ErrImagePull", "InvalidImageName",
+                                          "ErrImageNeverPull", NULL};
+    struct json_object *pod, *container = find_waiting(w, reasons, &pod);
+
+    if (!container)
+        return false;
+    return why_say(
+        w, why_kubectl(w, "describe pod %s", pod_name(w, pod)),
+        "An image of %s cannot be pulled: the container %s of the pod %s has waited for "
+        "%s, for %s: %s",
+        w->name, print_clean(w->arena, json_str_at(container, "name", NULL)), pod_name(w, pod),
+        print_clean(w->arena, json_str_at(container, "image", NULL)), age(w, pod),
+        print_clean(w->arena, json_str_at(container, "state", "waiting", "message", NULL)));
+}
+
+static bool crashing(struct why *w)
+{
+    static const char *const reasons[] = {"CrashLoopBackOff", "RunContainerError",
+                                          "CreateContainerError", "CreateContainerConfigError",
+                                          NULL};
+    struct json_object *pod, *container = find_waiting(w, reasons, &pod);
+
+    if (!container)
+        return false;
+    return why_say(
+        w,
+        why_kubectl(w, "logs %s -c %s --previous", pod_name(w, pod),
+                    print_clean(w->arena, json_str_at(container, "name", NULL))),
+        "A pod of %s does not start: the container %s of %s is in %s, after %lld "
+        "restarts: %s",
+        w->name, print_clean(w->arena, json_str_at(container, "name", NULL)), pod_name(w, pod),
+        print_clean(w->arena, json_str_at(container, "state", "waiting", "reason", NULL)),
+        (long long)json_int_at(container, 0, "restartCount", NULL),
+        print_clean(w->arena, json_str_at(container, "state", "waiting", "message", NULL)));
+}
+
+/* The condition of a workload, not of the Canary. */
+static struct json_object *condition_of(struct json_object *object, const char *type)
+{
+    struct json_object *list = json_at(object, "status", "conditions", NULL);
+
+    for (size_t i = 0; i < json_len(list); i++)
+        if (why_is(json_str_at(json_elem(list, i), "type", NULL), type))
+            return json_elem(list, i);
+    return NULL;
+}
+
+static bool quota(struct why *w)
+{
+    struct json_object *failure = condition_of(w->facts->target, "ReplicaFailure");
+
+    if (!failure)
+        failure = condition_of(w->facts->primary, "ReplicaFailure");
+    if (!failure || !why_is(json_str_at(failure, "status", NULL), "True"))
+        return false;
+    const char *message = why_message(w, failure);
+    bool exceeded = strstr(message, "exceeded quota") != NULL;
+    return why_say(w, why_kubectl(w, exceeded ? "describe resourcequota" : "get events"),
+                   "%s of %s cannot be made, for %s: %s", exceeded ? "Pods beyond a quota" : "Pods",
+                   w->name, why_since(w, failure), message);
+}
+
+static bool unschedulable(struct why *w)
+{
+    struct json_object *sides[] = {w->facts->pods, w->facts->primary_pods};
+
+    for (size_t side = 0; side < 2; side++) {
+        for (size_t i = 0; i < json_len(sides[side]); i++) {
+            struct json_object *pod = json_elem(sides[side], i);
+            struct json_object *condition = condition_of(pod, "PodScheduled");
+            if (why_is(json_str_at(condition, "status", NULL), "False"))
+                return why_say(w, why_kubectl(w, "describe pod %s", pod_name(w, pod)),
+                               "No node takes the pod %s of %s, for %s: %s", pod_name(w, pod),
+                               w->name, why_since(w, condition), why_message(w, condition));
+        }
+    }
+    return false;
+}
+
+/* Fewer are ready than asked for. */
+static bool falls_short(struct json_object *object, int64_t *ready, int64_t *wanted)
+{
+    *wanted = json_int_at(object, 1, "spec", "replicas", NULL);
+    *ready = json_int_at(object, 0, "status", "readyReplicas", NULL);
+    if (json_at(object, "status", "desiredNumberScheduled", NULL)) {
+        *wanted = json_int_at(object, 0, "status", "desiredNumberScheduled", NULL);
+        *ready = json_int_at(object, 0, "status", "numberReady", NULL);
+    } else if (!json_at(object, "spec", "replicas", NULL)) {
+        return false;
+    }
+    return *ready < *wanted;
+}
+
+static bool say_not_ready(struct why *w, struct json_object *object, const char *whose)
+{
+    const char *name = why_text(json_str_at(object, "metadata", "name", NULL));
+    struct json_object *side = glance_condition(
+        w->facts->canary, strcmp(whose, "primary") == 0 ? "PrimaryReady" : "CanaryReady");
+    const char *since = json_str_at(side, "lastTransitionTime", NULL);
+    int64_t ready, wanted;
+
+    if (!falls_short(object, &ready, &wanted))
+        return false;
+    if (!since)
+        since = json_str_at(condition_of(object, "Available"), "lastTransitionTime", NULL);
+    return why_say(w, why_kubectl(w, "describe pods"),
+                   "%s waits for pods: of the %s %s, %lld of %lld are ready%s%s. After "
+                   "progressDeadlineSeconds (%lld) the release is rolled back",
+                   w->name, whose, name, (long long)ready, (long long)wanted, since ? ", for " : "",
+                   since ? print_age(w->arena, since, w->facts->now_ms) : "",
+                   (long long)json_int_at(w->spec, 600, "progressDeadlineSeconds", NULL));
+}
+
+static bool pods_not_ready(struct why *w)
+{
+    if (!why_under_way(w) || w->phase == PHASE_Waiting)
+        return false;
+    return say_not_ready(w, w->facts->primary, "primary") ||
+           say_not_ready(w, w->facts->target, "canary");
+}
+
+static bool side_waits(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "CanaryReady", "False");
+
+    if (!condition)
+        condition = why_condition(w, "PrimaryReady", "False");
+    if (!condition)
+        return false;
+    return why_say(w, why_kubectl(w, "get pods"), "%s waits for pods, for %s: %s", w->name,
+                   why_since(w, condition), why_message(w, condition));
+}
+
+const struct why_situation why_pods[] = {{"image-missing", image_missing},
+                                         {"crashing", crashing},
+                                         {"quota", quota},
+                                         {"unschedulable", unschedulable},
+                                         {"pods-not-ready", pods_not_ready},
+                                         {"side-waits", side_waits},
+                                         {0}};

@@ -1,0 +1,23 @@
+/*
+ * Why a Canary stands where it stands: a pure function of the facts. A table of situations is asked
+ * in order, those first that keep all others from counting; the first that holds gives the
+ * paragraph: what holds it, since when, on which numbers, and what to do.
+ */
+#ifndef CTL_WHY_WHY_H
+#define CTL_WHY_WHY_H
+
+#include "ctl/facts.h"
+
+struct why_answer {
+    const char *situation; /* of the table, "gate-closed" */
+    const char *text;      /* one paragraph */
+    const char *next;      /* a command that helps, NULL: there is nothing to do */
+};
+
+/* program: how people call us, "kubectl canary". */
+void why_of(struct arena *arena, const char *program, const struct facts *facts,
+            struct why_answer *out);
+/* The names of all situations, in the order in which they are asked; ends with NULL. */
+const char *const *why_situations(struct arena *arena);
+
+#endif
