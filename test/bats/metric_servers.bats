@@ -1,4 +1,5 @@
 # Real metric servers: Debian's Graphite (carbon and its web application) and InfluxDB, fed with numbers, and asked by a release.
+# Debian has no Keptn; a loop plays it.
 
 bats_require_minimum_version 1.5.0
 
@@ -7,7 +8,17 @@ setup_file() {
     DIR=$(mktemp -d /tmp/flagger-servers.XXXXXX)
     export DIR KUBECONFIG=$DIR/kubeconfig HOME=$DIR/home
     mkdir "$HOME"
-    "$FLAGGER_BUILD/flagger-sandbox" --kubeconfig "$KUBECONFIG" --crds "$BATS_TEST_DIRNAME/../../proto/crd" \
+    cat >"$DIR/keptn.yaml" <<'YAML'
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: analyses.metrics.keptn.sh}
+spec:
+  group: metrics.keptn.sh
+  scope: Namespaced
+  names: {kind: Analysis, plural: analyses}
+  versions: [{name: v1beta1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+YAML
+    "$FLAGGER_BUILD/flagger-sandbox" --kubeconfig "$KUBECONFIG" --crds "$BATS_TEST_DIRNAME/../../proto/crd,$DIR/keptn.yaml" \
         --no-gateway --no-services >"$DIR/out" 2>"$DIR/log" </dev/null 3>&- &
     echo $! >"$DIR/sandbox"
     eventually 60 grep -q '^ready' "$DIR/out" || { cat "$DIR/log" && return 1; }
@@ -234,4 +245,33 @@ says() { grep -qE "$1" "$DIR/said" || { echo "nobody says: $1" && return 1; }; }
     says '^wrong Failed: Metric query failed for asked: error response: .*authorization failed.* \(status 401;'
     says '^nodb Failed: Metric query failed for asked: error response: database not found: none'
     says '^flux Failed: Metric query failed for asked: error response: 404 page not found.* \(status 404;'
+}
+
+# keptn: completes each Analysis, those of the definition "good" with success
+keptn() {
+    while :; do
+        kubectl -n keptn get analyses -o json | gojq -r '.items[] | select(.status.state != "Completed")
+            | "\(.metadata.name) \(.spec.analysisDefinition.name == "good" and .spec.timeframe.recent == "2m" and .spec.args.app == "podinfo")"' |
+            while read -r name pass; do
+                echo "$name" >>"$DIR/analysed"
+                kubectl -n keptn patch analysis "$name" --type merge -p "{\"status\":{\"state\":\"Completed\",\"pass\":$pass}}"
+            done
+        sleep 0.05
+    done
+}
+
+@test "Keptn is asked for an analysis, which is deleted then" {
+    namespace=keptn SERVER=
+    kubectl create namespace keptn >/dev/null
+    keptn >/dev/null 2>&1 3>&- &
+    echo $! >>"$DIR/servers"
+    {
+        asked good keptn '' 'analysis/keptn/good/2m/app=podinfo' 1
+        asked bad keptn '' 'analysis/keptn/bad/2m/app=podinfo' 1
+    } | released
+    says '^good Succeeded: $'
+    says '^bad Failed: Halt bad.keptn advancement asked 0.00 < 1 '
+    grep -qE '^good-[0-9a-f]{8}$' "$DIR/analysed"
+    none_is_left() { [ -z "$(kubectl -n keptn get analyses -o name)" ]; }
+    eventually 30 none_is_left
 }
