@@ -206,7 +206,7 @@ asking() { # ADDRESS
     asking "http://127.0.0.1:$(cat "$DIR/backends")" >"$DIR/asking"
     controller
     none() { [ -z "$(kubectl get canaries -A -o name)" ]; }
-    eventually 120 none
+    eventually 300 none
     apply "$DIR/asking"
     all_come Initialized
     gojq -c 'select(.kind == "Deployment") | .spec.template.spec.containers[0].image = "app:2"' "$DIR/asking" >"$DIR/releases"
