@@ -3,18 +3,10 @@
 #include <string.h>
 
 #include "decide/decide.h"
+#include "observe/copies.h"
 
 /* ... of plans in a row; of waits and moves to what is looked for. */
 enum { MAX_STEPS = 12, MAX_WAITS = 3, MAX_MOVES = 3, MAX_PLANS = 2048 };
-
-/* An object that some plan has written. */
-struct copy {
-    struct copy *next;
-    const struct kube_resource *resource;
-    const char *namespace_, *name;
-    struct json_object *base,
-        *now; /* as it was read, and as it would be; NULL: it does not exist */
-};
 
 struct foresight {
     struct arena *arena;
@@ -25,8 +17,7 @@ struct foresight {
     enum assumed assumed;
     bool asked, may_roll_back; /* webhooks, on the way; one of them for a rollback */
     /* Of this way: */
-    struct json_object *canary;
-    struct copy *copies;
+    struct copies copies;
     struct stand at; /* where the last plan has brought it */
     int steps, waits, moves;
     const char *plans;
@@ -67,15 +58,14 @@ const char *stand_text(struct arena *arena, const struct stand *stand)
 
 static void begin_way(struct foresight *f, struct tick *tick)
 {
-    for (const struct copy *copy = f->copies; copy; copy = copy->next)
+    for (const struct copy *copy = f->copies.first; copy; copy = copy->next)
         fact_replace(tick, copy->resource, copy->namespace_, copy->name, copy->base);
     facts_forget(tick, NEED_HOOK);
     tick_see(tick, f->start);
     tick->mistake = f->start_mistake;
     tick->now_ms = f->start_ms;
     tick->due = true;
-    f->canary = f->start->json;
-    f->copies = NULL;
+    f->copies = (struct copies){.arena = f->arena, .canary = f->start->json};
     f->at = stand_of(f->start);
     f->steps = f->waits = f->moves = 0;
     f->plans = "";
@@ -132,72 +122,21 @@ static bool answer_hooks(struct foresight *f, struct tick *tick)
 
 /* --- plans, which are carried out on copies */
 
-static struct copy *copy_of(struct foresight *f, struct tick *tick, const struct effect *effect)
-{
-    const char *name =
-        effect->name ? effect->name : json_str_at(effect->body, "metadata", "name", NULL);
-
-    for (struct copy *copy = f->copies; copy; copy = copy->next)
-        if (kube_resource_same(copy->resource, effect->resource) && strcmp(copy->name, name) == 0 &&
-            strcmp(copy->namespace_, effect->namespace_) == 0)
-            return copy;
-    struct copy *copy = ARENA_NEW(f->arena, struct copy);
-    *copy = (struct copy){.next = f->copies,
-                          .resource = effect->resource,
-                          .namespace_ = effect->namespace_,
-                          .name = name};
-    /* what no rule has read is made anew */
-    (void)need_object(tick, effect->resource, effect->namespace_, name, &copy->base);
-    copy->now = copy->base;
-    f->copies = copy;
-    return copy;
-}
-
-static void write_copy(struct foresight *f, struct tick *tick, const struct effect *effect)
-{
-    if (effect->resource == &tick_canaries) {
-        f->canary = json_merge(f->arena, f->canary, effect->body);
-        return;
-    }
-    struct copy *copy = copy_of(f, tick, effect);
-    copy->now = effect->kind == EFFECT_DELETE   ? NULL
-                : effect->kind == EFFECT_CREATE ? json_copy(f->arena, effect->body)
-                                                : json_merge(f->arena, copy->now, effect->body);
-    fact_replace(tick, copy->resource, copy->namespace_, copy->name, copy->now);
-}
-
 /* Returns whether anything was written. */
 static bool write_plan(struct foresight *f, struct tick *tick)
 {
     const char *outline = plan_outline(tick, MAX_PLANS);
-    bool writes = false;
 
-    for (struct effect *effect = tick->plan->first; effect; effect = effect->next) {
-        switch (effect->kind) {
-        case EFFECT_CREATE:
-        case EFFECT_PATCH:
-        case EFFECT_DELETE:
-            write_copy(f, tick, effect);
-            writes = true;
-            break;
-        case EFFECT_STATUS:
-            f->canary = json_merge(f->arena, f->canary, effect->body);
-            writes = true;
-            break;
-        default:
-            break;
-        }
-    }
     if (outline)
         f->plans = arena_printf(f->arena, "%s%s", f->plans, outline);
-    return writes;
+    return copies_carry_out(&f->copies, tick);
 }
 
 static struct foreseen_write *result_of(struct foresight *f)
 {
     struct foreseen_write *first = NULL;
 
-    for (const struct copy *copy = f->copies; copy; copy = copy->next) {
+    for (const struct copy *copy = f->copies.first; copy; copy = copy->next) {
         struct json_object *patch =
             copy->now ? json_merge_diff(f->arena, copy->base, copy->now) : NULL;
         if (copy->now ? !patch : !copy->base)
@@ -263,7 +202,7 @@ static bool carry_out(struct foresight *f, struct tick *tick)
     struct errinfo info;
     bool writes = write_plan(f, tick);
 
-    if (accept_view(f->arena, f->canary, canary, &mistake, &info) != ERR_OK) {
+    if (accept_view(f->arena, f->copies.canary, canary, &mistake, &info) != ERR_OK) {
         end_way(f, tick, f->start);
         return false;
     }

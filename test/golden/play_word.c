@@ -6,6 +6,7 @@
 #include "base/duration.h"
 #include "deletion.h"
 #include "play.h"
+#include "play_rehearse.h"
 #include "test/unit.h"
 
 enum { INTERVAL_MS = 60000, UNTIL_MAX = 60, ASLEEP_MAX = 9 };
@@ -99,6 +100,11 @@ static void play_delete(struct play *play, struct json_object *given)
 static void play_push(struct play *play, struct json_object *given)
 {
     world_push(play->world, text(play, given));
+}
+
+static void play_rehearsal(struct play *play, struct json_object *given)
+{
+    play_rehearsed(play, text(play, given));
 }
 
 /* --- time */
@@ -422,6 +428,7 @@ static const struct word {
     {.name = "interval", .act = play_interval},
     {.name = "turn", .act = play_turn},
     {.name = "live", .play = play_live},
+    {.name = "rehearsed", .play = play_rehearsal},
     {.name = "run", .act = play_run},
     {.name = "initialise", .act = play_initialise},
     {.name = "wait", .play = play_wait},

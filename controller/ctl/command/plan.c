@@ -1,0 +1,272 @@
+#include <string.h>
+
+#include "base/duration.h"
+#include "ctl/columns.h"
+#include "ctl/ctl.h"
+#include "ctl/manifests.h"
+#include "ctl/print.h"
+#include "rehearse/rehearse.h"
+#include "router/router.h"
+
+static struct {
+    const char *mesh_provider;
+    int64_t floor_ms;
+} opt;
+
+static const struct option_row rows[] = {
+    OPTION(STRING, "mesh-provider", &opt.mesh_provider, .value = "istio", .arg = "NAME",
+           .help = "the controller's --mesh-provider: of a Canary that names none"),
+    OPTION(DURATION, "min-analysis-interval", &opt.floor_ms, .value = "10s", .arg = "DURATION",
+           .help = "the controller's --min-analysis-interval"),
+    {0}};
+
+/* --- text */
+
+static const char *duration(const struct ctl *ctl, int64_t ms)
+{
+    char text[DURATION_TEXT];
+
+    return arena_strdup(ctl->arena, duration_format(ms * 1000000, text));
+}
+
+static const char *percent(const struct ctl *ctl, int weight)
+{
+    return arena_printf(ctl->arena, "%d%%", weight);
+}
+
+/* What the canary gets: its share, of what is matched only, or a copy. */
+static const char *canary_share(const struct ctl *ctl, const struct rehearsal_step *step)
+{
+    if (step->mirrored)
+        return "a copy";
+    if (step->matched && step->canary > 0)
+        return arena_printf(ctl->arena, "%d%% of matches", step->canary);
+    return percent(ctl, step->canary);
+}
+
+static void print_steps(const struct ctl *ctl, const struct rehearsal_step *first)
+{
+    const struct columns_head heads[] = {{"AT", 0},     {"PHASE", 0},    {"PRIMARY", 2},
+                                         {"CANARY", 0}, {"WEBHOOKS", 1}, {"METRICS", 3},
+                                         {NULL, 0}};
+    struct columns *columns = columns_new(ctl, heads);
+
+    for (const struct rehearsal_step *step = first; step; step = step->next) {
+        columns_put(columns, PRINT_PLAIN, duration(ctl, step->at_ms));
+        columns_put(columns, step->phase == PHASE_Succeeded ? PRINT_GREEN : PRINT_PLAIN,
+                    phase_name(step->phase));
+        columns_put(columns, PRINT_PLAIN, percent(ctl, step->primary));
+        columns_put(columns, PRINT_PLAIN, canary_share(ctl, step));
+        columns_put(columns, PRINT_PLAIN, step->hooks);
+        columns_put(columns, PRINT_PLAIN, step->metrics);
+    }
+    columns_print(columns, NULL);
+}
+
+static void print_list(const struct ctl *ctl, const char *head, struct json_object *list)
+{
+    const char *text = "";
+
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *one = json_elem(list, i);
+        const char *name = json_object_is_type(one, json_type_string)
+                               ? json_object_get_string(one)
+                               : arena_printf(ctl->arena, "%s %s", json_str_at(one, "kind", NULL),
+                                              json_str_at(one, "metadata", "name", NULL));
+        text = arena_printf(ctl->arena, "%s%s%s", text, *text ? ", " : "", name);
+    }
+    if (*text)
+        print_wrapped(ctl, head, text);
+}
+
+static void print_end(const struct ctl *ctl, const struct rehearsal *plan)
+{
+    const struct rehearsal_step *last = plan->steps;
+
+    while (last && last->next)
+        last = last->next;
+    if (plan->unfinished)
+        fprintf(ctl->out, "and so on: only the first %d runs are shown\n", (int)REHEARSE_MAX_RUNS);
+    else if (last && last->phase == PHASE_Succeeded)
+        fprintf(ctl->out,
+                "Promoted after %s, when pods are ready at once, metrics are in their ranges and "
+                "webhooks pass.\n",
+                duration(ctl, last->at_ms));
+}
+
+static void print_plan(const struct ctl *ctl, const struct canary *canary,
+                       const struct rehearsal *plan)
+{
+    fprintf(ctl->out, "Canary %s/%s: %s with %s, every %s\n\n",
+            print_clean(ctl->arena, canary->namespace_), print_clean(ctl->arena, canary->name),
+            plan->strategy, print_clean(ctl->arena, plan->provider),
+            duration(ctl, plan->interval_ms));
+    print_steps(ctl, plan->steps);
+    print_end(ctl, plan);
+    fputc('\n', ctl->out);
+    print_list(ctl, "Made:    ", plan->made);
+    print_list(ctl, "Changed: ", plan->changed);
+    print_list(ctl, "Assumed: ", plan->assumed);
+}
+
+/* --- data */
+
+static struct json_object *steps_as_data(const struct ctl *ctl, const struct rehearsal_step *first)
+{
+    struct json_object *list = json_own(ctl->arena, json_object_new_array());
+
+    for (const struct rehearsal_step *step = first; step; step = step->next) {
+        struct json_object *row = json_object_new_object();
+        json_set_str(row, "at", duration(ctl, step->at_ms));
+        json_set_str(row, "phase", phase_name(step->phase));
+        json_set_int(row, "primary", step->primary);
+        json_set_int(row, "canary", step->canary);
+        json_set_bool(row, "mirrored", step->mirrored);
+        json_set_bool(row, "matched", step->matched);
+        json_set_str(row, "webhooks", step->hooks);
+        json_set_str(row, "metrics", step->metrics);
+        json_set_str(row, "events", step->said);
+        json_object_array_add(list, row);
+    }
+    return list;
+}
+
+static struct json_object *as_data(const struct ctl *ctl, const struct canary *canary,
+                                   const struct rehearsal *plan)
+{
+    struct json_object *out = json_own(ctl->arena, json_object_new_object());
+
+    json_set_str(out, "namespace", canary->namespace_);
+    json_set_str(out, "name", canary->name);
+    json_set_str(out, "provider", plan->provider);
+    json_set_str(out, "strategy", plan->strategy);
+    json_set_str(out, "interval", duration(ctl, plan->interval_ms));
+    json_set(out, "steps", steps_as_data(ctl, plan->steps));
+    json_set_bool(out, "unfinished", plan->unfinished);
+    json_set(out, "made", plan->made);
+    json_set(out, "changed", plan->changed);
+    json_set(out, "assumed", plan->assumed);
+    return out;
+}
+
+static void add_objects(struct json_object *items, struct json_object *list)
+{
+    for (size_t i = 0; i < json_len(list); i++)
+        json_object_array_add(items, json_object_get(json_elem(list, i)));
+}
+
+/* --- the command */
+
+struct plans {
+    struct json_object *data;  /* of each Canary */
+    struct json_object *items; /* the objects of all of them */
+    int canaries;
+};
+
+static int plan_one(struct ctl *ctl, struct manifests *manifests, struct json_object *object,
+                    struct plans *plans)
+{
+    static const char *const labels[] = {"app", "name", "app.kubernetes.io/name", NULL};
+    const struct settings settings = {.mesh_provider = opt.mesh_provider,
+                                      .metrics_server = "http://prometheus:9090",
+                                      .selector_labels = labels,
+                                      .cluster_name = "",
+                                      .config_tracking = true,
+                                      .min_analysis_interval_ms = opt.floor_ms};
+    const struct rehearse_source source = {
+        .find = manifests_find, .list = manifests_list, .arg = manifests};
+    struct rehearsal plan;
+    struct canary canary;
+    struct errinfo ei;
+
+    if (canary_view(ctl->arena, object, &canary, &ei) != ERR_OK ||
+        rehearse(ctl->arena, &settings, object, &source, &plan, &ei) != ERR_OK)
+        return ctl_fail(ctl, CTL_SERVER, "plan: %s; %s lint tells all mistakes", ei.text,
+                        ctl->program);
+    if (plan.refused)
+        return ctl_fail(ctl, CTL_SERVER, "plan: Canary %s/%s: %s", canary.namespace_, canary.name,
+                        plan.refused);
+    if (ctl->output == CTL_TEXT) {
+        if (plans->canaries++ > 0)
+            fputc('\n', ctl->out);
+        print_plan(ctl, &canary, &plan);
+    }
+    json_object_array_add(plans->data, json_object_get(as_data(ctl, &canary, &plan)));
+    add_objects(plans->items, plan.made);
+    add_objects(plans->items, plan.changed);
+    return CTL_DONE;
+}
+
+static bool is_canary(struct json_object *object)
+{
+    const char *kind = json_str_at(object, "kind", NULL);
+    const char *version = json_str_at(object, "apiVersion", NULL);
+
+    return kind && version && strcmp(kind, "Canary") == 0 &&
+           strncmp(version, "flagger.app/", strlen("flagger.app/")) == 0;
+}
+
+static void print_data(struct ctl *ctl, const struct plans *plans)
+{
+    struct json_object *list = json_own(ctl->arena, json_object_new_object());
+
+    if (ctl->output == CTL_JSON) {
+        print_object(ctl, plans->data);
+        return;
+    }
+    json_set_str(list, "apiVersion", "v1");
+    json_set_str(list, "kind", "List");
+    json_set(list, "items", plans->items);
+    print_object(ctl, list);
+}
+
+static int run(struct ctl *ctl)
+{
+    struct manifests manifests = {.arena = ctl->arena};
+    struct plans plans = {.data = json_own(ctl->arena, json_object_new_array()),
+                          .items = json_own(ctl->arena, json_object_new_array())};
+    struct errinfo ei;
+    int code = CTL_DONE, n = 0;
+
+    if (!router_find(opt.mesh_provider))
+        return ctl_fail(ctl, CTL_USAGE, "plan: --mesh-provider: expected one of %s, found \"%s\"",
+                        router_names(ctl->arena), opt.mesh_provider);
+    for (int i = 0; i < ctl->n_args; i++)
+        if (manifests_add(&manifests, ctl->args[i], &ei) != ERR_OK)
+            return ctl_fail(ctl, CTL_USAGE, "plan: %s", ei.text);
+    for (size_t i = 0; code == CTL_DONE && i < json_len(manifests.objects); i++) {
+        struct json_object *object = json_elem(manifests.objects, i);
+        if (!is_canary(object))
+            continue;
+        n++;
+        code = plan_one(ctl, &manifests, object, &plans);
+    }
+    if (n == 0)
+        return ctl_fail(ctl, CTL_SERVER, "plan: there is no Canary in these files");
+    if (code == CTL_DONE && ctl->output != CTL_TEXT)
+        print_data(ctl, &plans);
+    return code;
+}
+
+const struct ctl_command ctl_plan = {
+    .name = "plan",
+    .summary = "Shows how a release would go, step by step, and which objects would be made.",
+    .usage = "FILE...",
+    .help =
+        "The rules of the controller play a release of each Canary in the files in a cluster that "
+        "is only pretended: pods are ready at once, metrics are in their ranges, webhooks pass. "
+        "What else is in the files is there before, such as the Deployment; what is missing is "
+        "assumed. \"-\" is the standard input. No cluster is asked.\n\n"
+        "-o yaml prints only the objects, -o json everything.\n\n"
+        "Exit code: 0, 1 where a Canary is refused, 2 for a wrong command line or a file that "
+        "cannot be read.\n\n"
+        "Examples:\n"
+        "    {ctl} plan canary.yaml\n"
+        "    helm template shop | {ctl} plan - -o yaml\n",
+    .rows = rows,
+    .accepts = CTL_OFFLINE | CTL_OUT_DATA,
+    .min_args = 1,
+    .max_args = -1,
+    .completes = "file",
+    .run = run,
+};

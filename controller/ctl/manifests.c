@@ -1,0 +1,74 @@
+#include "ctl/manifests.h"
+
+#include <string.h>
+
+#include "base/yaml.h"
+#include "ctl/input.h"
+
+enum err manifests_add(struct manifests *manifests, const char *file, struct errinfo *ei)
+{
+    struct json_object *docs;
+    char *text;
+    size_t len;
+    enum err err = input_read(manifests->arena, file, MANIFESTS_MAX_BYTES, &text, &len, ei);
+
+    if (err == ERR_OK)
+        err = yaml_parse(manifests->arena, input_name(file), text, len, MANIFESTS_MAX_BYTES, &docs,
+                         ei);
+    if (err != ERR_OK)
+        return err;
+    if (!manifests->objects)
+        manifests->objects = json_own(manifests->arena, json_object_new_array());
+    for (size_t i = 0; i < json_len(docs); i++) {
+        struct json_object *doc = json_elem(docs, i), *items = json_at(doc, "items", NULL);
+        if (!json_object_is_type(items, json_type_array))
+            json_object_array_add(manifests->objects, json_object_get(doc));
+        for (size_t k = 0; k < json_len(items); k++)
+            json_object_array_add(manifests->objects, json_object_get(json_elem(items, k)));
+    }
+    return ERR_OK;
+}
+
+static bool is_of(struct json_object *object, const struct kube_resource *resource,
+                  const char *namespace_)
+{
+    const char *kind = json_str_at(object, "kind", NULL);
+    const char *version = json_str_at(object, "apiVersion", NULL);
+    const char *own = json_str_at(object, "metadata", "namespace", NULL);
+    size_t len = strlen(resource->group);
+
+    if (!kind || !version || strcmp(kind, resource->kind) != 0)
+        return false;
+    if (len == 0 ? strchr(version, '/') != NULL
+                 : strncmp(version, resource->group, len) != 0 || version[len] != '/')
+        return false;
+    return !own || resource->cluster_scoped || strcmp(own, namespace_) == 0;
+}
+
+struct json_object *manifests_find(void *arg, const struct kube_resource *resource,
+                                   const char *namespace_, const char *name)
+{
+    struct manifests *manifests = arg;
+
+    for (size_t i = 0; i < json_len(manifests->objects); i++) {
+        struct json_object *object = json_elem(manifests->objects, i);
+        const char *own = json_str_at(object, "metadata", "name", NULL);
+        if (own && strcmp(own, name) == 0 && is_of(object, resource, namespace_))
+            return object;
+    }
+    return NULL;
+}
+
+struct json_object *manifests_list(void *arg, const struct kube_resource *resource,
+                                   const char *namespace_)
+{
+    struct manifests *manifests = arg;
+    struct json_object *list = json_own(manifests->arena, json_object_new_object());
+    struct json_object *items = json_object_new_array();
+
+    json_object_object_add(list, "items", items);
+    for (size_t i = 0; i < json_len(manifests->objects); i++)
+        if (is_of(json_elem(manifests->objects, i), resource, namespace_))
+            json_object_array_add(items, json_object_get(json_elem(manifests->objects, i)));
+    return list;
+}

@@ -1,0 +1,101 @@
+# kubectl canary plan: what people and programs get. That a release goes so: test/golden/cases/providers.yaml.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    load ../lib/daemon
+    cd "$BATS_TEST_TMPDIR" || return
+    # No cluster is asked: there is none, and no kubeconfig.
+    export HOME=$BATS_TEST_TMPDIR KUBECONFIG=$BATS_TEST_TMPDIR/none
+    cat >canary.yaml <<'YAML'
+apiVersion: flagger.app/v1beta1
+kind: Canary
+metadata: {name: web, namespace: shop}
+spec:
+  provider: istio
+  targetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  service: {port: 80, hosts: [web.example]}
+  analysis:
+    interval: 1m
+    threshold: 2
+    stepWeight: 20
+    maxWeight: 50
+    metrics:
+    - {name: request-success-rate, thresholdRange: {min: 99}}
+    webhooks:
+    - {name: gate, type: confirm-rollout, url: 'http://gate.shop/'}
+    - {name: load, url: 'http://load.shop/'}
+YAML
+}
+
+plan() { "$FLAGGER_BUILD/kubectl-canary" plan "$@"; }
+
+@test "each step has its time, its traffic and what is asked" {
+    run -0 --separate-stderr plan canary.yaml
+    [ -z "$stderr" ]
+    diff <(printf '%s\n' "$output") - <<'TEXT'
+Canary shop/web: canary with istio, every 1m0s
+
+AT    PHASE        PRIMARY  CANARY  WEBHOOKS  METRICS
+0s    Progressing  100%     0%      gate
+1m0s  Progressing  80%      20%
+2m0s  Progressing  60%      40%     load      request-success-rate
+3m0s  Progressing  50%      50%     load      request-success-rate
+4m0s  Promoting    50%      50%     load      request-success-rate
+5m0s  Finalising   100%     0%
+6m0s  Succeeded    100%     0%
+Promoted after 6m0s, when pods are ready at once, metrics are in their ranges and webhooks pass.
+
+Made:    Deployment web-primary, Service web, Service web-primary, Service web-canary, DestinationRule web-canary, DestinationRule web-primary, VirtualService web
+Changed: Deployment web
+Assumed: Deployment shop/web
+TEXT
+}
+
+@test "the objects are YAML that can be applied, and JSON has everything" {
+    run -0 --separate-stderr plan canary.yaml -o yaml
+    gojq --yaml-input -e '.kind == "List" and ([.items[] | "\(.kind) \(.metadata.name)"] | index("VirtualService web", "Deployment web-primary") != null)' <<<"$output"
+    gojq --yaml-input -e 'all(.items[]; .apiVersion and .metadata.namespace == "shop" and (.metadata | has("uid") or has("resourceVersion") | not) and (has("status") | not))' <<<"$output"
+    run -0 --separate-stderr plan -o json - <canary.yaml
+    gojq -e '.[0] | .name == "web" and .namespace == "shop" and .strategy == "canary" and .interval == "1m0s" and (.made | length) == 7' <<<"$output"
+    gojq -e '.[0].steps[2] | .at == "2m0s" and .phase == "Progressing" and .primary == 60 and .canary == 40 and .webhooks == "load"
+        and (.events | test("Advance web.shop canary weight 40"))' <<<"$output"
+}
+
+@test "what is in the files is there before" {
+    cat >target.yaml <<'YAML'
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop, labels: {team: blue}}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: 'web:7'}]}
+YAML
+    run -0 --separate-stderr plan canary.yaml target.yaml -o yaml
+    gojq --yaml-input -e '.items[] | select(.kind == "Deployment" and .metadata.name == "web-primary") | .spec.replicas == 3
+        and .spec.template.spec.containers[0].image == "web:7"' <<<"$output"
+    # One that cannot be released says so.
+    sed -i 's/app: web/tier: web/g' target.yaml
+    run -1 --separate-stderr plan canary.yaml target.yaml
+    [[ $stderr == *'plan: Canary shop/web: '* ]] && [ "${#stderr_lines[@]}" -eq 1 ]
+}
+
+@test "a Canary that is refused has no plan" {
+    sed -i 's/provider: istio/provider: traefik/; s/stepWeight: 20/mirror: true\n    stepWeight: 20/' canary.yaml
+    run -1 --separate-stderr plan canary.yaml
+    [ -z "$output" ] && [[ $stderr == *'Canary shop/web: spec.analysis.mirror: mirroring is not possible with provider traefik'* ]]
+    sed -i 's/interval: 1m/interval: soon/' canary.yaml
+    run -1 --separate-stderr plan canary.yaml
+    [[ $stderr == *'spec.analysis.interval: '*'lint tells all mistakes' ]]
+    for arguments in '' 'none.yaml' '--mesh-provider wind canary.yaml' '-o name canary.yaml'; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr plan $arguments
+        [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ]
+    done
+    printf 'kind: Secret\n' >other.yaml
+    run -1 --separate-stderr plan other.yaml
+    [[ $stderr == *'there is no Canary in these files' ]]
+}
