@@ -4,6 +4,7 @@
 
 #include "decide/decide.h"
 #include "lint/facts.h"
+#include "lint/names.h"
 #include "lint/others.h"
 #include "lint/repair.h"
 #include "lint/schema.h"
@@ -121,4 +122,5 @@ void canary_check(struct document *document)
     check_metrics(document, canary);
     check_target(document, tick);
     canary_warn(document, canary, tick);
+    names_warn(document, canary);
 }
