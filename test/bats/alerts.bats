@@ -297,6 +297,44 @@ stands() { [ "$(kubectl -n "$namespace" get canary app -o 'jsonpath={.status.con
     [ "$(grep -c '^RCPT TO:' "$DIR/told")" = 2 ]
 }
 
+@test "a real mail server has the letter in its mailbox" {
+    /usr/bin/python3 -c 'import aiosmtpd' 2>/dev/null || skip 'python3-aiosmtpd is not installed (test/setup --servers)'
+    namespace=seven
+    kubectl create namespace seven >/dev/null
+    rm -f "$DIR/port"
+    /usr/bin/python3 - "$DIR" >"$DIR/mail.log" 2>&1 3>&- <<'PY' &
+import asyncio, sys
+from aiosmtpd.handlers import Mailbox
+from aiosmtpd.smtp import SMTP
+async def serve():
+    mailbox = Mailbox(sys.argv[1] + '/mailbox')
+    server = await asyncio.get_running_loop().create_server(lambda: SMTP(mailbox, enable_SMTPUTF8=True), '127.0.0.1', 0)
+    open(sys.argv[1] + '/port', 'w').write(str(server.sockets[0].getsockname()[1]))
+    await server.serve_forever()
+asyncio.run(serve())
+PY
+    echo $! >>"$DIR/chat.pids"
+    eventually 30 test -s "$DIR/port" || { cat "$DIR/mail.log" && return 1; }
+    kubectl -n seven apply -f - >/dev/null <<YAML
+apiVersion: flagger.app/v1beta1
+kind: AlertProvider
+metadata: {name: mail}
+spec: {type: email, address: "smtp://127.0.0.1:$(cat "$DIR/port")", username: flagger@example.org, channel: "a@example.org,b@example.org"}
+YAML
+    controller
+    alerts='[{name: mail, severity: info, providerRef: {name: mail}}]' app app | kubectl apply -f - >/dev/null
+    eventually 60 phase_is Initialized
+    eventually 60 is_settled
+    [ "$(find "$DIR/mailbox/new" -type f | wc -l)" = 1 ]
+    run -0 /usr/bin/python3 - "$DIR"/mailbox/new/* <<'PY'
+import email, email.policy, sys
+letter = email.message_from_binary_file(open(sys.argv[1], 'rb'), policy=email.policy.default)
+print(letter['X-RcptTo'], '|', letter['From'], '|', letter['Subject'], '|', letter.get_content_type(), '|', letter.defects)
+PY
+    [[ $output == *'a@example.org, b@example.org | '*flagger@example.org*' | [info] app.seven: New Deployment detected, initialization completed'*' | text/plain | []' ]] ||
+        { echo "$output" && return 1; }
+}
+
 @test "a real Alertmanager holds an alert once, however often it is told" {
     command -v prometheus-alertmanager >/dev/null || skip 'prometheus-alertmanager is not installed'
     namespace=six
