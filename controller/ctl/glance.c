@@ -56,6 +56,14 @@ static const char *reason_of(struct json_object *canary)
     return note;
 }
 
+/* A gate without a deadline has no condition. */
+static bool is_at_gate(const char *phase)
+{
+    enum phase at = phase_parse(phase);
+
+    return at == PHASE_Waiting || at == PHASE_WaitingPromotion;
+}
+
 void glance_at(struct arena *arena, struct json_object *canary, struct glance *out)
 {
     struct json_object *analysis = json_at(canary, "spec", "analysis", NULL);
@@ -73,6 +81,10 @@ void glance_at(struct arena *arena, struct json_object *canary, struct glance *o
         .since = json_str_at(canary, "status", "lastTransitionTime", NULL),
         .reason = print_clean(arena, reason_of(canary)),
     };
+    if (json_at(canary, "status", "paused", NULL))
+        out->reason = "Paused";
+    else if (!*out->reason && is_at_gate(out->phase))
+        out->reason = "GateClosed";
     out->weight = out->weight < 0 ? 0 : out->weight > 100 ? 100 : out->weight;
 }
 

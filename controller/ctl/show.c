@@ -285,7 +285,7 @@ static void add_events(struct tree *tree, const struct ctl *ctl, const struct fa
     }
 }
 
-void show_tree(const struct ctl *ctl, const struct facts *facts)
+void show_tree(const struct ctl *ctl, const struct facts *facts, const char *waits)
 {
     struct glance at;
 
@@ -293,6 +293,8 @@ void show_tree(const struct ctl *ctl, const struct facts *facts)
     struct tree *tree =
         tree_new(ctl, arena_printf(ctl->arena, "%s (namespace %s)", at.name, at.namespace_));
     add_phase(tree, ctl, facts, &at);
+    if (waits)
+        tree_add(tree, "why", PRINT_YELLOW, waits);
     tree_add(tree, "traffic", PRINT_PLAIN,
              arena_printf(ctl->arena, "%s %d%% canary", print_bar(ctl->arena, at.weight, BAR),
                           at.weight));

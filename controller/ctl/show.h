@@ -4,8 +4,8 @@
 
 #include "ctl/facts.h"
 
-/* As a tree on ctl->out. */
-void show_tree(const struct ctl *ctl, const struct facts *facts);
+/* As a tree on ctl->out. waits: why it stands, one sentence; NULL: it does not. */
+void show_tree(const struct ctl *ctl, const struct facts *facts, const char *waits);
 /* The same for programs, owned by the arena: names, numbers and sentences, of each part what the
  * tree shows. */
 struct json_object *show_data(const struct ctl *ctl, const struct facts *facts);

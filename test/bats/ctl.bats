@@ -140,13 +140,14 @@ terminal() {
 @test "get shows a table of all, and a tree of one" {
     ctl get -n test >"$BATS_TEST_TMPDIR/all"
     grep -qE '^NAME +PHASE +WEIGHT +REASON +SINCE +REVISION +FAILED$' "$BATS_TEST_TMPDIR/all"
-    grep -qE '^held +WaitingPromotion +\[-{10}\] 0% ' "$BATS_TEST_TMPDIR/all"
+    grep -qE '^held +WaitingPromotion +\[-{10}\] 0% +GateClosed ' "$BATS_TEST_TMPDIR/all"
     [ "$(ctl get -A | sed -n '2,$p' | cut -d' ' -f1 | sort -u)" = test ]
     [ "$(ctl get -n test -l team=bad -o name)" = canary.flagger.app/bad ]
     [ "$(ctl get -n test -o json | gojq -r '[.items[].metadata.name] | sort | join(" ")')" = 'bad good held' ]
     ctl get held -n test >"$BATS_TEST_TMPDIR/one"
     grep -qx 'held (namespace test)' "$BATS_TEST_TMPDIR/one"
     grep -qE '^├─ phase +WaitingPromotion, for ' "$BATS_TEST_TMPDIR/one"
+    grep -qE '^├─ why +held waits for a person to open the gate promote' "$BATS_TEST_TMPDIR/one"
     grep -qE '^├─ target +Deployment held, 1 of 1 ready' "$BATS_TEST_TMPDIR/one"
     grep -qE 'promote \(confirm-promotion\)' "$BATS_TEST_TMPDIR/one"
     grep -qE 'ago +Halt held.test advancement waiting for promotion approval promote' "$BATS_TEST_TMPDIR/one"

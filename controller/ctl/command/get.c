@@ -1,10 +1,13 @@
 /* get: all Canaries as a table, or one as a tree. */
+#include <string.h>
+
 #include "base/clock.h"
 #include "ctl/columns.h"
 #include "ctl/facts.h"
 #include "ctl/glance.h"
 #include "ctl/live.h"
 #include "ctl/show.h"
+#include "ctl/why/why.h"
 
 enum { BAR = 10 };
 
@@ -78,6 +81,17 @@ static int get_all(struct ctl *ctl)
     return CTL_DONE;
 }
 
+/* NULL where all goes well. Without asking the gate: the tree is drawn every few seconds. */
+static const char *waits_for(const struct ctl *ctl, const struct facts *facts)
+{
+    struct why_answer answer;
+
+    why_of(ctl->arena, ctl->program, facts, &answer);
+    if (strcmp(answer.situation, "at-rest") == 0 || strcmp(answer.situation, "under-way") == 0)
+        return NULL;
+    return answer.text;
+}
+
 static int get_one(struct ctl *ctl)
 {
     struct json_object *canary;
@@ -94,7 +108,7 @@ static int get_one(struct ctl *ctl)
     if (ctl->output == CTL_JSON || ctl->output == CTL_YAML)
         print_object(ctl, show_data(ctl, &facts));
     else
-        show_tree(ctl, &facts);
+        show_tree(ctl, &facts, waits_for(ctl, &facts));
     return CTL_DONE;
 }
 
