@@ -165,3 +165,22 @@ objects() { gojq --yaml-input -c 'select(.)' "$@"; }
     run ! render gate --set ingress.enabled=true
     [[ $output == *"ingress.host"* ]]
 }
+
+# FLAGGER_CNPG_CRD=FILE: config/crd/bases/postgresql.cnpg.io_clusters.yaml of CloudNativePG
+@test "the Cluster of CloudNativePG is what its operator's schema takes" {
+    [ -s "${FLAGGER_CNPG_CRD:-}" ] || skip "FLAGGER_CNPG_CRD names no CRD of CloudNativePG"
+    local sandbox status=0
+    export KUBECONFIG=$BATS_TEST_TMPDIR/kubeconfig HOME=$BATS_TEST_TMPDIR
+    "$FLAGGER_BUILD/flagger-sandbox" --no-gateway --no-services --kubeconfig "$KUBECONFIG" --crds "$FLAGGER_CNPG_CRD" \
+        >"$BATS_TEST_TMPDIR/out" 2>&1 </dev/null 3>&- &
+    sandbox=$!
+    eventually 60 grep -q '^ready' "$BATS_TEST_TMPDIR/out"
+    {
+        kubectl create --validate=strict -f deploy/postgres/cloudnativepg/cluster.yaml &&
+            # A field that it does not know, and a value that it does not take, are refused.
+            refute kubectl create --validate=strict -f <(sed 's/flagger-gate-db/other/; s/instances:/instancen:/' deploy/postgres/cloudnativepg/cluster.yaml) &&
+            refute kubectl create --validate=strict -f <(sed 's/flagger-gate-db/other/; s/method: any/method: some/' deploy/postgres/cloudnativepg/cluster.yaml)
+    } || status=$?
+    kill -TERM "$sandbox"
+    return "$status"
+}
