@@ -129,8 +129,6 @@ const struct rule rules[] = {
 
     /* step 22 */
     {RULE(promote_skip), ANALYSING, .asked = IF_ACCEPTED},
-    /* §15: the same by request, if the gate agrees */
-    {RULE(steer_promote), ANALYSING, .asked = IF_ACCEPTED},
     /* step 24; §8.1; ends the tick */
     {RULE(promote_shift), IN(Promoting)},
     /* step 25; ends the tick */
@@ -140,6 +138,8 @@ const struct rule rules[] = {
     {RULE(guard_mirror), ANALYSING},
     /* routes and status say the same, before a step is made from them */
     {RULE(guard_weights), ANALYSING},
+    /* §15: a promotion by request, if the gate agrees */
+    {RULE(steer_promote), ANALYSING, .asked = IF_ACCEPTED},
     /* step 28 */
     {RULE(analysis_start), ANALYSING, .asked = IF_ACCEPTED},
     /* step 29 */

@@ -29,8 +29,9 @@ enum verdict ready_or_end(struct release *r, enum side side)
     }
     /* What it serves while it is paused the checks judge. */
     if (steering_stops_clock(r))
-        return steering_is_paused(r) && r->weights.canary > 0 ? VERDICT_GO
-                                                              : plan_stop(r->tick, "%s", why);
+        return steering_is_paused(r) && r->weights.canary > 0
+                   ? VERDICT_GO
+                   : condition_hold(r, side_condition(side), CONDITION_WAITING, why);
     if (side == SIDE_PRIMARY && release_is_promoting(r))
         return rollback_failed_promotion(r, why);
     release_warn(r, "%s", why);
