@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "asked.h"
 #include "said.h"
 
 /* How the world is from now on. */
@@ -236,6 +237,10 @@ static const char *check_end(struct model *model, const struct policy *policy,
         return policy->may_wait || policy->target != HEALTH_READY ? NULL : "every deletion ends";
     if (canary->suspend)
         return NULL;
+    if (asked_is_left(model, cluster))
+        return "every request is answered";
+    if (asked_to_pause(canary))
+        return NULL; /* until somebody resumes it */
     if (strcmp(canary->target.name, "podinfo") != 0)
         return NULL; /* rules.c sees to its Services */
     /* A person has taken the primary's pods away, or the primary: that is told, and waited for. */

@@ -123,7 +123,10 @@ static uint16_t deed_on(struct model *model, int place, const struct event *even
     struct arena *arena = arena_new();
     uint16_t out = version;
 
-    if (version == ABSENT)
+    if (event->makes)
+        out = version == ABSENT ? objects_put(model->objects, place, rows_json(arena, event->patch))
+                                : version;
+    else if (version == ABSENT)
         out = ABSENT;
     else if (!event->deletes)
         out = objects_apply(model->objects, place, version,
@@ -264,7 +267,8 @@ static void add_deeds(struct model *model)
                                         .place = objects_place(model->objects, deed->key),
                                         .change = do_deed,
                                         .patch = deed->patch,
-                                        .deletes = !deed->patch});
+                                        .deletes = !deed->patch,
+                                        .makes = deed->makes});
     }
 }
 

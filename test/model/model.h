@@ -56,7 +56,7 @@ struct event {
     const struct kind *kind;
     int number; /* a revision, or a health */
     const char *patch;
-    bool deletes;
+    bool deletes, makes;
 };
 
 struct model {

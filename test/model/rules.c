@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "asked.h"
 #include "router/router.h"
 #include "said.h"
 
@@ -89,8 +90,9 @@ static bool has_cause(struct model *model, const struct cluster *facts,
 {
     const struct canary *canary = model_canary(model, facts);
 
-    return ghost->flags & GHOST_CAUSES || ghost->fails >= canary->analysis.threshold ||
-           outcome->answers[Q_ROLLBACK] == PASS || model_look(model, facts, ROLE_TARGET)->stuck ||
+    return asked_to_abort(model, facts) || ghost->flags & GHOST_CAUSES ||
+           ghost->fails >= canary->analysis.threshold || outcome->answers[Q_ROLLBACK] == PASS ||
+           model_look(model, facts, ROLE_TARGET)->stuck ||
            model_look(model, facts, ROLE_PRIMARY)->stuck ||
            /* gone until its deadline */
            (model->scenario->world & WORLD_TIME_PASSES && is_absent(model, facts, ROLE_TARGET)) ||
@@ -432,7 +434,7 @@ static bool may_run(const struct model *model, const struct canary *canary,
         return true;
     if (part != (ghost->revision & mask))
         return false;
-    return canary->skip_analysis ||
+    return canary->skip_analysis || asked_to_skip(canary) ||
            (ghost->passes >= needed && ghost->fails < canary->analysis.threshold);
 }
 
@@ -502,7 +504,8 @@ static const char *check_status(struct model *model, const struct cluster *facts
         ghost->fails < is->analysis.threshold)
         ghost->fails++;
     /* what is promoted without an analysis is so from the intent on */
-    if (is->status.phase == PHASE_Promoting && is_analysing(was) && is->skip_analysis) {
+    if (is->status.phase == PHASE_Promoting && is_analysing(was) &&
+        (is->skip_analysis || asked_to_skip(was))) {
         ghost->passes = (uint8_t)(model->scenario->passes > 0 ? model->scenario->passes : 1);
         ghost->fails = 0;
     }
@@ -550,6 +553,8 @@ const char *rules_step(struct model *model, const struct cluster *facts,
 {
     const char *broken = check_consent(model, facts, before, after, outcome, step);
 
+    if (!broken)
+        broken = asked_step(model, facts, before, after);
     if (!broken)
         broken = check_version(step);
     if (!broken)

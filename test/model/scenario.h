@@ -24,6 +24,7 @@ struct deed {
     const char *what;  /* "suspends" */
     const char *key;   /* "canaries/podinfo" */
     const char *patch; /* NULL: deletes it */
+    bool makes;        /* the patch is the whole object, made where there is none */
 };
 
 struct given {

@@ -45,16 +45,18 @@ static void read_world(struct scenario *scenario, struct json_object *words)
     }
 }
 
-/* {what: TEXT, patch: KEY, by: PATCH} or {what: TEXT, delete: KEY} */
+/* {what: TEXT, patch: KEY, by: PATCH}, {what: TEXT, make: KEY, by: OBJECT} or {what: TEXT, delete: KEY} */
 static void read_deeds(struct arena *arena, struct scenario *scenario, struct json_object *deeds)
 {
     assert(json_len(deeds) <= MAX_DEEDS);
     for (size_t i = 0; i < json_len(deeds); i++) {
         struct json_object *deed = json_elem(deeds, i), *by = json_at(deed, "by", NULL);
-        const char *key = json_str_at(deed, by ? "patch" : "delete", NULL);
+        const char *made = json_str_at(deed, "make", NULL);
+        const char *key = made ? made : json_str_at(deed, by ? "patch" : "delete", NULL);
         scenario->deeds[i] = (struct deed){.what = json_str_at(deed, "what", NULL),
                                            .key = key,
-                                           .patch = by ? json_text(arena, by) : NULL};
+                                           .patch = by ? json_text(arena, by) : NULL,
+                                           .makes = made != NULL};
         if (!scenario->deeds[i].what || !key)
             refuse(scenario, json_text(arena, deed));
     }
