@@ -45,6 +45,8 @@ static void read_parts(struct ctl *ctl, struct facts *facts, const struct part *
             *parts[i].at = answers[i].body;
         else if (answers[i].err == ERR_NOT_FOUND && parts[i].missing)
             *parts[i].missing = true;
+        else if (parts[i].at == &facts->lease)
+            facts->lease_denied = answers[i].err == ERR_DENIED;
         else if (answers[i].err != ERR_NOT_FOUND)
             note_denied(ctl, facts, parts[i].resource->plural);
     }

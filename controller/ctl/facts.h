@@ -22,6 +22,7 @@ struct facts {
     const char *live;           /* hash of the revision that the target has; NULL: not known */
     bool no_target, no_primary; /* surely not there */
     bool no_lease;              /* no controller has ever taken it */
+    bool lease_denied;          /* it may not be read, which few may: no part of `denied` */
     const char *denied;         /* "pods, events": what may not be read; NULL: all may */
 };
 

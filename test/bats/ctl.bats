@@ -189,6 +189,14 @@ terminal() {
     deny /namespaces/test/pods
     ctl get held -n test >"$BATS_TEST_TMPDIR/one"
     grep -qE '^└─ not read +pods$' "$BATS_TEST_TMPDIR/one"
+    # Few may read leases in the namespace of the system: that is nothing to tell everybody, and why says what follows from it.
+    deny /leases/
+    ctl get held -n test >"$BATS_TEST_TMPDIR/one"
+    refute grep '─ not read' "$BATS_TEST_TMPDIR/one"
+    deny /leases/
+    image good 4
+    ctl why good -n test >"$BATS_TEST_TMPDIR/why"
+    grep -qF "(You may not read the controller's lease" "$BATS_TEST_TMPDIR/why"
 }
 
 @test "crds are those of the tree, and applied as they are" {

@@ -1,6 +1,19 @@
 /* why: one paragraph that says what holds a release, and what to do. */
-#include "ctl/why/why.h"
+#include <string.h>
+
 #include "ctl/print.h"
+#include "ctl/why/why.h"
+
+/* Nothing that was found keeps it: perhaps nobody moves it. */
+static bool leaves_open(const struct why_answer *answer)
+{
+    static const char *const open[] = {"under-way", "not-begun", "no-controller"};
+
+    for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++)
+        if (strcmp(answer->situation, open[i]) == 0)
+            return true;
+    return false;
+}
 
 static void tell(const struct ctl *ctl, const struct facts *facts, const struct why_answer *answer)
 {
@@ -9,6 +22,10 @@ static void tell(const struct ctl *ctl, const struct facts *facts, const struct 
         print_wrapped(ctl, "",
                       arena_printf(ctl->arena, "(You may not read %s, which might say more.)",
                                    facts->denied));
+    if (facts->lease_denied && leaves_open(answer))
+        print_wrapped(ctl, "",
+                      "(You may not read the controller's lease, so whether one works on it is not "
+                      "known.)");
     if (answer->next)
         fprintf(ctl->out, "  %s\n", print_in(ctl, PRINT_BOLD, answer->next));
 }
