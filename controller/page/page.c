@@ -36,6 +36,26 @@ static bool is_other_site(struct http_conn_request *req)
     return site && strcasecmp(site, "none") != 0 && strcasecmp(site, "same-origin") != 0;
 }
 
+static bool ends_with(const char *text, size_t len, const char *end)
+{
+    size_t more = strlen(end);
+
+    return len >= more && strncasecmp(text + len - more, end, more) == 0;
+}
+
+/*
+ * Without tokens only the name that a browser asked for tells our page from one of a stranger who had
+ * his own name lead here: an address, a name without a dot and a Service's name are nobody else's.
+ */
+static bool is_own_name(const char *host)
+{
+    size_t len = host ? strcspn(host, ":") : 0;
+
+    return !host || *host == '[' || !memchr(host, '.', len) || strspn(host, "0123456789.") >= len ||
+           ends_with(host, len, ".svc") || ends_with(host, len, ".svc.cluster.local") ||
+           ends_with(host, len, ".localhost");
+}
+
 /* False: answered. */
 static bool admits(const struct page *page, struct http_conn_request *req)
 {
@@ -46,6 +66,10 @@ static bool admits(const struct page *page, struct http_conn_request *req)
         http_reply_error(req, 401,
                          "a token of the file of --ui-token-file is wanted: Authorization: Bearer "
                          "TOKEN");
+    } else if (!page->tokens && !is_own_name(http_req_header(req, "host"))) {
+        http_reply_error(req, 421,
+                         "without --ui-token-file the page is served by its address, localhost or "
+                         "the name of a Service, not by other names");
     } else if (!*page->engine) {
         http_reply_error(req, 503, "the controller is stopping");
     } else {

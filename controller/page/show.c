@@ -9,7 +9,9 @@
 #include "page/show_query.h"
 #include "proto/canary.h"
 
-enum { TREND = 20, MAX_CONDITIONS = 40 };
+/* LIST_MS: a page of the list ends early rather than keep the loop from its work. A status with a full
+ * history takes a while to read. */
+enum { TREND = 20, MAX_CONDITIONS = 40, LIST_MS = 20 };
 
 /* The Canary as the watch has it; NULL: it is not known, for the moment. */
 static struct json_object *find(const struct engine *engine, struct arena *arena,
@@ -144,6 +146,7 @@ struct listing {
     struct json_object *list;
     const struct job *last;
     int limit;
+    int64_t until_ms; /* by the monotonic clock */
     bool more;
 };
 
@@ -151,7 +154,8 @@ static bool list_one(void *arg, const struct job *job)
 {
     struct listing *listing = arg;
 
-    if ((int)json_len(listing->list) >= listing->limit) {
+    if ((int)json_len(listing->list) >= listing->limit ||
+        (listing->last && clock_monotonic_ms() >= listing->until_ms)) {
         listing->more = true;
         return false;
     }
@@ -168,8 +172,11 @@ struct json_object *show_list(const struct engine *engine, struct arena *arena, 
                               int limit)
 {
     struct json_object *out = json_own(arena, json_object_new_object());
-    struct listing listing = {
-        .engine = engine, .arena = arena, .list = json_object_new_array(), .limit = limit};
+    struct listing listing = {.engine = engine,
+                              .arena = arena,
+                              .list = json_object_new_array(),
+                              .limit = limit,
+                              .until_ms = clock_monotonic_ms() + LIST_MS};
     struct engine_after place = {.namespace_ = after, .name = ""};
     const char *slash = after ? strchr(after, '/') : NULL;
 

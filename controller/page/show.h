@@ -8,8 +8,8 @@
 
 /*
  * {"canaries": [...], "continue": "namespace/name"}: at most `limit` after the Canary `after`
- * (NULL: from the first), in the order in which they were found; continue only where there are more.
- * NULL: `after` is gone.
+ * (NULL: from the first), in the order in which they were found, and fewer where they take long to
+ * read; continue only where there are more. NULL: `after` is gone.
  */
 struct json_object *show_list(const struct engine *engine, struct arena *arena, const char *after,
                               int limit);

@@ -44,6 +44,12 @@ restart() {
         answers 405 "$method" /ui/api/canaries
     done
     [ "$(curl -s -o "$BATS_TEST_TMPDIR/body" -w '%{http_code}' -H 'Sec-Fetch-Site: cross-site' "$DAEMON_URL/ui/api/canaries")" = 403 ]
+    for name in localhost:1 flagger.flagger-system.svc 10.0.0.1:8080 '[::1]:8080'; do
+        [ "$(curl -s -o "$BATS_TEST_TMPDIR/body" -w '%{http_code}' -H "Host: $name" "$DAEMON_URL/ui/api/canaries")" = 200 ]
+    done
+    for name in strange.example svc.example 10.0.0.1.example:80; do
+        [ "$(curl -s -o "$BATS_TEST_TMPDIR/body" -w '%{http_code}' -H "Host: $name" "$DAEMON_URL/ui/api/canaries")" = 421 ]
+    done
     answers 404 GET /ui/api/canaries/test/nobody
     answers 400 GET '/ui/api/canaries?limit=many'
 }
