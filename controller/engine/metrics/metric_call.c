@@ -25,6 +25,7 @@ struct metric_call {
     struct kube_call *api; /* instead of http */
     struct timer *pause;   /* between two of them: the server asked for it */
     int redirects, steps;
+    bool refused;    /* the first of them: nothing has come of it */
     bool by_kept;    /* it began behind a reply that was kept */
     int64_t left_ms; /* for all of them together */
     int64_t sent_ms; /* the one under way; monotonic */
@@ -75,7 +76,7 @@ static void send_end(struct metric_call *call)
 {
     struct http_request request;
 
-    if (call->backend->end &&
+    if (call->backend->end && !call->refused &&
         call->backend->end(call->arena, &call->question, call->now_ms, &request))
         (void)send_to_api(call->ways, call->arena, &request, on_ended, NULL);
 }
@@ -264,6 +265,12 @@ static bool wait_and_ask_again(struct metric_call *call, const struct http_resul
     return true;
 }
 
+static void fail(struct metric_call *call, const struct http_result *result)
+{
+    call->refused = call->steps == 0 && result->err != ERR_RETRY;
+    finish(call, failure(arena_strdup(call->arena, result->info->text)));
+}
+
 static void on_answer(void *arg, const struct http_result *result)
 {
     struct metric_call *call = arg;
@@ -272,7 +279,7 @@ static void on_answer(void *arg, const struct http_result *result)
     if (call->freed)
         free(call);
     else if (result->err != ERR_OK)
-        finish(call, failure(arena_strdup(call->arena, result->info->text)));
+        fail(call, result);
     else if (is_redirect(&call->request, result))
         follow(call, result);
     else if (!wait_and_ask_again(call, result))

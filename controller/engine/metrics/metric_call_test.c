@@ -68,7 +68,10 @@ static void on_analysis(void *arg, struct http_conn_request *req)
     bool completed = strcmp(method, "GET") == 0 && ++f->looks == 2;
 
     f->told = arena_printf(f->arena, "%s%s ", f->told, method);
-    http_reply_json(req, strcmp(method, "POST") == 0 ? 201 : 200,
+    http_reply_json(req,
+                    f->refused                    ? 403
+                    : strcmp(method, "POST") == 0 ? 201
+                                                  : 200,
                     completed ? "{\"status\":{\"state\":\"Completed\",\"pass\":true}}"
                               : "{\"status\":{\"state\":\"Progressing\"}}");
     if (f->frees)
@@ -359,7 +362,7 @@ static void on_verdict(void *arg, const struct metric_answer *answer)
 
     f->answered = true;
     f->answer = *answer;
-    if (!f->writes)
+    if (!f->writes || f->refused)
         loop_drain(f->loop);
 }
 
@@ -395,6 +398,15 @@ FIXTURE_CASE(an_analysis_that_is_not_wanted_any_more_is_deleted)
     ask_keptn(f);
     assert_false(f->answered);
     assert_string_equal(f->told, "POST DELETE ");
+}
+
+FIXTURE_CASE(an_analysis_that_was_refused_is_not_deleted)
+{
+    f->writes = f->refused = true;
+    ask_keptn(f);
+    assert_true(f->answered);
+    assert_int_equal(f->answer.outcome, METRIC_ERROR);
+    assert_string_equal(f->told, "POST ");
 }
 
 FIXTURE_CASE(who_may_not_write_makes_no_analysis)
