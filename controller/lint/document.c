@@ -63,14 +63,17 @@ static void add(struct document *document, enum lint_level level, const struct p
 {
     struct lint *lint = document->lint;
     struct yaml_place at = where(document, place);
+    bool last = lint->count == LINT_MAX_MISTAKES;
 
-    if (document->count == LINT_MAX_PER_OBJECT || lint->count == LINT_MAX_MISTAKES)
+    if (document->count > LINT_MAX_PER_OBJECT || lint->count > LINT_MAX_MISTAKES)
         return;
+    if (last || document->count == LINT_MAX_PER_OBJECT)
+        text = "there is more that is wrong, which is not told";
     document->count++;
     lint->count++;
     struct lint_mistake *mistake = ARENA_NEW(lint->arena, struct lint_mistake);
     *mistake = (struct lint_mistake){.next = lint->mistakes,
-                                     .level = level,
+                                     .level = last ? LINT_ERROR : level,
                                      .file = document->file,
                                      .line = at.line,
                                      .column = at.column,

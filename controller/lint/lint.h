@@ -13,7 +13,8 @@
 
 enum {
     LINT_MAX_BYTES = 4 * 1024 * 1024, /* of a file */
-    LINT_MAX_MISTAKES = 500,          /* of all files */
+    /* Of all files, and of an object; one more says that there are others. */
+    LINT_MAX_MISTAKES = 10000,
     LINT_MAX_PER_OBJECT = 50,
 };
 
