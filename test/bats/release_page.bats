@@ -128,7 +128,7 @@ restart() {
     in_analysis checkout 20
     status checkout "$(gojq -nc --arg evil "$evil" --arg at "$(ago 5)" '{phase: "Waiting",
         conditions: [{type: "Approved", status: "False", reason: $evil, message: $evil, lastTransitionTime: $at}],
-        requests: [{action: $evil, by: $evil, message: $evil, at: $evil, outcome: $evil}],
+        requests: [{action: $evil, by: $evil, message: $evil, at: $evil, outcome: "refused"}],
         release: {revision: $evil, image: $evil, began: $at, reason: $evil,
             steps: [{at: $at, weight: 10, checks: [{name: $evil, value: 1, min: 2}]}, {at: $at, weight: 20}],
             hooks: [{name: $evil, type: "confirm-rollout", at: $at, passed: false, said: ("javascript:window.hacked=1 " + $evil)}]},
