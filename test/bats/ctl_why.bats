@@ -90,13 +90,14 @@ time.sleep(600)' "$BATS_TEST_TMPDIR/silence" 3>&- &
 }
 
 is_situation() { [ "$("$FLAGGER_BUILD/kubectl-canary" why "$1" -n test -o json | gojq -r .situation)" = "$2" ]; }
+says() { # NAME SITUATION TEXT [NEXT]
+    "$FLAGGER_BUILD/kubectl-canary" why "$1" -n test >"$BATS_TEST_TMPDIR/why" && grep -qE -- "$3" "$BATS_TEST_TMPDIR/why" &&
+        { [ -z "${4:-}" ] || grep -qE -- "^  $4" "$BATS_TEST_TMPDIR/why"; } && is_situation "$1" "$2"
+}
 # because NAME SITUATION TEXT [NEXT]: in the end, why says so; both are patterns
 because() {
-    eventually 90 is_situation "$1" "$2" || { "$FLAGGER_BUILD/kubectl-canary" why "$1" -n test -o yaml; return 1; }
-    "$FLAGGER_BUILD/kubectl-canary" why "$1" -n test >"$BATS_TEST_TMPDIR/why"
+    eventually 90 says "$@" || { cat "$BATS_TEST_TMPDIR/why" && "$FLAGGER_BUILD/kubectl-canary" why "$1" -n test -o yaml && return 1; }
     sed "s/^/# $2: /" "$BATS_TEST_TMPDIR/why" >&3
-    grep -qE -- "$3" "$BATS_TEST_TMPDIR/why" || { cat "$BATS_TEST_TMPDIR/why" && return 1; }
-    [ -z "${4:-}" ] || grep -qE -- "^  $4" "$BATS_TEST_TMPDIR/why" || { cat "$BATS_TEST_TMPDIR/why" && return 1; }
 }
 
 @test "nothing is wrong" {
@@ -143,7 +144,7 @@ because() {
     note noimage no-image && note noquota no-quota && note crash crash && note never never-ready
     because noimage image-missing 'An image of noimage cannot be pulled: the container app of the pod noimage-.* app:1' 'kubectl -n test describe pod noimage-'
     because noquota quota 'Pods beyond a quota of noquota cannot be made, for .*exceeded quota' 'kubectl -n test describe resourcequota'
-    because crash crashing 'A pod of crash does not start: .* is in CrashLoopBackOff' 'kubectl -n test logs crash-.* -c app --previous'
+    because crash crashing 'A pod of crash does not (start: .* is in CrashLoopBackOff|stay up: .* has ended with exit code)' 'kubectl -n test logs crash-.* -c app --previous'
     because never pods-not-ready 'never waits for pods: of the canary never, 0 of 1 are ready.*\(600\)'
 }
 

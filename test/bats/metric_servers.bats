@@ -183,7 +183,9 @@ released() {
     kubectl apply -f - >/dev/null
     daemon_start "$FLAGGER_BUILD/flagger-controller" --mesh-provider kubernetes --min-analysis-interval 1s
     eventually 120 all_are Initialized
-    gojq -r 'select(.msg | startswith("Error checking metric providers")?).canary' "$DAEMON_LOG" >"$DIR/unavailable"
+    # A busy machine may be too slow for a probe, which is asked again then.
+    gojq -r 'select(.msg | startswith("Error checking metric providers")? and (test("no complete answer within") | not)).canary' \
+        "$DAEMON_LOG" | sort -u >"$DIR/unavailable"
     kubectl -n "$namespace" get deployments -o name | grep -v -- -primary | xargs -I{} kubectl -n "$namespace" set image {} app=app:2 >/dev/null
     eventually 120 all_are 'Succeeded|Failed'
     kubectl -n "$namespace" get canaries -o json | gojq -r '.items[] | "\(.metadata.name) \(.status.phase): \(
@@ -238,7 +240,7 @@ says() { grep -qE "$1" "$DIR/said" || { echo "nobody says: $1" && return 1; }; }
     for good in value first; do
         says "^$good Succeeded: $"
     done
-    [ "$(cat "$DIR/unavailable")" = wrong.influxdb ]
+    [ "$(cat "$DIR/unavailable")" = wrong.influxdb ] || { cat "$DIR/unavailable" && grep "Error checking" "$DAEMON_LOG" && return 1; }
     says '^high Failed: Halt high.influxdb advancement asked 7.00 > 5 \(the first of 2 series; '
     says '^none Failed: Halt advancement no values found for custom metric: asked: no values found \('
     says '^mistake Failed: Metric query failed for asked: error response: .*error parsing query.* \(status 400;'

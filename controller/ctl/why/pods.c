@@ -29,6 +29,22 @@ static struct json_object *find_waiting(struct why *w, const char *const *reason
     return found ? found : waiting_for(w->facts->primary_pods, reasons, pod);
 }
 
+/* A container that runs once more after it has ended, and is not ready: between two waits. */
+static struct json_object *restarted(struct json_object *pods, struct json_object **pod)
+{
+    for (size_t i = 0; i < json_len(pods); i++) {
+        struct json_object *list = json_at(json_elem(pods, i), "status", "containerStatuses", NULL);
+        for (size_t k = 0; k < json_len(list); k++) {
+            struct json_object *container = json_elem(list, k);
+            *pod = json_elem(pods, i);
+            if (!json_bool_at(container, false, "ready", NULL) &&
+                json_at(container, "lastState", "terminated", NULL))
+                return container;
+        }
+    }
+    return NULL;
+}
+
 static const char *pod_name(struct why *w, struct json_object *pod)
 {
     return print_clean(w->arena, json_str_at(pod, "metadata", "name", NULL));
@@ -57,6 +73,25 @@ static bool image_missing(struct why *w)
         print_clean(w->arena, json_str_at(container, "state", "waiting", "message", NULL)));
 }
 
+static bool restarting(struct why *w)
+{
+    struct json_object *pod, *container = restarted(w->facts->pods, &pod);
+
+    if (!container)
+        container = restarted(w->facts->primary_pods, &pod);
+    if (!container)
+        return false;
+    return why_say(
+        w,
+        why_kubectl(w, "logs %s -c %s --previous", pod_name(w, pod),
+                    print_clean(w->arena, json_str_at(container, "name", NULL))),
+        "A pod of %s does not stay up: the container %s of %s has ended with exit code %lld, and "
+        "was started again %lld times",
+        w->name, print_clean(w->arena, json_str_at(container, "name", NULL)), pod_name(w, pod),
+        (long long)json_int_at(container, 0, "lastState", "terminated", "exitCode", NULL),
+        (long long)json_int_at(container, 0, "restartCount", NULL));
+}
+
 static bool crashing(struct why *w)
 {
     static const char *const reasons[] = {"CrashLoopBackOff", "RunContainerError",
@@ -65,7 +100,7 @@ static bool crashing(struct why *w)
     struct json_object *pod, *container = find_waiting(w, reasons, &pod);
 
     if (!container)
-        return false;
+        return restarting(w);
     return why_say(
         w,
         why_kubectl(w, "logs %s -c %s --previous", pod_name(w, pod),

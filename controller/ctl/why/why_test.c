@@ -82,6 +82,12 @@ static const struct {
     {"crashing", PHASE("Progressing"), .pods = WAITS("CrashLoopBackOff"),
      .text = "is in CrashLoopBackOff, after 3 restarts: m",
      .next = "kubectl -n shop logs p -c c --previous"},
+    {"crashing", PHASE("Progressing"),
+     .pods = "[{\"metadata\": {\"name\": \"p\"}, \"status\": {\"containerStatuses\": [{\"name\": "
+             "\"c\", \"restartCount\": 2, \"ready\": false, \"state\": {\"running\": {}}, "
+             "\"lastState\": {\"terminated\": {\"exitCode\": 3}}}]}}]",
+     .text = "container c of p has ended with exit code 3, and was started again 2 times",
+     .next = "kubectl -n shop logs p -c c --previous"},
     {"quota", PHASE("Progressing"),
      .target =
          "{\"status\": {\"conditions\": [{\"type\": \"ReplicaFailure\", \"status\": \"True\", "
