@@ -65,7 +65,7 @@ lease() { kubectl -n "$1" get leases -o jsonpath='{.items[*].metadata.name}'; }
     kubectl -n a set image deployment/one deployment/two app=app:2
     kubectl -n b set image deployment/one app=app:2
     eventually 20 looks process '.releases == {underWay: 1, waiting: 2}'
-    looks canaries '[.canaries[] | select(.waitsFor == "its turn: as many releases are under way as may be")] | length == 2'
+    eventually 20 looks canaries '[.canaries[] | select(.waitsFor == "its turn: as many releases are under way as may be")] | length == 2'
     curl -s "$DAEMON_URL/metrics" | grep -qx 'flagger_releases{state="waiting"} 2'
     kubectl get canaries -A -o json |
         gojq -e '[.items[] | select(.status.conditions[] | .type == "Admitted" and .reason == "Queued")] | length == 2'
@@ -106,6 +106,12 @@ release() { # VERSION: in namespace b
 }
 images() { kubectl -n b get deployments -o json | gojq -e "[.items[] | select(.metadata.name | test(\"-primary\")) | .spec.template.spec.containers[0].image == \"app:$1\"] | all" >/dev/null; }
 
+begun_and_ended() { # SINCE COUNT: so many events of namespace b tell of a begin or an end
+    kubectl -n b get events -o json | gojq -e --argjson since "$1" --argjson count "$2" '
+        [.items[] | select((.metadata.resourceVersion | tonumber) > $since and (.message | test("New revision detected! Scaling up|Promotion completed!"))) | .count // 1]
+        | add == $count' >/dev/null
+}
+
 @test "of two controllers whose parts overlap each Canary has one, and who is left out says so" {
     local first first_url name last
     controller --namespace a,b --enable-leader-election
@@ -114,9 +120,7 @@ images() { kubectl -n b get deployments -o json | gojq -e "[.items[] | select(.m
     last=$(kubectl get events -A -o json | gojq '[.items[].metadata.resourceVersion | tonumber] | max')
     release 3
     # each release was begun and ended by one alone
-    kubectl -n b get events -o json | gojq -e --argjson last "$last" '
-        [.items[] | select((.metadata.resourceVersion | tonumber) > $last and (.message | test("New revision detected! Scaling up|Promotion completed!"))) | .count // 1]
-        | add == 6'
+    eventually 20 begun_and_ended "$last" 6 # the last event comes after the status
     for name in one two other; do [[ $(driver "$name") == kube-system/flagger-leader-election-* ]]; done
     eventually 30 left_out 3
     kubectl -n b get events -o json | gojq -e '[.items[] | select(.message | test("leaves this Canary alone: status.controller names kube-system/")) | .involvedObject.name] | unique == ["one", "other", "two"]'
