@@ -282,7 +282,7 @@ const struct lint_mistake *lint_run(struct lint *lint)
     for (struct document *document = lint->first; document; document = document->next)
         check(document);
     check_claims(lint);
-    struct lint_mistake **list = arena_array(lint->arena, (size_t)lint->count, sizeof(*list));
+    struct lint_mistake **list = arena_array(lint->arena, (size_t)lint->count, sizeof(void *));
     for (const struct file *file = lint->files; file; file = file->next)
         last = put_file(lint, file->name, list, last);
     return first;

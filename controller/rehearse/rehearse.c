@@ -247,7 +247,7 @@ static void list_objects(struct player *p)
     p->out->changed = json_own(arena, json_object_new_array());
     for (const struct copy *copy = p->cluster.copies.first; copy; copy = copy->next)
         n++;
-    const struct copy **list = arena_array(arena, n, sizeof(*list));
+    const struct copy **list = arena_array(arena, n, sizeof(void *));
     for (const struct copy *copy = p->cluster.copies.first; copy; copy = copy->next)
         list[--n] = copy; /* the first that was made comes first */
     for (const struct copy *copy = p->cluster.copies.first; copy; copy = copy->next, n++) {

@@ -54,7 +54,7 @@ static int tell(const struct ctl *ctl, const struct verdict_answer *answer,
 {
     if (ctl->output == CTL_TEXT) {
         print_wrapped(ctl, "", answer->sentence);
-        return answer->outcome;
+        return (int)answer->outcome;
     }
     struct json_object *out = json_own(ctl->arena, json_object_new_object());
     json_set_str(out, "namespace", ctl->namespace_);
@@ -66,7 +66,7 @@ static int tell(const struct ctl *ctl, const struct verdict_answer *answer,
     json_set_int(out, "weight", json_int_at(canary, 0, "status", "canaryWeight", NULL));
     json_set_str(out, "message", answer->sentence);
     print_object(ctl, out);
-    return answer->outcome;
+    return (int)answer->outcome;
 }
 
 /* --- waiting */

@@ -76,15 +76,16 @@ static void add_sub(struct listing *listing, const struct objkind *kind, const c
                     const char *group, const char *version, const char *as_kind)
 {
     struct arena *arena = listing->req->arena;
-    const char *verbs = strcmp(sub, "log") == 0        ? "[get]"
-                        : strcmp(sub, "eviction") == 0 ? "[create]"
-                                                       : "[get, patch, update]";
+    struct json_object *verbs = strcmp(sub, "log") == 0 ? form(arena, "[get]")
+                                : strcmp(sub, "eviction") == 0
+                                    ? form(arena, "[create]")
+                                    : form(arena, "[get, patch, update]");
     form_add(listing->out,
              form(arena,
                   "{name: %s, singularName: '', namespaced: %i, group: %s, version: %s, kind: %s, "
                   "verbs: %p}",
                   arena_printf(arena, "%s/%s", kind->plural, sub), objkind_namespaced(kind), group,
-                  version, as_kind, form(arena, verbs)));
+                  version, as_kind, verbs));
 }
 
 static void add_resource(void *arg, const struct objkind *kind)
