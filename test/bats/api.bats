@@ -90,17 +90,17 @@ EOF
 
 @test "a rollout: set image, status, history, undo, restart, scale" {
     deployment roll 1 | kubectl apply -f -
-    kubectl -n test rollout status deploy/roll --timeout=30s
+    kubectl -n test rollout status deploy/roll --timeout=90s
     kubectl -n test set image deploy/roll c=any:2
-    kubectl -n test rollout status deploy/roll --timeout=30s
+    kubectl -n test rollout status deploy/roll --timeout=90s
     [[ $(kubectl -n test rollout history deploy/roll) == *2* ]]
     kubectl -n test rollout undo deploy/roll
-    kubectl -n test rollout status deploy/roll --timeout=30s
+    kubectl -n test rollout status deploy/roll --timeout=90s
     [ "$(kubectl -n test get deploy roll -o 'jsonpath={.spec.template.spec.containers[0].image}')" = any:1 ]
     kubectl -n test rollout restart deploy/roll
-    kubectl -n test rollout status deploy/roll --timeout=30s
+    kubectl -n test rollout status deploy/roll --timeout=90s
     kubectl -n test scale deploy roll --replicas 3 --current-replicas 2
-    kubectl -n test wait deploy/roll --for=condition=available --timeout=30s
+    kubectl -n test wait deploy/roll --for=condition=available --timeout=90s
     [[ $(kubectl -n test get deploy roll) =~ roll\ +3\ +3\ +3 ]]
     pod=$(kubectl -n test get pods -l app=roll -o name | head -n 1)
     kubectl -n test logs "$pod"
@@ -120,23 +120,23 @@ EOF
 @test "delete: background, foreground, orphans, a namespace with all in it" {
     for how in background foreground; do
         deployment gone 1 | kubectl apply -f -
-        kubectl -n test rollout status deploy/gone --timeout=30s
-        kubectl -n test delete deploy gone --cascade=$how --timeout=30s
+        kubectl -n test rollout status deploy/gone --timeout=90s
+        kubectl -n test delete deploy gone --cascade=$how --timeout=90s
         eventually 20 bash -c '[ -z "$(kubectl -n test get rs,pods -l app=gone -o name)" ]'
     done
     deployment gone 1 | kubectl apply -f -
-    kubectl -n test rollout status deploy/gone --timeout=30s
+    kubectl -n test rollout status deploy/gone --timeout=90s
     kubectl -n test delete deploy gone --cascade=orphan
     [ -n "$(kubectl -n test get rs -l app=gone -o name)" ]
     kubectl create namespace short
     kubectl -n short create configmap x
-    kubectl delete namespace short --timeout=30s
+    kubectl delete namespace short --timeout=90s
     run kubectl get namespace short
     [[ $output == *'namespaces "short" not found'* ]]
 }
 
 @test "canaries: schema, columns, events in describe, wait on a condition, a watch" {
-    kubectl wait crd/canaries.flagger.app --for=condition=established --timeout=10s
+    kubectl wait crd/canaries.flagger.app --for=condition=established --timeout=90s
     canary shown | kubectl apply -f -
     run kubectl apply -f <(canary wrong | sed 's/maxWeight: 50/maxWeight: lots/')
     [ "$status" -eq 1 ]
@@ -157,7 +157,7 @@ EOF
     kubectl -n test describe canary shown | grep -q 'Synced.*a step was made'
     kubectl -n test get canary -w --output-watch-events >"$DIR/watch" &
     eventually 10 grep -q ADDED "$DIR/watch"
-    kubectl -n test wait canary/shown --for=condition=promoted --timeout=20s >"$DIR/waited" &
+    kubectl -n test wait canary/shown --for=condition=promoted --timeout=90s >"$DIR/waited" &
     waiter=$!
     # Not with kubectl patch --subresource, which Debian's kubectl does not have.
     curl -sS -f -o /dev/null -X PATCH -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/merge-patch+json' \

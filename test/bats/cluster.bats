@@ -85,8 +85,8 @@ YAML
 
 both_up() {
     { app a 1.0.0 && echo --- && app b 2.0.0; } | kubectl apply -f - >/dev/null
-    kubectl -n test rollout status deploy/a --timeout 30s
-    kubectl -n test rollout status deploy/b --timeout 30s
+    kubectl -n test rollout status deploy/a --timeout 90s
+    kubectl -n test rollout status deploy/b --timeout 90s
 }
 
 accepted() {
@@ -107,7 +107,7 @@ only_200() {
 @test "a rollout under traffic fails no request, through the Service and through the gateway" {
     app web 1.0.0 2 | kubectl apply -f -
     route web web.example.com 1 0 | sed 's/name: a,/name: web,/; /name: b,/d' | kubectl apply -f -
-    kubectl -n test rollout status deploy/web --timeout 30s
+    kubectl -n test rollout status deploy/web --timeout 90s
     eventually 10 accepted web 1
     eventually 10 gateway web.example.com
     ip=$(kubectl -n test get svc web -o jsonpath='{.spec.clusterIP}')
@@ -116,7 +116,7 @@ only_200() {
     hey -z 6s -c 2 -q 40 "http://$ip:9898/" >"$DIR/hey-service" 3>&- &
     two=$!
     kubectl -n test set image deploy/web app=demo-app:2.0.0
-    kubectl -n test rollout status deploy/web --timeout 30s
+    kubectl -n test rollout status deploy/web --timeout 90s
     eventually 5 sh -c "curl -s http://$ip:9898/version | grep -q 2.0.0"
     wait "$one" "$two"
     only_200 "$DIR/hey-gateway"
@@ -248,7 +248,7 @@ query() {
     app cfg 1.0.0 | sed 's/        ports:/        env: [{name: DEMO_MESSAGE, valueFrom: {configMapKeyRef: {name: words, key: hello}}}]\n        ports:/' | kubectl apply -f -
     eventually 10 sh -c "kubectl -n test get pods -l app=cfg -o jsonpath='{.items[0].status.containerStatuses[0].state.waiting.reason}' | grep CreateContainerConfigError"
     kubectl -n test create configmap words --from-literal hello=bonjour
-    kubectl -n test rollout status deploy/cfg --timeout 30s
+    kubectl -n test rollout status deploy/cfg --timeout 90s
     curl -s "http://$(kubectl -n test get svc cfg -o jsonpath='{.spec.clusterIP}'):9898/" | grep bonjour
 }
 

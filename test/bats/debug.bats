@@ -13,7 +13,7 @@ setup_file() {
     eventually 60 grep -q '^ready' "$DIR/out" || { cat "$DIR/log" && return 1; }
     kubectl create namespace test
     manifest | kubectl apply -f -
-    kubectl -n test rollout status deploy/app --timeout 30s
+    kubectl -n test rollout status deploy/app --timeout 90s
     controller_start
     canary | kubectl apply -f -
 }

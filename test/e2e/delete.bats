@@ -100,7 +100,7 @@ setup_file() {
         kubectl apply -f - >/dev/null
     # shellcheck disable=SC2046
     eventually 40 all_in Initialized control $(names | grep -v '^initializing$')
-    kubectl -n leave rollout status deployment/initializing --timeout=30s >/dev/null
+    kubectl -n leave rollout status deployment/initializing --timeout=90s >/dev/null
     for name in $(names) control; do eventually 20 answers "$name"; done
     for name in $(names) control; do client "$name" 1 10; done
 }
@@ -169,7 +169,7 @@ delete_those_there() {
 }
 
 @test "kubectl delete waits until the app serves by itself, and the events say so" {
-    kubectl -n test delete canary podinfo --timeout=30s
+    kubectl -n test delete canary podinfo --timeout=90s
     [ "$(kubectl -n test get service podinfo -o jsonpath='{.spec.selector.app}')" = podinfo ]
     serves 1.0.0
     run kubectl -n test get events -o jsonpath='{range .items[*]}{.message}{"\n"}{end}'
@@ -181,7 +181,7 @@ delete_those_there() {
     workload foreground 0 | kubectl apply -f - >/dev/null
     canary foreground "$(analysis_of initialized)" | kubectl apply -f - >/dev/null
     eventually 20 all_in Initialized foreground
-    kubectl -n leave delete canary foreground --cascade=foreground --timeout=30s
+    kubectl -n leave delete canary foreground --cascade=foreground --timeout=90s
     eventually 20 answers foreground
     kubectl -n leave get service foreground -o json | gojq -e '.metadata.ownerReferences == null'
 }
@@ -190,7 +190,7 @@ delete_those_there() {
     { canary bundle "$(analysis_of initialized)" && workload bundle 0; } >"$BATS_TEST_TMPDIR/bundle.yaml"
     kubectl apply -f "$BATS_TEST_TMPDIR/bundle.yaml" >/dev/null
     eventually 20 all_in Initialized bundle
-    kubectl delete -f "$BATS_TEST_TMPDIR/bundle.yaml" --timeout=20s
+    kubectl delete -f "$BATS_TEST_TMPDIR/bundle.yaml" --timeout=90s
     none() { [ -z "$(kubectl -n leave get canaries,deployments,services,httproutes,pods -o name | grep bundle)" ]; }
     eventually 20 none
 }
@@ -218,7 +218,7 @@ refused() { # NAME
     for name in quiet lively; do client "$name" 1 10; done
     for name in quiet lively; do renamed "$name" "$(analysis_of initialized)" | kubectl apply -f - >/dev/null; done
     for name in quiet lively; do eventually 10 refused "$name"; done
-    kubectl -n leave delete canary quiet lively --timeout=20s
+    kubectl -n leave delete canary quiet lively --timeout=90s
     eventually 20 all_in Initialized quiet-new
     eventually 40 all_in Succeeded lively-new
     [ "$(kubectl -n leave get deployments quiet-primary lively-primary -o jsonpath='{.items[*].metadata.uid}')" = "$was" ]
@@ -227,7 +227,7 @@ refused() { # NAME
     [ "$(kubectl -n leave get deployment lively-primary -o jsonpath='{.spec.template.spec.containers[0].image}')" = demo-app:2.0.0 ]
     clients_end
     clients_judge
-    kubectl -n leave delete canary quiet-new lively-new --timeout=30s
+    kubectl -n leave delete canary quiet-new lively-new --timeout=90s
     for name in quiet lively; do answers "$name"; done
 }
 
@@ -235,5 +235,5 @@ refused() { # NAME
     workload last 0 | kubectl apply -f - >/dev/null
     canary last "$(analysis_of initialized)" | kubectl apply -f - >/dev/null
     eventually 20 all_in Initialized last
-    kubectl delete namespace leave --timeout=30s
+    kubectl delete namespace leave --timeout=90s
 }

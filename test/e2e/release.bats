@@ -28,7 +28,7 @@ setup() {
 }
 
 @test "kubectl wait returns on the condition promoted" {
-    kubectl -n test wait canary/podinfo --for=condition=promoted --timeout=10s
+    kubectl -n test wait canary/podinfo --for=condition=promoted --timeout=90s
 }
 
 @test "kubectl describe shows the events" {

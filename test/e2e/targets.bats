@@ -132,7 +132,7 @@ spec:
   ports: [{name: http, port: 80, targetPort: 9898}]
 END
     } | kubectl apply -f - >/dev/null
-    kubectl -n targets rollout status deployment/shop-green --timeout=30s >/dev/null
+    kubectl -n targets rollout status deployment/shop-green --timeout=90s >/dev/null
     canary shop core/v1 Service "{$STEPS}" | kubectl apply -f - >/dev/null
     eventually 30 is_in shop Initialized
     eventually 10 version_is shop 1.0.0
@@ -211,7 +211,7 @@ spec:
       subresources: {status: {}}
       schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 END
-    kubectl wait --for=condition=established --timeout=10s crd/$KSVC crd/revisions.serving.knative.dev >/dev/null
+    kubectl wait --for=condition=established --timeout=90s crd/$KSVC crd/revisions.serving.knative.dev >/dev/null
     kubectl apply -f - >/dev/null <<END
 apiVersion: serving.knative.dev/v1
 kind: Service
