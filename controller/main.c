@@ -96,7 +96,8 @@ static const struct option_row rows[] = {
            .group = "Releases",
            .help = "a changed ConfigMap or Secret of the target starts a release"),
     OPTION(BOOL, "no-cross-namespace-refs", &opt.no_cross_namespace_refs, .group = "Releases",
-           .help = "refuse templates, alert providers and upstreams of other namespaces"),
+           .help = "refuse templates, alert providers and upstreams of other namespaces, and "
+                   "queries of Keptn and of external metrics that read them"),
     OPTION(DURATION, "min-analysis-interval", &opt.min_analysis_interval, .value = "10s",
            .arg = "DURATION", .group = "Releases", .help = "floor of spec.analysis.interval"),
     OPTION(DURATION, "control-loop-interval", &opt.control_loop_interval, .value = "10s",

@@ -65,6 +65,19 @@ static void fill_headers(struct ask *ask)
     }
 }
 
+bool ask_may_read(const struct metric_question *question, const char *namespace_,
+                  struct errinfo *ei)
+{
+    if (!question->only_namespace || strcmp(question->only_namespace, namespace_) == 0)
+        return true;
+    err_set(
+        ei, ERR_INVALID,
+        "%s: the query reads namespace %s, and cross-namespace references are blocked: expected "
+        "%s",
+        question->backend, namespace_, question->only_namespace);
+    return false;
+}
+
 struct ask ask_begin(struct arena *arena, const struct metric_question *question,
                      const char *if_none, struct http_request *out, struct errinfo *ei)
 {

@@ -32,6 +32,10 @@ void ask_fail(struct ask *ask, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Path and query behind the address. */
 void ask_url(struct ask *ask, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void ask_header(struct ask *ask, const char *name, const char *value);
+/* --no-cross-namespace-refs: whether the question may read objects of this namespace with the rights of
+ * the controller; if not, *ei says so. */
+bool ask_may_read(const struct metric_question *question, const char *namespace_,
+                  struct errinfo *ei);
 /* Makes it a POST. type: its Content-Type. */
 void ask_body(struct ask *ask, const char *type, const char *body);
 /* "Basic ..." of the Secret's username and password; false: it lacks one of them. */

@@ -47,6 +47,7 @@ static struct metric_question question_of(struct arena *arena, struct json_objec
         .interval_ms = json_int_at(row, -1, "interval_ms", NULL),
         .spec = json_at(row, "spec", NULL),
         .secret = secret_of(arena, json_at(row, "secret", NULL)),
+        .only_namespace = json_str_at(row, "only_namespace", NULL),
     };
 }
 

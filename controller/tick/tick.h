@@ -202,6 +202,8 @@ struct metric_question {
     struct json_object *spec;   /* MetricTemplate's spec.provider, NULL for other metrics */
     struct json_object *secret; /* the Secret object, NULL if none */
     const char *ca_pem;         /* the only certificates to believe, of caSecretRef; NULL: none */
+    /* The only namespace of which it may read objects with the rights of the controller; NULL: of any. */
+    const char *only_namespace;
     /* How it may be asked for many workloads in one query; NULL: it may not. */
     const struct metric_group *group;
     /* Of such a query: whose answers are wanted; they are written there. */

@@ -269,6 +269,8 @@ static enum verdict template_question(struct release *r, int index, struct metri
     out->backend = json_str_at(out->spec, "type", NULL);
     out->address = json_str_at(out->spec, "address", NULL);
     out->interval_ms = metric->interval_ms;
+    if (r->tick->settings->no_cross_namespace_refs)
+        out->only_namespace = namespace_;
     if (!metric_backend_find(out->backend)) {
         *why = arena_printf(r->tick->arena,
                             "%s provider %s error: not served by this version, which has %s", named,

@@ -67,11 +67,12 @@ static void write_key(const struct metric_question *question, char out[])
     struct arena *arena = arena_new();
     struct json_object *secret = json_at(question->secret, "data", NULL);
     const char *text = arena_printf(
-        arena, "%s\n%s\n%lld\n%s\n%s\n%s\n%s", question->backend ? question->backend : "",
+        arena, "%s\n%s\n%lld\n%s\n%s\n%s\n%s\n%s", question->backend ? question->backend : "",
         question->address ? question->address : "", (long long)question->interval_ms,
         question->query ? question->query : "(probe)", question->ca_pem ? question->ca_pem : "",
         question->spec ? json_text_sorted(arena, question->spec) : "",
-        secret ? json_text_sorted(arena, secret) : "");
+        secret ? json_text_sorted(arena, secret) : "",
+        question->only_namespace ? question->only_namespace : "");
 
     SHA256((const unsigned char *)text, strlen(text), sum);
     for (size_t i = 0; i < sizeof(sum); i++)
@@ -257,6 +258,7 @@ static void copy_question(struct entry *entry, const struct metric_question *que
         .spec = held(arena, question->spec),
         .secret = held(arena, question->secret),
         .ca_pem = arena_strdup(arena, question->ca_pem),
+        .only_namespace = arena_strdup(arena, question->only_namespace),
     };
 }
 

@@ -186,6 +186,23 @@ FIXTURE_CASE(equal_questions_are_asked_once)
     assert_int_equal(f->requests, 2);
 }
 
+FIXTURE_CASE(a_tenant_reads_no_other_namespace)
+{
+    struct asked *asked = &f->asked[0];
+
+    *asked = (struct asked){.question = {.id = "metrics[0]",
+                                         .backend = "keptn",
+                                         .query = "keptnmetric/other/m",
+                                         .only_namespace = "tenant"}};
+    asked->wait = metric_share_ask(f->share, f->arena, &asked->question, 0, INTERVAL_MS, on_answer,
+                                   asked, &asked->answer);
+    assert_null(asked->wait);
+    assert_int_equal(asked->answer.outcome, METRIC_ERROR);
+    assert_string_equal(asked->answer.text,
+                        "keptn: the query reads namespace other, and cross-namespace references "
+                        "are blocked: expected tenant");
+}
+
 FIXTURE_CASE(an_old_answer_is_not_shared)
 {
     ask(f, 0, "YQ==", NULL, SHORT_MS);

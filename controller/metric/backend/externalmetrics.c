@@ -28,6 +28,11 @@ static void write_path(struct ask *ask, const char *query)
         ask_fail(ask, "externalmetrics: the query must be [NAMESPACE/]METRIC[?labelSelector=...]");
         return;
     }
+    struct errinfo why;
+    if (!ask_may_read(ask->question, namespace_, &why)) {
+        ask_fail(ask, "%s", why.text);
+        return;
+    }
     ask_url(ask, "/apis/external.metrics.k8s.io/v1beta1/namespaces/%s/%s%s%.*s",
             url_encode(arena, namespace_),
             url_encode(arena, arena_strndup(arena, metric, metric_len)), selector ? "?" : "",
@@ -44,7 +49,11 @@ static enum err externalmetrics_request(struct arena *arena, const struct metric
 
     (void)now_ms;
     if (!outside) /* of its own API server it is known whom to believe */
-        asked = (struct metric_question){.backend = question->backend, .query = question->query};
+        asked = (struct metric_question){.backend = question->backend,
+                                         .query = question->query,
+                                         .only_namespace = question->only_namespace};
+    if (outside || !question->query) /* with rights of its own; or of no object */
+        asked.only_namespace = NULL;
     struct ask ask = ask_begin(arena, &asked, "http://api", out, ei);
     if (!outside)
         ask.base = "";

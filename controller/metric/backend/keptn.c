@@ -188,6 +188,8 @@ static enum err keptn_request(struct arena *arena, const struct metric_question 
         return err_set(ei, ERR_INVALID,
                        "keptn: the query must be keptnmetric/NAMESPACE/NAME or "
                        "analysis/NAMESPACE/DEFINITION[/RECENT[/KEY=VALUE;...]]");
+    if (!ask_may_read(question, wanted.namespace_, ei))
+        return ERR_INVALID;
     if (wanted.analysis)
         write_analysis(arena, question, now_ms, &wanted, out);
     else
