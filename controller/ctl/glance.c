@@ -33,6 +33,30 @@ bool glance_is_trouble(struct json_object *condition)
     return strcmp(status, "False") == 0;
 }
 
+static bool is_approval(struct json_object *hook)
+{
+    const char *type = text_or(json_str_at(hook, "type", NULL), "");
+    const char *said = text_or(json_str_at(hook, "said", NULL), "");
+
+    return strncmp(type, "confirm-", 8) == 0 && json_bool_at(hook, false, "passed", NULL) &&
+           *said && strcmp(said, "Approved") != 0 && strcmp(said, "OK") != 0;
+}
+
+const char *glance_approvals(struct arena *arena, struct json_object *release)
+{
+    struct json_object *hooks = json_at(release, "hooks", NULL);
+    const char *out = "";
+
+    for (size_t i = 0; i < json_len(hooks); i++) {
+        struct json_object *hook = json_elem(hooks, i);
+        if (is_approval(hook))
+            out = arena_printf(arena, "%s%s%s: %s", out, *out ? "; " : "",
+                               print_clean(arena, json_str_at(hook, "name", NULL)),
+                               print_clean(arena, json_str_at(hook, "said", NULL)));
+    }
+    return out;
+}
+
 /* The first one that is no harmless note of a step on its way. */
 static const char *reason_of(struct json_object *canary)
 {

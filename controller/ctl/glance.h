@@ -20,6 +20,10 @@ void glance_at(struct arena *arena, struct json_object *canary, struct glance *o
 enum print_color glance_color(const char *phase);
 /* The condition of this type, NULL: there is none. */
 struct json_object *glance_condition(struct json_object *canary, const char *type);
+/* What the gates have said that let a release (`release` or an entry of `history` of the status)
+ * through, "promote: Approved by alice: looks good", cleaned, several behind "; ". "": no gate has
+ * said more than yes. */
+const char *glance_approvals(struct arena *arena, struct json_object *release);
 /* It says that something is not as it should be. */
 bool glance_is_trouble(struct json_object *condition);
 

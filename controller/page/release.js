@@ -2,7 +2,7 @@
 import { checkChart, trafficChart } from "./chart.js";
 import { $, make, quoted, show, text, timeOf, visible } from "./dom.js";
 import { span } from "./span.js";
-import { addressIn, isOut, isWeb, outcomeWords, rangeWords, seriesOf, stateOf, stateWords, valueWords, waitsFor } from "./words.js";
+import { addressIn, approvalsOf, isOut, isWeb, outcomeWords, rangeWords, seriesOf, stateOf, stateWords, valueWords, waitsFor } from "./words.js";
 
 function anchor(address, ...parts) {
     const element = make("a", "", ...parts);
@@ -77,6 +77,7 @@ function checkOf(name, values, metric, now) {
     more.append(tableOf(["Time", "Value"], values.map((one) => [timeOf(one.at, "at", now), valueWords(name, one.value) + (isOut(one) ? " (out of range)" : "")])));
     if (metric?.query) more.append(make("code", "query", visible(metric.query)));
     if (isWeb(metric?.link)) more.append(make("p", "", anchor(metric.link, "Ask Prometheus")));
+    if (isWeb(metric?.grafana)) more.append(make("p", "", anchor(metric.grafana, "Explore in Grafana")));
     item.append(more);
     return item;
 }
@@ -130,7 +131,9 @@ function past(canary, now) {
     draw("past-list", history, () => history.map((one) => {
         const word = make("span", { promoted: "yes", failed: "bad" }[one.outcome] ?? "", outcomeWords[one.outcome] ?? "Ended");
         const took = one.began && one.ended ? ` · took ${span(Date.parse(one.ended) - Date.parse(one.began))}` : "";
-        return lineOf(quoted(one.revision ?? "", "revision"), [word, " · ", quoted(one.image ?? ""), took], timeOf(one.ended ?? "", "ago", now), quoted(one.reason ?? "", "said"));
+        const approved = approvalsOf(one).map((hook) => make("span", "said", quoted(hook.name), ": ", quoted(hook.said)));
+        const asked = (one.requests ?? []).map((request) => make("span", "said", quoted(request.action ?? ""), " by ", quoted(request.by ?? "somebody"), request.why ? ": " : "", quoted(request.why ?? "")));
+        return lineOf(quoted(one.revision ?? "", "revision"), [word, " · ", quoted(one.image ?? ""), took], timeOf(one.ended ?? "", "ago", now), quoted(one.reason ?? "", "said"), ...approved, ...asked);
     }));
 }
 

@@ -65,6 +65,10 @@ export function seriesOf(release) {
     return series;
 }
 
+// The gates that have let a release through and said by whom.
+export const approvalsOf = (release) =>
+    (release?.hooks ?? []).filter((hook) => hook.passed && hook.type?.startsWith("confirm-") && hook.said && hook.said !== "Approved" && hook.said !== "OK");
+
 export const outcomeWords = { promoted: "Promoted", failed: "Rolled back", cancelled: "Cancelled" };
 
 export const haystack = (canary) => `${keyOf(canary)}\n${canary.phase ?? ""}\n${stateWords(canary)}\n${canary.image ?? ""}`.toLowerCase();

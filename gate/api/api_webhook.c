@@ -28,9 +28,10 @@ static bool read_message(struct http_conn_request *req, struct pending *pending,
     return true;
 }
 
-static void on_checked(void *arg, enum err err, const struct errinfo *info, bool open)
+static void on_checked(void *arg, enum err err, const struct errinfo *info, const char *approval)
 {
     struct pending *pending = arg;
+    bool open = approval != NULL;
     expo_add(&checks, 1, pending->change.gate.kind,
              err != ERR_OK ? "unknown"
              : open        ? "open"
@@ -38,7 +39,10 @@ static void on_checked(void *arg, enum err err, const struct errinfo *info, bool
     if (pending->req && err != ERR_OK)
         api_reply_error(pending->req, ERR_RETRY, info);
     else if (pending->req)
-        http_reply_text(pending->req, open ? 200 : 403, open ? "Approved" : pending->forbidden);
+        http_reply_text(pending->req, open ? 200 : 403,
+                        !open                ? pending->forbidden
+                        : pending->tells_who ? approval
+                                             : "Approved");
     pending_free(pending);
 }
 
@@ -51,6 +55,12 @@ static const char *forbidden(const struct gate_api *api, struct arena *arena, co
                : "Forbidden";
 }
 
+/* Whom --anonymous-check lets ask without credentials learns no names. */
+static bool may_read(const struct identity *identity)
+{
+    return identity->verified || identity->role > ROLE_CHECK;
+}
+
 static void check(struct gate_api *api, struct http_conn_request *req, const char *kind)
 {
     struct identity identity;
@@ -59,6 +69,7 @@ static void check(struct gate_api *api, struct http_conn_request *req, const cha
         return;
     struct pending *pending = pending_new(req);
     pending->forbidden = forbidden(api, pending->arena, kind);
+    pending->tells_who = may_read(&identity);
     if (!read_message(req, pending, kind, &phase) ||
         !identity_admit_to(req, &identity, pending->change.gate.namespace_)) {
         pending_free(pending);

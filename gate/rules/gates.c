@@ -9,9 +9,22 @@
  * one asker floods with leaves room for what others wait for. */
 enum { MAX_WAITS_IN_FLIGHT = 32, MAX_WAITS_OF_ONE = 8 };
 
+/* What is open says who has let it through, of several passes the one that fits best. Nobody has
+ * proven a name that is not among the approvers of a pass. */
 static const struct db_statement check = {
     .name = "check",
-    .sql = "SELECT * FROM flagger_gate_ask($1, $2, $3, $4, $5, $6, $7)",
+    .sql = "SELECT a.*, CASE WHEN a.open THEN (SELECT 'Approved' || "
+           "CASE WHEN p.approvers IS NULL THEN ' by the deadline' "
+           "WHEN cardinality(p.approvers) > 0 "
+           "THEN ' by ' || left(array_to_string(p.approvers, ', '), 500) "
+           "WHEN p.by_whom NOT IN ('', 'anonymous') "
+           "THEN ' by ' || p.by_whom || ' (name not proven)' ELSE '' END || "
+           "CASE WHEN p.reason <> '' THEN ': ' || p.reason ELSE '' END "
+           "FROM flagger_gate_passes p WHERE p.kind = $1 AND p.namespace = $2 AND p.name = $3 "
+           "AND p.hook IN ('', $4) AND p.revision IN ('', $5) "
+           "AND (p.expires IS NULL OR p.expires > now()) "
+           "ORDER BY p.revision = '', p.hook = '' LIMIT 1) END AS approval "
+           "FROM flagger_gate_ask($1, $2, $3, $4, $5, $6, $7) a",
     .n_params = 7,
     .lane = DB_ASK};
 static const struct db_statement wait_ = {
@@ -152,9 +165,10 @@ static void keep_wait(const struct checking *c, bool open)
         db_run(c->db, open ? &through : &wait_, open ? goes : waits, on_wait_kept, slot);
 }
 
-static void answer(struct checking *c, enum err err, const struct errinfo *info, bool open)
+static void answer(struct checking *c, enum err err, const struct errinfo *info,
+                   const char *approval)
 {
-    c->done(c->arg, err, info, open);
+    c->done(c->arg, err, info, approval);
     arena_free(c->arena);
 }
 
@@ -163,7 +177,7 @@ static void on_deadline(void *arg, enum err err, const struct errinfo *info, PGr
     struct checking *c = arg;
     (void)result;
     if (err != ERR_OK) {
-        answer(c, err, info, false);
+        answer(c, err, info, NULL);
         return;
     }
     c->after_deadline = true;
@@ -179,7 +193,7 @@ static void on_check(void *arg, enum err err, const struct errinfo *info, PGresu
 {
     struct checking *c = arg;
     if (err != ERR_OK) {
-        answer(c, err, info, false);
+        answer(c, err, info, NULL);
         return;
     }
     bool open = is_true(result, 0), waits = is_true(result, 1), stale = is_true(result, 2);
@@ -190,7 +204,7 @@ static void on_check(void *arg, enum err err, const struct errinfo *info, PGresu
     }
     if (strcmp(c->gate.kind, "gate") == 0 && (open ? waits : stale))
         keep_wait(c, open);
-    answer(c, ERR_OK, info, open);
+    answer(c, ERR_OK, info, open ? PQgetvalue(result, 0, 4) : NULL);
 }
 
 static void ask(struct checking *c)

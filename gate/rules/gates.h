@@ -31,9 +31,11 @@ struct gate_change {
     const char *reason;    /* "" if none was given */
 };
 
-/* Every callback comes exactly once, never before the starter has returned. open is meaningless
- * unless err is ERR_OK. */
-typedef void (*gates_check_fn)(void *arg, enum err err, const struct errinfo *info, bool open);
+/* Every callback comes exactly once, never before the starter has returned. approval is for people:
+ * who has let it through, and why ("Approved by alice: looks good"); NULL: it is closed. It is
+ * borrowed, and meaningless unless err is ERR_OK. */
+typedef void (*gates_check_fn)(void *arg, enum err err, const struct errinfo *info,
+                               const char *approval);
 /* json: what the API answers; borrowed, NULL on failure. */
 typedef void (*gates_json_fn)(void *arg, enum err err, const struct errinfo *info,
                               const char *json);

@@ -26,6 +26,7 @@ teardown() {
     DAEMON_PID=$GATE_PID DAEMON_LOG=$GATE_LOG
     daemon_stop || true
     kill -TERM "$SANDBOX" && wait "$SANDBOX" || true
+    pg_empty || true
 }
 
 canary() {
@@ -76,12 +77,46 @@ last() { curl -s -m 10 "$GATE/v1/gates/test/app" | gojq -c ".history[0] | [.kind
     [[ $output == 'Approved revision '*' of app at promote as alice.' ]]
     [ "$(last)" = '["gate","alice","looks good"]' ]
     run -0 --separate-stderr ctl status app --wait --timeout 60s
+    # Nobody has proven to this gate who he is.
+    ctl history app | grep -E '^[0-9a-f]+  promote: Approved by alice \(name not proven\): looks good$'
+    ctl why app | tr -s ' \n' ' ' | grep -F 'At its gates: promote: Approved by alice (name not proven): looks good'
     image 3
     eventually 60 phase_is WaitingPromotion
     run -0 ctl reject app --as-name bob --why 'too slow'
     [[ $output == 'Rejected revision '*' of app as bob: it is rolled back.' ]]
     [ "$(last)" = '["rollback","bob","too slow"]' ]
     run -3 --separate-stderr ctl status app --wait --timeout 60s
+}
+
+@test "who has approved, and why, stands in the history, with a name that the gate knows" {
+    local evil=$'<b>\u202e\\"x' url=$GATE
+    printf '%s\n' 'alices-token-1234567 operate alice' 'bobs-token-123456789 operate bob' 'canarys-token-123456 check:test flagger' >"$DIR/tokens"
+    echo alices-token-1234567 >"$DIR/alice"
+    local controller=$DAEMON_PID controller_log=$DAEMON_LOG controller_url=$DAEMON_URL
+    DAEMON_PID=$GATE_PID DAEMON_LOG=$GATE_LOG
+    daemon_stop
+    DAEMON_PORT=${url##*:} daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN" --token-file "$DIR/tokens" --anonymous-check
+    GATE_PID=$DAEMON_PID GATE_LOG=$DAEMON_LOG
+    eventually 20 answers 200 GET /readyz
+    kubectl -n test create secret generic gate --from-literal 'Authorization=Bearer canarys-token-123456'
+    kubectl -n test patch canary app --type json -p '[{"op":"add","path":"/spec/analysis/webhooks/0/headersFrom","value":[{"secretRef":{"name":"gate"}}]}]'
+    image 2
+    eventually 60 phase_is WaitingPromotion
+    waits() { [ "$(curl -s -m 10 -H 'Authorization: Bearer bobs-token-123456789' "$url/v1/gates/test/app" | gojq '[.gates[].waits[]] | length')" = 1 ]; }
+    eventually 60 waits
+    run -0 ctl approve app --gate "$url" --gate-token-file "$DIR/alice" --why "looks good $evil"
+    run -0 --separate-stderr ctl status app --wait --timeout 60s
+    ctl history app >"$DIR/table"
+    cat "$DIR/table"
+    grep -F "  promote: Approved by alice: looks good <b>" "$DIR/table"
+    refute grep -q $'\u202e' "$DIR/table"
+    [ "$(ctl history app -o json | gojq -r '.releases[0].hooks[] | select(.name == "promote").said')" = "Approved by alice: looks good $evil" ]
+    # Whoever may ask without credentials is told nothing of people.
+    revision=$(curl -s -m 10 -H 'Authorization: Bearer bobs-token-123456789' "$url/v1/gates/test/app" | gojq -r '.gates[0].passes[0].revision')
+    check() { curl -s -m 10 "$@" -d "{\"name\":\"app\",\"namespace\":\"test\",\"checksum\":\"$revision\"}" "$url/gate/check?hook=promote"; }
+    [ "$(check)" = Approved ]
+    [ "$(check -H 'Authorization: Bearer bobs-token-123456789')" = "Approved by alice: looks good $evil" ]
+    DAEMON_PID=$controller DAEMON_LOG=$controller_log DAEMON_URL=$controller_url
 }
 
 @test "a quorum and a freeze are told, as is what is no gate" {

@@ -58,6 +58,44 @@ static void print_table(const struct ctl *ctl, struct json_object *list)
     columns_print(columns, NULL);
 }
 
+/* Who has let it through at its gates, and what people have asked of it. */
+static void print_people(const struct ctl *ctl, struct json_object *entry)
+{
+    struct json_object *asked = json_at(entry, "requests", NULL);
+    const char *gates = glance_approvals(ctl->arena, entry);
+    const char *first =
+        arena_printf(ctl->arena, "%s  ", print_clean(ctl->arena, text_of(entry, "revision")));
+
+    if (*gates)
+        print_wrapped(ctl, first, gates);
+    for (size_t i = 0; i < json_len(asked); i++) {
+        struct json_object *one = json_elem(asked, i);
+        print_wrapped(ctl, first,
+                      arena_printf(ctl->arena, "%s by %s (%s): %s", text_of(one, "action"),
+                                   text_of(one, "by"), text_of(one, "outcome"),
+                                   text_of(one, "why")));
+    }
+}
+
+static bool has_people(const struct ctl *ctl, struct json_object *entry)
+{
+    return *glance_approvals(ctl->arena, entry) || json_len(json_at(entry, "requests", NULL)) > 0;
+}
+
+static void print_all_people(const struct ctl *ctl, struct json_object *list)
+{
+    bool headed = false;
+
+    for (size_t i = 0; i < json_len(list); i++) {
+        if (!has_people(ctl, json_elem(list, i)))
+            continue;
+        if (!headed)
+            fprintf(ctl->out, "\n%s\n", print_in(ctl, PRINT_BOLD, "PEOPLE"));
+        headed = true;
+        print_people(ctl, json_elem(list, i));
+    }
+}
+
 /* Newest first. */
 static struct json_object *releases_of(const struct ctl *ctl, struct json_object *canary)
 {
@@ -86,6 +124,7 @@ static int run(struct ctl *ctl)
         print_object(ctl, out);
     } else if (json_len(list) > 0) {
         print_table(ctl, list);
+        print_all_people(ctl, list);
     } else {
         fprintf(ctl->err,
                 "%s remembers no release: none has begun since flagger-c looks after it, or the "
@@ -101,7 +140,8 @@ const struct ctl_command ctl_history = {
     .usage = "NAME",
     .help = "The release that runs comes first, then the last ten, the newest first. With -o json "
             "or -o yaml each has its steps, the values of its checks, what hooks have answered and "
-            "what people asked for.\n"
+            "what people asked for. Below the list stands who has let a release through at its "
+            "gates, and who has asked something of it.\n"
             "\n"
             "Examples:\n"
             "    {ctl} history podinfo -n test\n"

@@ -1,6 +1,7 @@
 /* Nothing is in the way: where the release stands, and what comes next. */
 #include <string.h>
 
+#include "ctl/glance.h"
 #include "ctl/why/parts.h"
 
 static const char *since(struct why *w)
@@ -52,14 +53,27 @@ static bool not_begun(struct why *w)
                    w->name, w->facts->live);
 }
 
+/* Of the release that runs, or else of the last one: who has let it through. */
+static const char *approvals(struct why *w)
+{
+    struct json_object *release = json_at(w->status, "release", NULL);
+    const char *text;
+
+    if (!release)
+        release = json_elem(json_at(w->status, "history", NULL), 0);
+    text = glance_approvals(w->arena, release);
+    return *text ? arena_printf(w->arena, ". At its gates: %s", text) : "";
+}
+
 static bool at_rest(struct why *w)
 {
     if (w->phase != PHASE_Succeeded && w->phase != PHASE_Initialized)
         return false;
     return why_say(w, NULL,
                    "Nothing holds %s: revision %s is promoted, for %s, and a new one begins a "
-                   "release",
-                   w->name, why_text(json_str_at(w->status, "lastAppliedSpec", NULL)), since(w));
+                   "release%s",
+                   w->name, why_text(json_str_at(w->status, "lastAppliedSpec", NULL)), since(w),
+                   w->phase == PHASE_Succeeded ? approvals(w) : "");
 }
 
 static bool under_way(struct why *w)
@@ -71,9 +85,9 @@ static bool under_way(struct why *w)
     return why_say(
         w, arena_printf(w->arena, "%s get %s -n %s -w", w->program, w->name, w->namespace_),
         "Nothing holds %s: it is %s at %lld percent, its last change was %s ago, and "
-        "it goes on every %s",
+        "it goes on every %s%s",
         w->name, phase_name(w->phase), (long long)json_int_at(w->status, 0, "canaryWeight", NULL),
-        since(w), interval ? interval : "1m");
+        since(w), interval ? interval : "1m", approvals(w));
 }
 
 const struct why_situation why_phases[] = {

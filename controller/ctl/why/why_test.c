@@ -40,6 +40,15 @@ static const struct {
     const char *text, *next;
 } rows[] = {
     {"at-rest", PHASE("Succeeded"), .text = "Nothing holds app: revision a is promoted, for 5m"},
+    {"at-rest",
+     "{\"status\": {\"phase\": \"Succeeded\", \"lastAppliedSpec\": \"a\", \"history\": "
+     "[{\"hooks\": "
+     "[{\"name\": \"go\", \"type\": \"confirm-promotion\", \"passed\": true, \"said\": \"Approved "
+     "by "
+     "\\u001b[31malice: looks good\"}, {\"name\": \"b\", \"type\": \"confirm-rollout\", "
+     "\"passed\": "
+     "true, \"said\": \"Approved\"}]}]}",
+     .text = "begins a release. At its gates: go: Approved by ?[31malice: looks good"},
     {"under-way", PHASE("Progressing"), .text = "goes on every 1m",
      .next = "ctl get app -n shop -w"},
     {"not-begun", PHASE("Succeeded"), .live = "b", .text = "has revision b"},

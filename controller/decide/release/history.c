@@ -9,7 +9,7 @@
 #include "decide/release/condition.h"
 #include "tick/edit.h"
 
-enum { NAME_MAX_BYTES = 64, SAID_MAX = 120, IMAGE_MAX = 200, REQUESTS = 5 };
+enum { NAME_MAX_BYTES = 64, SAID_MAX = 120, ANSWER_MAX = 240, IMAGE_MAX = 200, REQUESTS = 5 };
 
 /* --- texts */
 
@@ -185,7 +185,7 @@ static size_t hook_place(struct json_object *list, const char *name)
     return place;
 }
 
-/* Of each webhook what it has answered last. */
+/* Of each webhook what it has answered last: a gate says who has let the release through. */
 static void note_hooks(struct release *r, struct json_object *release)
 {
     const struct canary_analysis *analysis = &r->canary->analysis;
@@ -202,7 +202,7 @@ static void note_hooks(struct release *r, struct json_object *release)
         json_set_str(hook, "type", hook_type_name(analysis->webhooks[i].type));
         set_now(r, hook, "at");
         json_set_bool(hook, "passed", answer->passed);
-        set_cut(r, hook, "said", answer->text, SAID_MAX);
+        set_cut(r, hook, "said", answer->text, ANSWER_MAX);
         json_object_array_put_idx(list, place, json_object_get(hook));
     }
 }
