@@ -27,7 +27,8 @@ static struct {
         *external_url;
     const char *slack_url, *slack_token, *slack_proxy, *slack_user, *slack_channel;
     const char *msteams_url, *msteams_proxy;
-    const char *leader_election_namespace, *address, *watch_selector, *ui_token_file;
+    const char *leader_election_namespace, *address, *watch_selector, *ui_token_file,
+        *ui_prometheus_url, *ui_grafana_url;
     double qps;
     int64_t burst, port, threadiness, control_loop_interval, min_analysis_interval, max_releases,
         max_releases_per_namespace;
@@ -165,6 +166,11 @@ static const struct option_row rows[] = {
     OPTION(STRING, "ui-token-file", &opt.ui_token_file, .arg = "FILE", .group = "Process",
            .help = "serve the release page to who has one of the bearer tokens of this file, one a "
                    "line, at least 16 characters each; read again when it changes"),
+    OPTION(STRING, "ui-prometheus-url", &opt.ui_prometheus_url, .arg = "URL", .group = "Process",
+           .help = "where people open the Prometheus of --metrics-server: the release page links "
+                   "its queries there; default the metric server itself"),
+    OPTION(STRING, "ui-grafana-url", &opt.ui_grafana_url, .arg = "URL", .group = "Process",
+           .help = "where people open Grafana: the release page links its queries there as well"),
     OPTION_ROW_ADDRESS(&opt.address, .value = "0.0.0.0", .group = "Process"),
     OPTION_ROW_LOG_LEVEL(&opt.log_level, .group = "Process"),
     OPTION(
@@ -340,8 +346,18 @@ static void on_drain(void *arg)
     engine_stop(controller->engine, WRITES_MS, on_stopped, controller);
 }
 
-static enum err start_server(struct controller *controller, const struct settings *settings,
-                             struct errinfo *ei)
+static enum err read_links(struct arena *arena, struct show_links *out, struct errinfo *ei)
+{
+    enum err err =
+        show_link_read(arena, "--ui-prometheus-url", opt.ui_prometheus_url, &out->prometheus, ei);
+
+    return err == ERR_OK
+               ? show_link_read(arena, "--ui-grafana-url", opt.ui_grafana_url, &out->grafana, ei)
+               : err;
+}
+
+static enum err start_server(struct controller *controller, struct arena *arena,
+                             const struct settings *settings, struct errinfo *ei)
 {
     const char *file = or_null(opt.ui_token_file);
     enum err err =
@@ -352,6 +368,9 @@ static enum err start_server(struct controller *controller, const struct setting
                                      .settings = settings,
                                      .open = opt.ui && !file,
                                      .tokens = controller->tokens};
+    err = read_links(arena, &controller->page.links, ei);
+    if (err != ERR_OK)
+        return err;
     controller->debug = (struct debug_view){.engine = &controller->engine,
                                             .lease = &controller->lease,
                                             .server = &controller->server,
@@ -555,7 +574,7 @@ static int run(struct arena *arena)
                                  .is_leader = opt.leader_election ? is_leader : NULL,
                                  .arg = &controller});
     int status = 1;
-    if (start_server(&controller, &settings, &ei) == ERR_OK) {
+    if (start_server(&controller, arena, &settings, &ei) == ERR_OK) {
         loop_on_drain(controller.loop, on_drain, &controller);
         loop_take_hangup(controller.loop,
                          "a restart takes: options and their environment, the kubeconfig; the "

@@ -102,7 +102,8 @@ static void get_one(const struct page *page, struct http_conn_request *req)
     if (debug_shared(req))
         return;
     if (namespace_ && name && !http_req_segment(req, 5))
-        out = show_one(*page->engine, page->settings, http_req_arena(req), namespace_, name);
+        out = show_one(*page->engine, page->settings, &page->links, http_req_arena(req), namespace_,
+                       name);
     if (out)
         debug_reply(req, out);
     else

@@ -21,6 +21,7 @@
 #include "engine/engine.h"
 #include "net/server/server.h"
 #include "net/server/tokens.h"
+#include "page/show_query.h"
 
 enum { PAGE_LIST = 100 };
 
@@ -29,6 +30,7 @@ struct page {
     const struct settings *settings; /* of the engine */
     bool open;                       /* to everybody */
     const struct tokens *tokens;     /* NULL: none is asked for */
+    struct show_links links;
 };
 
 /* Answers whatever is below /ui. */

@@ -6,7 +6,6 @@
 #include "engine/job.h"
 #include "engine/watchset.h"
 #include "net/client.h"
-#include "page/show_query.h"
 #include "proto/canary.h"
 
 /* LIST_MS: a page of the list ends early rather than keep the loop from its work. A status with a full
@@ -206,7 +205,8 @@ static void set_conditions(struct json_object *out, struct json_object *tree)
 }
 
 /* What the spec wants; of a spec that cannot be read, nothing. */
-static void set_plan(struct json_object *out, const struct settings *settings, struct arena *arena,
+static void set_plan(struct json_object *out, const struct settings *settings,
+                     const struct show_links *links, struct arena *arena,
                      const struct canary *canary)
 {
     struct json_object *plan = json_sub(out, "plan"), *hooks = json_object_new_array();
@@ -228,11 +228,12 @@ static void set_plan(struct json_object *out, const struct settings *settings, s
         json_set_str(hook, "type", hook_type_name(webhook->type));
         json_set_str(hook, "server", url_origin(arena, webhook->url));
     }
-    json_set(plan, "metrics", show_queries(arena, settings, canary));
+    json_set(plan, "metrics", show_queries(arena, settings, links, canary));
 }
 
 struct json_object *show_one(const struct engine *engine, const struct settings *settings,
-                             struct arena *arena, const char *namespace_, const char *name)
+                             const struct show_links *links, struct arena *arena,
+                             const char *namespace_, const char *name)
 {
     static const char *const whole[] = {"release", "history", "requests", "paused"};
     struct json_object *tree = find(engine, arena, namespace_, name);
@@ -251,6 +252,6 @@ struct json_object *show_one(const struct engine *engine, const struct settings 
         copy(out, whole[i], status_of(tree, whole[i]));
     set_conditions(out, tree);
     if (canary_view(arena, tree, &canary, &ei) == ERR_OK)
-        set_plan(out, settings, arena, &canary);
+        set_plan(out, settings, links, arena, &canary);
     return out;
 }

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "engine/engine.h"
+#include "page/show_query.h"
 
 /*
  * {"canaries": [...], "continue": "namespace/name"}: at most `limit` after the Canary `after`
@@ -15,6 +16,7 @@ struct json_object *show_list(const struct engine *engine, struct arena *arena, 
                               int limit);
 /* All that the page says of one; NULL: there is none. */
 struct json_object *show_one(const struct engine *engine, const struct settings *settings,
-                             struct arena *arena, const char *namespace_, const char *name);
+                             const struct show_links *links, struct arena *arena,
+                             const char *namespace_, const char *name);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/json.h"
 #include "metric/family.h"
 #include "metric/render.h"
@@ -32,35 +31,74 @@ static const char *template_of(struct arena *arena, const struct settings *setti
     return metric_family_query(arena, family, rate ? METRIC_SUCCESS_RATE : METRIC_DURATION);
 }
 
-/* Of an address no more than the host, for the rest may be secret. */
-static const char *link_to(struct arena *arena, const char *server, const char *query)
+enum err show_link_read(struct arena *arena, const char *option, const char *text, const char **out,
+                        struct errinfo *ei)
 {
-    static const char plain[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-    struct buf out;
-    const char *link = NULL;
+    const char *scheme = text ? strstr(text, "://") : NULL;
+    bool web = text && (strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0);
 
-    if (strncmp(server, "http://", 7) != 0 && strncmp(server, "https://", 8) != 0)
+    *out = NULL;
+    if (!text || !*text)
+        return ERR_OK;
+    if (!web || !scheme[3] || scheme[3] == '/' || strpbrk(text, " \"<>?#@"))
+        return err_set(ei, ERR_INVALID,
+                       "%s: expected an address as https://prometheus.example.com/path, without "
+                       "credentials and without a question mark, found \"%.80s\"",
+                       option, text);
+    size_t len = strlen(text);
+    *out = arena_strndup(arena, text, text[len - 1] == '/' ? len - 1 : len);
+    return ERR_OK;
+}
+
+/* NULL: it is too long for a browser. */
+static const char *bounded(const char *link)
+{
+    return strlen(link) <= LINK_MAX ? link : NULL;
+}
+
+/* Of a metric server's address no more than the host, for the rest may be secret. The option is about
+ * the controller's own server. */
+static const char *prometheus_link(struct arena *arena, const struct settings *settings,
+                                   const struct show_links *links, const struct canary *canary,
+                                   const char *query)
+{
+    const char *own = canary->metrics_server;
+    const char *server = own ? own : settings->metrics_server;
+    const char *base = links->prometheus && (!own || strcmp(own, settings->metrics_server) == 0)
+                           ? links->prometheus
+                           : url_origin(arena, server);
+
+    if (strncmp(base, "http://", 7) != 0 && strncmp(base, "https://", 8) != 0)
         return NULL;
-    buf_init(&out, LINK_MAX);
-    buf_printf(&out, "%s/graph?g0.tab=0&g0.expr=", url_origin(arena, server));
-    for (const char *at = query; *at; at++) {
-        if (strchr(plain, *at))
-            buf_add(&out, at, 1);
-        else
-            buf_printf(&out, "%%%02X", (unsigned char)*at);
-    }
-    if (!out.truncated)
-        link = arena_strdup(arena, out.data);
-    buf_fini(&out);
-    return link;
+    return bounded(
+        arena_printf(arena, "%s/graph?g0.tab=0&g0.expr=%s", base, url_encode(arena, query)));
+}
+
+/* Explore, with the data source that Grafana takes where none is named. */
+static const char *grafana_link(struct arena *arena, const struct show_links *links,
+                                const char *query)
+{
+    struct json_object *left = json_own(arena, json_object_new_object());
+    struct json_object *list = json_object_new_array(), *one = json_object_new_object();
+    struct json_object *range = json_sub(left, "range");
+
+    json_set_str(range, "from", "now-1h");
+    json_set_str(range, "to", "now");
+    json_object_object_add(left, "queries", list);
+    json_object_array_add(list, one);
+    json_set_str(one, "refId", "A");
+    json_set_str(one, "expr", query);
+    if (!links->grafana)
+        return NULL;
+    return bounded(arena_printf(arena, "%s/explore?left=%s", links->grafana,
+                                url_encode(arena, json_text(arena, left))));
 }
 
 static void set_query(struct json_object *out, struct arena *arena, const struct settings *settings,
-                      const struct canary *canary, const struct canary_metric *metric)
+                      const struct show_links *links, const struct canary *canary,
+                      const struct canary_metric *metric)
 {
     const char *interval = metric->interval && *metric->interval ? metric->interval : "1m";
-    const char *server = canary->metrics_server ? canary->metrics_server : settings->metrics_server;
     struct render_model model = render_model_of(canary, interval, metric->variables);
     const char *template = template_of(arena, settings, canary, metric, &model), *query;
     struct errinfo ei;
@@ -68,11 +106,12 @@ static void set_query(struct json_object *out, struct arena *arena, const struct
     if (!template || render_query(arena, template, &model, &query, &ei) != ERR_OK)
         return;
     json_set_str(out, "query", query);
-    json_set_str(out, "link", link_to(arena, server, query));
+    json_set_str(out, "link", prometheus_link(arena, settings, links, canary, query));
+    json_set_str(out, "grafana", grafana_link(arena, links, query));
 }
 
 struct json_object *show_queries(struct arena *arena, const struct settings *settings,
-                                 const struct canary *canary)
+                                 const struct show_links *links, const struct canary *canary)
 {
     struct json_object *list = json_own(arena, json_object_new_array());
 
@@ -81,7 +120,7 @@ struct json_object *show_queries(struct arena *arena, const struct settings *set
         struct json_object *one = json_object_new_object();
         json_object_array_add(list, one);
         json_set_str(one, "name", metric->name);
-        set_query(one, arena, settings, canary, metric);
+        set_query(one, arena, settings, links, canary, metric);
     }
     return list;
 }

@@ -24,6 +24,11 @@ restart() {
         answers 404 GET "$path"
         grep -q -- '--ui-token-file' "$BATS_TEST_TMPDIR/body"
     done
+    for wrong in prometheus.example 'javascript:alert(1)' https:// 'https://user@host' 'https://host/?a=b'; do
+        run "$FLAGGER_BUILD/flagger-controller" --kubeconfig "$KUBECONFIG" --observe --port 0 --ui --ui-grafana-url "$wrong"
+        [ "$status" -eq 1 ]
+        [[ $output == *'--ui-grafana-url: expected an address as https://'* ]]
+    done
     run "$FLAGGER_BUILD/flagger-controller" --kubeconfig "$KUBECONFIG" --observe --port 0 --ui-token-file "$BATS_TEST_TMPDIR/none"
     [ "$status" -eq 1 ]
     [[ $output == *ui-token-file*"$BATS_TEST_TMPDIR/none"* ]]
@@ -77,6 +82,8 @@ restart() {
     browser_wait 20 '#checks-list' '91.2 %, out of range'
     browser_wait 20 '#past-list' 'Rolled back'
     browser_wait 20 '#people-list' alice
+    browser_wait 20 '#past-list' 'start: Approved by bob: looks good'
+    browser_wait 20 '#hooks-list' 'Approved by bob: looks good'
     browser_wait 20 '#announce' 'test/checkout: Failed' || [ "$(browser_text '#announce')" = 'test/checkout: Failed' ]
     api DELETE /apis/flagger.app/v1beta1/namespaces/test/canaries/checkout >"$UI_DIR/answer"
     browser_wait 20 '#one-gone'
@@ -101,6 +108,21 @@ restart() {
     browser_click '#checks-list li:first-child summary'
     browser_wait 5 '#checks-list li:first-child .query' 'http_request_duration_seconds_count'
     browser_js 'return document.querySelector("#checks-list li:first-child a").href' | grep -q '^"http://prometheus.example:9090/graph?g0.tab=0&g0.expr='
+}
+
+@test "queries lead to where people open Prometheus and Grafana" {
+    restart --ui --ui-prometheus-url https://prometheus.shop.example/prom/ --ui-grafana-url https://grafana.shop.example
+    canary checkout
+    in_analysis checkout 20
+    browser_open "$DAEMON_URL/ui/#/test/checkout"
+    browser_wait 20 '#checks-list' request-duration
+    browser_click '#checks-list li:first-child summary'
+    browser_wait 5 '#checks-list li:first-child' 'Explore in Grafana'
+    browser_js 'return [...document.querySelectorAll("#checks-list li:first-child a")].map((a) => a.href)' >"$BATS_TEST_TMPDIR/links"
+    gojq -e '.[0] | startswith("https://prometheus.shop.example/prom/graph?g0.tab=0&g0.expr=")' "$BATS_TEST_TMPDIR/links"
+    browser_js 'return JSON.parse(new URL(document.querySelectorAll("#checks-list li:first-child a")[1].href).searchParams.get("left"))' |
+        gojq -e '.queries[0].refId == "A" and (.queries[0].expr | test("http_request_duration_seconds_count")) and .range.from == "now-1h"'
+    gojq -e '.[1] | startswith("https://grafana.shop.example/explore?left=")' "$BATS_TEST_TMPDIR/links"
 }
 
 @test "by keyboard alone: to a Canary, and back to where one was" {
@@ -132,7 +154,9 @@ restart() {
         release: {revision: $evil, image: $evil, began: $at, reason: $evil,
             steps: [{at: $at, weight: 10, checks: [{name: $evil, value: 1, min: 2}]}, {at: $at, weight: 20}],
             hooks: [{name: $evil, type: "confirm-rollout", at: $at, passed: false, said: ("javascript:window.hacked=1 " + $evil)}]},
-        history: [{revision: $evil, image: $evil, outcome: $evil, reason: $evil, ended: $at, began: $at}]}')"
+        history: [{revision: $evil, image: $evil, outcome: $evil, reason: $evil, ended: $at, began: $at,
+            requests: [{action: $evil, by: $evil, why: $evil}],
+            hooks: [{name: $evil, type: "confirm-rollout", at: $at, passed: true, said: ("Approved by " + $evil)}]}]}')"
     browser_open "$DAEMON_URL/ui/"
     browser_wait 20 "$(row checkout)" '<img src=x'
     browser_open "$DAEMON_URL/ui/#/test/checkout"

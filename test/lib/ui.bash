@@ -105,7 +105,8 @@ rolled_back() {
         history: [{revision: "6c7d8e9f0a", image: "ghcr.io/shop/checkout:2.5.0", began: $began, ended: $ended, outcome: "failed",
             reason: "Failed checks threshold reached 3: Halt checkout.test advancement success rate 91.20% < 99% (request-success-rate over 1m, expected at least 99%)",
             steps: ($steps + [{at: $at, weight: 30, failed: true, checks: [{name: "request-success-rate", value: 91.2, min: 99}]}, {at: $ended, weight: 0}]),
-            hooks: [{name: "load", type: "rollout", at: $at, passed: true, said: "OK"}],
+            hooks: [{name: "load", type: "rollout", at: $at, passed: true, said: "OK"},
+                {name: "start", type: "confirm-rollout", at: $began, passed: true, said: "Approved by bob: looks good"}],
             requests: [{action: "resume", by: "alice", why: "the database is back", at: $at, outcome: "done"}]},
           {revision: "85d557f47b", image: "ghcr.io/shop/checkout:2.4.1", began: "2026-11-02T10:00:00Z", ended: "2026-11-02T10:07:10Z", outcome: "promoted",
             reason: "Its checks passed, and it was promoted."}]}')"
