@@ -10,15 +10,20 @@
 enum { MATCH_STEPS = 100 * 1000, TEXT_MAX = 64 * 1024, MAX_VARIANTS = 5 };
 
 /* Made by the build from proto/crd. */
-extern const char crd_canaries[], crd_metrictemplates[], crd_alertproviders[];
-extern const size_t crd_canaries_len, crd_metrictemplates_len, crd_alertproviders_len;
+extern const char crd_canaries[], crd_metrictemplates[], crd_alertproviders[],
+    crd_releaserequests[];
+extern const size_t crd_canaries_len, crd_metrictemplates_len, crd_alertproviders_len,
+    crd_releaserequests_len;
 
-const char *const crd_kinds[] = {"Canary", "MetricTemplate", "AlertProvider", NULL};
+const char *const crd_kinds[] = {"Canary", "MetricTemplate", "AlertProvider", "ReleaseRequest",
+                                 NULL};
 
 struct json_object *crd_schema(struct arena *arena, const char *kind)
 {
-    const char *const texts[] = {crd_canaries, crd_metrictemplates, crd_alertproviders};
-    const size_t lens[] = {crd_canaries_len, crd_metrictemplates_len, crd_alertproviders_len};
+    const char *const texts[] = {crd_canaries, crd_metrictemplates, crd_alertproviders,
+                                 crd_releaserequests};
+    const size_t lens[] = {crd_canaries_len, crd_metrictemplates_len, crd_alertproviders_len,
+                           crd_releaserequests_len};
     struct json_object *docs;
     struct errinfo ei;
 

@@ -27,7 +27,7 @@ struct file {
     const char *name; /* what is found in it has this very pointer */
 };
 
-enum { DOCUMENT_KINDS = 3 };
+enum { DOCUMENT_KINDS = 4 };
 
 struct lint {
     struct arena *arena;

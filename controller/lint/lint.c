@@ -120,7 +120,10 @@ static struct place top(const char *key)
 
 static void check_head(struct document *document)
 {
-    static const char *const versions[] = {"flagger.app/v1beta1", "flagger.app/v1alpha3"};
+    static const char *const common[] = {"flagger.app/v1beta1", "flagger.app/v1alpha3"};
+    static const char *const of_requests[] = {"flagger.app/v1alpha1", "flagger.app/v1alpha1"};
+    bool request = strcmp(document->kind, "ReleaseRequest") == 0;
+    const char *const *versions = request ? of_requests : common;
     const struct place version = top("apiVersion"), metadata = top("metadata");
     const struct place name = place_in(&metadata, "name", 0);
 
@@ -148,10 +151,11 @@ static void check_unknown(struct document *document)
         return;
     for (size_t i = 0; crd_kinds[i]; i++)
         guess_consider(&guess, crd_kinds[i]);
-    document_error(document, &kind,
-                   "expected one of Canary, MetricTemplate, AlertProvider, found \"%s\"%s%s%s",
-                   document->kind, guess.best ? "; did you mean " : "",
-                   guess.best ? guess.best : "", guess.best ? "?" : "");
+    document_error(
+        document, &kind,
+        "expected one of Canary, MetricTemplate, AlertProvider, ReleaseRequest, found \"%s\"%s%s%s",
+        document->kind, guess.best ? "; did you mean " : "", guess.best ? guess.best : "",
+        guess.best ? "?" : "");
 }
 
 /* Two objects of one kind and name: the API server keeps the last. */
@@ -177,7 +181,7 @@ static bool is_ours(const struct document *document)
 static void check(struct document *document)
 {
     static void (*const checks[])(struct document * document) = {canary_check, template_check,
-                                                                 provider_check};
+                                                                 provider_check, request_check};
 
     if (!json_object_is_type(document->json, json_type_object) || !is_ours(document)) {
         check_unknown(document);

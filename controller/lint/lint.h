@@ -1,6 +1,6 @@
 /*
  * Finds what is wrong with manifests before they are applied: all mistakes of Canaries,
- * MetricTemplates and AlertProviders, each with its place. What the schema of the CRD says is
+ * MetricTemplates, AlertProviders and ReleaseRequests, each with its place. What the schema of the CRD says is
  * looked up in the CRD, and what the rules say is asked of the rules themselves (decide/decide.h):
  * nothing is written twice. Other objects in the files are what a Canary refers to: its target,
  * its templates, its Secrets. Pure: no cluster is asked.

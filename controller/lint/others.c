@@ -149,3 +149,13 @@ void provider_check(struct document *document)
                                      &request, &ei) != ERR_OK)
         document_sentence(document, arena_printf(arena, "spec.address: %s", ei.text));
 }
+
+/* It is asked for once, at the moment at which it is made. */
+void request_check(struct document *document)
+{
+    (void)checked(document);
+    document_warn(
+        document, "kind",
+        "it is carried out once and then deleted: kept in files, it is asked for each time "
+        "they are applied");
+}

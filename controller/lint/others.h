@@ -1,5 +1,5 @@
-/* What is wrong with MetricTemplates and AlertProviders: what they would ask and send is made as
- * the controller makes it. */
+/* What is wrong with MetricTemplates and AlertProviders, of which what they would ask and send is
+ * made as the controller makes it, and with ReleaseRequests. */
 #ifndef LINT_OTHERS_H
 #define LINT_OTHERS_H
 
@@ -9,5 +9,6 @@ void template_check(struct document *document);
 /* The query of a template can be rendered, whatever its variables are. */
 bool template_query(struct arena *arena, const char *query, struct errinfo *ei);
 void provider_check(struct document *document);
+void request_check(struct document *document);
 
 #endif

@@ -115,7 +115,8 @@ const struct ctl_command ctl_lint = {
     .summary = "Finds all mistakes of manifests, each with its line, before they are applied.",
     .usage = "FILE...",
     .help =
-        "Reads Canaries, MetricTemplates and AlertProviders; \"-\" is the standard input. Other "
+        "Reads Canaries, MetricTemplates, AlertProviders and ReleaseRequests; \"-\" is the "
+        "standard input. Other "
         "objects in the files, such as the Deployment of a Canary, are looked at where a Canary "
         "names them. No cluster is asked.\n\n"
         "Exit code: 0 without errors, 1 with errors, 2 for a wrong command line or a file that "
