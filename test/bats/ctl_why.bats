@@ -22,9 +22,9 @@ setup_file() {
     controller_start
 }
 
-controller_start() {
+controller_start() { # [OPTION...]
     daemon_start "$FLAGGER_BUILD/flagger-controller" --mesh-provider kubernetes --min-analysis-interval 1s \
-        --enable-leader-election --metrics-server http://127.0.0.1:9
+        --enable-leader-election --metrics-server http://127.0.0.1:9 "$@"
     echo "$DAEMON_PID $DAEMON_LOG" >"$DIR/controller.pid"
 }
 stop() { # FILE
@@ -166,6 +166,31 @@ because() {
     because gone target-missing 'The target of gone cannot be released, for '
 }
 
+@test "a person has paused it, and the mesh has not accepted its routes" {
+    canary held-up 'iterations: 3600'
+    image held-up 2
+    eventually 60 phase_is held-up Progressing
+    USER=eve "$FLAGGER_BUILD/kubectl-canary" pause held-up -n test --why lunch
+    because held-up paused 'eve has paused the release of held-up, [0-9a-z]+ ago, saying lunch' 'kubectl canary resume held-up -n test'
+    # Nobody serves routes here: the test is the mesh, and says no.
+    kubectl apply -f "$BATS_TEST_DIRNAME/../sandbox/crd" >/dev/null
+    canary meshed 'metrics: []'
+    kubectl -n test patch canary meshed --type merge -p '{"spec":{"provider":"gatewayapi:v1","service":{"hosts":["meshed.example.com"],"gatewayRefs":[{"name":"gw","namespace":"test"}]},
+        "analysis":{"iterations":null,"stepWeight":50,"maxWeight":50}}}'
+    eventually 60 kubectl -n test get httproute meshed
+    image meshed 2
+    eventually 60 phase_is meshed Progressing
+    refuse() {
+        kubectl -n test get httproute meshed -o json | gojq '{apiVersion, kind, metadata, status: {parents: [{parentRef: .spec.parentRefs[0], controllerName: "test/mesh",
+            conditions: [{type: "Accepted", status: "False", observedGeneration: .metadata.generation, reason: "NotAllowedByListeners", message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]}]}}' >"$BATS_TEST_TMPDIR/route"
+        kubectl replace --raw /apis/gateway.networking.k8s.io/v1/namespaces/test/httproutes/meshed/status -f "$BATS_TEST_TMPDIR/route" >/dev/null
+        says "$@"
+    }
+    # The controller writes the route as well: who comes too late tries again.
+    eventually 90 refuse meshed routes-pending 'The mesh has not accepted the routes of meshed, for [0-9a-z]+: HTTPRoute meshed.test parent gw is not ready' 'kubectl -n test describe canary meshed'
+    sed 's/^/# routes-pending: /' "$BATS_TEST_TMPDIR/why" >&3
+}
+
 @test "it is suspended, was rolled back, or is being deleted" {
     canary still 'metrics: []'
     kubectl -n test patch canary still --type merge -p '{"spec":{"suspend":true}}'
@@ -175,6 +200,16 @@ because() {
     eventually 60 phase_is bad Initialized
     image bad 2
     because bad failed 'Revision [0-9a-f]+ of bad was rolled back [0-9a-z]+ ago: .*smoke' 'kubectl canary restart bad -n test'
+}
+
+@test "as many releases are under way as may be" {
+    canary late 'metrics: []'
+    stop controller >/dev/null || true # it is no child of this test
+    controller_start --max-concurrent-releases 1
+    # Those of the tests before are under way: it is not the turn of this one.
+    [ "$(kubectl -n test get canaries -o json | gojq '[.items[] | select(.status.phase == "Progressing" or .status.phase == "WaitingPromotion")] | length')" -ge 1 ]
+    image late 2
+    because late queued 'late waits for its turn, for [0-9a-z]+: as many releases are under way as the controller allows' 'kubectl canary get -A'
 }
 
 @test "the controller has lost its lease, or none has ever come" {
