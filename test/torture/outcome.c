@@ -20,6 +20,9 @@ static bool is_dropped(const char *key)
         "clusterIPs",
         "deletionTimestamp",
         "url",
+        "at", /* a ReleaseRequest was carried out then */
+        "since",
+        "resumed",
         "release", /* times, and steps that a kill repeats */
         "history",
     };

@@ -33,14 +33,19 @@ static _Noreturn void refuse(struct json_object *row, const char *what)
     exit(2);
 }
 
-/* {patch: WHAT, by: PATCH} or {delete: WHAT} */
+/* {patch: WHAT, by: PATCH}, {delete: WHAT} or {ask: ACTION} */
 static void read_deeds(struct json_object *row, struct json_object *list, struct deed *deeds)
 {
     assert(json_len(list) <= DEEDS_MAX);
     for (size_t i = 0; i < json_len(list); i++) {
         struct json_object *by = json_at(json_elem(list, i), "by", NULL);
         const char *what = json_str_at(json_elem(list, i), by ? "patch" : "delete", NULL);
+        const char *ask = json_str_at(json_elem(list, i), "ask", NULL);
         int found = 0;
+        if (ask) {
+            deeds[i] = (struct deed){.what = "request", .name = "podinfo", .ask = ask};
+            continue;
+        }
         while (found < OBJECTS && (!what || strcmp(objects[found].what, what) != 0))
             found++;
         if (found == OBJECTS)

@@ -16,6 +16,7 @@ struct deed {
     const char *what; /* as a row calls the object */
     const char *group, *plural, *name;
     struct json_object *patch; /* an RFC 7386 patch; NULL: the object is deleted */
+    const char *ask;           /* a ReleaseRequest with this action is made instead, or NULL */
 };
 
 enum { DEEDS_MAX = 3 };

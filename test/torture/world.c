@@ -69,26 +69,6 @@ static void end(struct world *w, const char *trouble)
 
 /* --- what a person does */
 
-static void do_deed(struct world *w, const struct deed *deed)
-{
-    struct objcall call = {.arena = w->arena, .manager = "kubectl"};
-    const struct objkind *kind = objstore_kind(w->store, deed->group, deed->plural);
-    bool gone;
-    enum err err =
-        deed->patch ? objstore_merge(w->store, &call, kind, "test", deed->name, OBJSUB_NONE,
-                                     json_copy(w->arena, deed->patch), NULL)
-                    : objstore_delete(w->store, &call, kind, "test", deed->name, NULL, NULL, &gone);
-    if (err != ERR_OK)
-        end(w, arena_printf(w->arena, "%s/%s cannot be changed: %s", deed->plural, deed->name,
-                            call.fail.message));
-}
-
-static void do_deeds(struct world *w, const struct deed deeds[DEEDS_MAX])
-{
-    for (int i = 0; i < DEEDS_MAX && deeds[i].name; i++)
-        do_deed(w, &deeds[i]);
-}
-
 static bool make_object(struct world *w, struct json_object *object)
 {
     struct objcall call = {.arena = w->arena, .manager = "kubectl"};
@@ -105,6 +85,43 @@ static bool make_object(struct world *w, struct json_object *object)
     end(w, arena_printf(w->arena, "%s cannot be made: %s", name,
                         kind ? call.fail.message : "there is no such kind"));
     return false;
+}
+
+/* About the revision that this person sees. */
+static void make_request(struct world *w, const struct deed *deed)
+{
+    struct json_object *request = rows_json(
+        w->arena, "{'apiVersion':'flagger.app/v1alpha1','kind':'ReleaseRequest','metadata':{'name':"
+                  "'podinfo','namespace':'test'},'spec':{'by':'alice','why':'she says so'}}");
+    struct json_object *spec = json_at(request, "spec", NULL);
+
+    json_set_str(spec, "action", deed->ask);
+    json_set_str(spec, "revision", json_str_at(canary_of(w), "status", "lastAppliedSpec", NULL));
+    (void)make_object(w, request);
+}
+
+static void do_deed(struct world *w, const struct deed *deed)
+{
+    if (deed->ask) {
+        make_request(w, deed);
+        return;
+    }
+    struct objcall call = {.arena = w->arena, .manager = "kubectl"};
+    const struct objkind *kind = objstore_kind(w->store, deed->group, deed->plural);
+    bool gone;
+    enum err err =
+        deed->patch ? objstore_merge(w->store, &call, kind, "test", deed->name, OBJSUB_NONE,
+                                     json_copy(w->arena, deed->patch), NULL)
+                    : objstore_delete(w->store, &call, kind, "test", deed->name, NULL, NULL, &gone);
+    if (err != ERR_OK)
+        end(w, arena_printf(w->arena, "%s/%s cannot be changed: %s", deed->plural, deed->name,
+                            call.fail.message));
+}
+
+static void do_deeds(struct world *w, const struct deed deeds[DEEDS_MAX])
+{
+    for (int i = 0; i < DEEDS_MAX && deeds[i].name; i++)
+        do_deed(w, &deeds[i]);
 }
 
 static void make_objects(struct world *w)
