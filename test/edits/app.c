@@ -57,6 +57,10 @@ const struct app *app_named(const char *name)
 
 const struct kube_resource user_canaries = {
     .group = "flagger.app", .version = "v1beta1", .plural = "canaries", .kind = "Canary"};
+const struct kube_resource user_requests = {.group = "flagger.app",
+                                            .version = "v1alpha1",
+                                            .plural = "releaserequests",
+                                            .kind = "ReleaseRequest"};
 const struct kube_resource user_routes = {.group = "gateway.networking.k8s.io",
                                           .version = "v1",
                                           .plural = "httproutes",

@@ -27,7 +27,7 @@ struct app {
 extern const struct app apps[];                /* ends with name NULL */
 const struct app *app_named(const char *name); /* NULL: there is none */
 
-extern const struct kube_resource user_canaries, user_routes, user_endpoints;
+extern const struct kube_resource user_canaries, user_requests, user_routes, user_endpoints;
 
 /* A mistake in the text ends the program. Owned by the arena. */
 struct json_object *user_json(struct arena *arena, const char *text, const char *name,

@@ -31,8 +31,8 @@ static const char *const needs[] = {[EDIT_ANY] = "any",
                                     [EDIT_SCALER] = "scaler",
                                     [EDIT_CONTROLLER] = "controller"};
 static const struct kube_resource *const resources[] = {
-    &user_canaries, &user_routes,   &kube_deployments, &kube_configmaps,
-    &kube_secrets,  &kube_services, &kube_hpas,
+    &user_canaries,   &user_requests, &user_routes,   &kube_deployments,
+    &kube_configmaps, &kube_secrets,  &kube_services, &kube_hpas,
 };
 #define COUNT(list) ((int)(sizeof(list) / sizeof((list)[0])))
 

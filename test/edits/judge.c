@@ -190,8 +190,8 @@ bool judge_says_why(const struct judge *judge, const struct app *app, int64_t si
     if (!canary || json_bool_at(canary, false, "spec", "suspend", NULL))
         return true; /* nobody looks after it */
     const char *phase = json_str_at(canary, "status", "phase", NULL);
-    if (phase && strncmp(phase, "Waiting", 7) == 0)
-        return true; /* for an approval */
+    if ((phase && strncmp(phase, "Waiting", 7) == 0) || json_at(canary, "status", "paused", NULL))
+        return true; /* for an approval, or for somebody to resume it */
     for (size_t i = 0; i < json_len(conditions); i++) {
         const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
         const char *status = json_str_at(json_elem(conditions, i), "status", NULL);

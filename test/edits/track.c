@@ -138,6 +138,19 @@ static void send_act(struct track *track)
     kube_send(track->options.kube, &request, on_answer, track);
 }
 
+/* A person asks about the revision that he sees. */
+static void name_revision(const struct track *track, struct json_object *request)
+{
+    struct json_object *spec = json_at(request, "spec", NULL);
+    const char *named = json_str_at(spec, "revision", NULL);
+    const char *live =
+        json_str_at(view_get(track->options.view, &user_canaries, track->options.app->name),
+                    "status", "lastAppliedSpec", NULL);
+
+    if (named && live && *live && strcmp(named, "REVISION") == 0)
+        json_set_str(spec, "revision", live);
+}
+
 static void kill_controller(struct track *track)
 {
     stage_kill_controller(track->options.stage);
@@ -173,6 +186,9 @@ static void make(struct track *track)
     track->n_acts = edit_acts(o->arena, &track->line, stage_hooks(o->stage), track->acts);
     track->at_act = 0;
     track->state = TRACK_MAKING;
+    if (track->line.edit->resource &&
+        kube_resource_same(track->line.edit->resource, &user_requests))
+        name_revision(track, track->acts[0].body);
     send_act(track);
 }
 
