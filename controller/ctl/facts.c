@@ -210,5 +210,6 @@ void facts_read_more(struct ctl *ctl, struct facts *facts)
     if (gate_read(ctl, &gate, namespace_of(ctl, facts->canary), name, &facts->gate, &ei) == ERR_OK)
         return;
     facts->gate = NULL;
+    facts->gate_asks_who = ei.status == 401;
     facts->gate_trouble = arena_strdup(ctl->arena, ei.text);
 }

@@ -18,6 +18,7 @@ struct facts {
     struct json_object *lease;               /* of the controller */
     struct json_object *gate;   /* what it says of this Canary's gate; NULL: nobody asked it */
     const char *gate_trouble;   /* why it could not be asked; NULL: it was, or there is none */
+    bool gate_asks_who;         /* that is why: it wants a token */
     const char *gate_url;       /* where it is, for people; NULL: there is none */
     const char *live;           /* hash of the revision that the target has; NULL: not known */
     bool no_target, no_primary; /* surely not there */

@@ -23,8 +23,9 @@ function factsOf(canary, release, now) {
     if (release?.image) facts.push(fact("Image", quoted(release.image)));
     if (release?.began) facts.push(fact(release.ended ? "Began" : "Runs since", timeOf(release.began, release.ended ? "at" : "elapsed", now)));
     if (release?.began && release.ended) facts.push(fact("Took", span(Date.parse(release.ended) - Date.parse(release.began))));
-    facts.push(fact("Failed checks", `${canary.failedChecks} of ${canary.threshold}`));
-    if (canary.ofIterations) facts.push(fact("Iterations", `${canary.iterations} of ${canary.ofIterations}`));
+    // The status counts those of the release that runs; at its end it begins anew.
+    if (!release?.ended) facts.push(fact("Failed checks", `${canary.failedChecks} of ${canary.threshold}`));
+    if (canary.ofIterations && !release?.ended) facts.push(fact("Iterations", `${canary.iterations} of ${canary.ofIterations}`));
     if (canary.plan) {
         facts.push(fact("Target", quoted(canary.plan.target)), fact("Provider", quoted(canary.plan.provider)));
         facts.push(fact("Interval", span(canary.plan.intervalSeconds * 1000)));
@@ -64,7 +65,8 @@ function traffic(canary, release, now) {
         const words = `The canary's share in percent: ${steps.map((step) => step.weight).join(", ")}`;
         const more = make("details", "", make("summary", "", "Steps"), tableOf(["Time", "Canary", ""],
             steps.map((step) => [timeOf(step.at, "at", now), `${step.weight} %`, step.failed ? "a check failed" : ""])));
-        return [make("div", "card", trafficChart(steps, until, words), more)];
+        const times = make("span", "", timeOf(steps[0].at, "at", now), " to ", release.ended ? timeOf(release.ended, "at", now) : "now");
+        return [make("div", "card", make("p", "scale", "100 %"), trafficChart(steps, until, words), make("p", "scale", "0 %", times), more)];
     });
 }
 
@@ -86,6 +88,7 @@ function checks(canary, release, now) {
     const series = seriesOf(release), metrics = canary.plan?.metrics ?? [];
     text($("checks-of"), canary.release || !release ? "" : "of the last release");
     show($("no-checks"), series.size === 0);
+    text($("no-checks"), release?.ended ? "Nothing was measured in this release." : "Nothing was measured in this release yet.");
     draw("checks-list", [[...series], metrics], () => [...series].map(([name, values]) => checkOf(name, values, metrics.find((metric) => metric.name === name), now)));
 }
 
@@ -99,21 +102,21 @@ function hooks(canary, release, now) {
     const planned = canary.plan?.hooks ?? [], last = release?.hooks ?? [];
     const names = [...new Set([...planned, ...last].map((hook) => hook.name))];
     show($("hooks"), names.length > 0);
-    draw("hooks-list", [planned, last], () => names.map((name) => {
+    draw("hooks-list", [planned, last, release?.ended], () => names.map((name) => {
         const plan = planned.find((hook) => hook.name === name), answer = last.find((hook) => hook.name === name);
         const type = (answer ?? plan).type, gate = type.startsWith("confirm-") || type === "rollback";
         const address = gate && (addressIn(answer?.said) || (isWeb(plan?.server) ? `${plan.server}/` : ""));
-        const word = !answer ? make("span", "", "was not asked yet")
+        const word = !answer ? make("span", "", release?.ended ? "was not asked" : "was not asked yet")
             : type === "rollback" ? make("span", answer.passed ? "bad" : "", answer.passed ? "asked for a rollback" : "asks for no rollback")
             : make("span", answer.passed ? "yes" : "no", answer.passed ? "agreed" : gate ? "is closed" : "refused");
         const parts = [word, ` · ${type}`];
-        if (gate && isWeb(address)) parts.push(" · ", anchor(address, "Open the gate"));
+        if (gate && isWeb(address)) parts.push(" · ", anchor(address, answer && !answer.passed && !release.ended ? "Open the gate" : "The gate"));
         return lineOf(quoted(name), parts, ...(answer ? [timeOf(answer.at, "ago", now)] : []), ...(answer?.said ? [quoted(answer.said, "said")] : []));
     }));
 }
 
 function people(canary, release, now) {
-    const asked = canary.release || !release ? canary.requests ?? [] : release.requests ?? [];
+    const asked = canary.requests?.length ? canary.requests : release?.requests ?? []; // the last ones; one that came too late is of no release
     show($("people"), asked.length > 0);
     draw("people-list", asked, () => asked.map((one) =>
         lineOf(quoted(one.action), [quoted(one.by ?? "somebody"), ` · ${one.outcome ?? ""}`], timeOf(one.at ?? "", "ago", now), ...(one.message || one.why ? [quoted(one.message ?? one.why, "said")] : []))));

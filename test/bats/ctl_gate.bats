@@ -104,6 +104,8 @@ last() { curl -s -m 10 "$GATE/v1/gates/test/app" | gojq -c ".history[0] | [.kind
     eventually 60 phase_is WaitingPromotion
     waits() { [ "$(curl -s -m 10 -H 'Authorization: Bearer bobs-token-123456789' "$url/v1/gates/test/app" | gojq '[.gates[].waits[]] | length')" = 1 ]; }
     eventually 60 waits
+    run -0 ctl why app
+    [[ $output == *"kubectl canary approve app -n test --gate $url --gate-token-file FILE"* ]]
     run -0 ctl approve app --gate "$url" --gate-token-file "$DIR/alice" --why "looks good $evil"
     run -0 --separate-stderr ctl status app --wait --timeout 60s
     ctl history app >"$DIR/table"

@@ -61,6 +61,7 @@ ctl() { "$FLAGGER_BUILD/kubectl-canary" "$@"; }
     sed -n 3p "$BATS_TEST_TMPDIR/table" | grep -Eq '^bbb222 *failed .* 3m20s *shop:2 *Failed checks threshold reached 5: '
     sed -n 4p "$BATS_TEST_TMPDIR/table" | grep -Eq '^ccc333 *promoted .* - *shop:1 *Its checks passed'
     refute grep -q $'\e' "$BATS_TEST_TMPDIR/table"
+    refute grep -q PEOPLE "$BATS_TEST_TMPDIR/table"
     [ "$(ctl history checkout -n shop -o json | gojq -c '[.releases[].revision], .releases[1].steps[0].checks[0].value')" = $'["aaa111","bbb222","ccc333"]\n7.5' ]
     [ "$(ctl history checkout -n shop -o yaml | gojq --yaml-input -c '[.releases[].outcome]')" = '[null,"failed","promoted"]' ]
 }

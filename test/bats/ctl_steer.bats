@@ -138,5 +138,10 @@ told() { events "$1" | grep -qF "$2"; }
     requests duel
     [ "$(requests duel | gojq -c 'map(.[1]) | sort')" = '["done","refused"]' ]
     [ "$(requests duel | gojq -c 'map(.[2]) | sort')" = '["alice","bob"]' ]
+    # Who came second as well, although the release may have ended before.
+    ctl history duel -n test >"$DIR/history"
+    cat "$DIR/history"
+    grep -Eq '^[0-9a-f]+  promote by alice \((done|refused)\)' "$DIR/history"
+    grep -Eq '^[0-9a-f]+  abort by bob \((done|refused)\)' "$DIR/history"
     eventually 120 in_phase duel "$([ "$first" -eq 0 ] && echo Succeeded || echo Failed)"
 }

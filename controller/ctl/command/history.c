@@ -58,10 +58,43 @@ static void print_table(const struct ctl *ctl, struct json_object *list)
     columns_print(columns, NULL);
 }
 
-/* Who has let it through at its gates, and what people have asked of it. */
-static void print_people(const struct ctl *ctl, struct json_object *entry)
+static bool is_same(struct json_object *one, struct json_object *other)
 {
-    struct json_object *asked = json_at(entry, "requests", NULL);
+    return strcmp(text_of(one, "at"), text_of(other, "at")) == 0 &&
+           strcmp(text_of(one, "by"), text_of(other, "by")) == 0 &&
+           strcmp(text_of(one, "action"), text_of(other, "action")) == 0;
+}
+
+static bool holds(struct json_object *list, struct json_object *request)
+{
+    for (size_t i = 0; i < json_len(list); i++)
+        if (is_same(json_elem(list, i), request))
+            return true;
+    return false;
+}
+
+/* What was asked of a release while it ran, and of its revision when it was too late: the last ones
+ * are known. */
+static struct json_object *requests_of(const struct ctl *ctl, struct json_object *entry,
+                                       struct json_object *latest)
+{
+    struct json_object *own = json_at(entry, "requests", NULL);
+    struct json_object *out = json_own(ctl->arena, json_object_new_array());
+
+    for (size_t i = 0; i < json_len(latest); i++) {
+        struct json_object *one = json_elem(latest, i);
+        if (strcmp(text_of(one, "revision"), text_of(entry, "revision")) == 0 && !holds(own, one))
+            json_object_array_add(out, json_object_get(one));
+    }
+    for (size_t i = 0; i < json_len(own); i++)
+        json_object_array_add(out, json_object_get(json_elem(own, i)));
+    return out;
+}
+
+/* Who has let it through at its gates, and what people have asked of it. */
+static void print_people(const struct ctl *ctl, struct json_object *entry,
+                         struct json_object *asked)
+{
     const char *gates = glance_approvals(ctl->arena, entry);
     const char *first =
         arena_printf(ctl->arena, "%s  ", print_clean(ctl->arena, text_of(entry, "revision")));
@@ -71,28 +104,32 @@ static void print_people(const struct ctl *ctl, struct json_object *entry)
     for (size_t i = 0; i < json_len(asked); i++) {
         struct json_object *one = json_elem(asked, i);
         print_wrapped(ctl, first,
-                      arena_printf(ctl->arena, "%s by %s (%s): %s", text_of(one, "action"),
+                      arena_printf(ctl->arena, "%s by %s (%s)%s%s", text_of(one, "action"),
                                    text_of(one, "by"), text_of(one, "outcome"),
-                                   text_of(one, "why")));
+                                   *text_of(one, "why") ? ": " : "", text_of(one, "why")));
     }
 }
 
-static bool has_people(const struct ctl *ctl, struct json_object *entry)
-{
-    return *glance_approvals(ctl->arena, entry) || json_len(json_at(entry, "requests", NULL)) > 0;
-}
-
-static void print_all_people(const struct ctl *ctl, struct json_object *list)
+/* latest: status.requests. A revision that was released again stands there twice: they are told of the
+ * later time. */
+static void print_all_people(const struct ctl *ctl, struct json_object *list,
+                             struct json_object *latest)
 {
     bool headed = false;
 
     for (size_t i = 0; i < json_len(list); i++) {
-        if (!has_people(ctl, json_elem(list, i)))
+        struct json_object *entry = json_elem(list, i);
+        bool again = false;
+        for (size_t k = 0; k < i; k++)
+            again |=
+                strcmp(text_of(json_elem(list, k), "revision"), text_of(entry, "revision")) == 0;
+        struct json_object *asked = requests_of(ctl, entry, again ? NULL : latest);
+        if (!*glance_approvals(ctl->arena, entry) && json_len(asked) == 0)
             continue;
         if (!headed)
             fprintf(ctl->out, "\n%s\n", print_in(ctl, PRINT_BOLD, "PEOPLE"));
         headed = true;
-        print_people(ctl, json_elem(list, i));
+        print_people(ctl, entry, asked);
     }
 }
 
@@ -124,7 +161,7 @@ static int run(struct ctl *ctl)
         print_object(ctl, out);
     } else if (json_len(list) > 0) {
         print_table(ctl, list);
-        print_all_people(ctl, list);
+        print_all_people(ctl, list, json_at(canary, "status", "requests", NULL));
     } else {
         fprintf(ctl->err,
                 "%s remembers no release: none has begun since flagger-c looks after it, or the "

@@ -132,12 +132,15 @@ static bool gate_closed(struct why *w)
     struct json_object *condition = closed_gate(w);
     const char *message = why_message(w, why_condition(w, "Approved", "False"));
     const char *until = strstr(message, " until ");
-    const char *trouble = w->facts->gate_trouble;
+    const char *trouble = w->facts->gate_trouble, *next = why_ctl(w, "approve");
 
     if (!condition)
         return false;
-    return why_say(w, why_ctl(w, "approve"), "%s waits for a person to open %s, for %s%s. %s%s%s",
-                   w->name, gate_name(w), why_since(w, condition), until ? until : "",
+    if (w->facts->gate_asks_who) /* which the API server would not pass on */
+        next =
+            arena_printf(w->arena, "%s --gate %s --gate-token-file FILE", next, w->facts->gate_url);
+    return why_say(w, next, "%s waits for a person to open %s, for %s%s. %s%s%s", w->name,
+                   gate_name(w), why_since(w, condition), until ? until : "",
                    w->phase == PHASE_WaitingPromotion
                        ? "Its checks go on meanwhile, and a failed analysis still rolls back"
                    : w->phase == PHASE_Waiting ? "Nothing of the new revision runs before that"
