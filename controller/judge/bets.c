@@ -82,6 +82,25 @@ int judge_bets(const struct judge_null *null, const struct judge_past *past,
     return count;
 }
 
+/*
+ * By how much more clumps must be counted for one than their mean square over their mean says, where
+ * a bad request multiplies what is won by e^t: large clumps are rare, but win much. For clumps whose
+ * sizes fall off exponentially, that is where
+ *     E[e^(t * c / G)] - 1 = E[c] / G * (e^t - 1).
+ */
+static double heavier(double t)
+{
+    return t > 0 ? t * expm1(t) / (2 * (expm1(t) - t)) : 1.2;
+}
+
+static double power_of(const struct bet *bet, double clumps)
+{
+    /* What follows the canary is seldom at more than five times the odds. */
+    double odds = bet->odds > 1 && bet->firm < STAY ? 5 : bet->odds;
+
+    return 1 / (1 + (clumps - 1) * heavier(log(odds)));
+}
+
 double judge_won(const double log_won[], bool above, double clumps)
 {
     int count;
@@ -89,7 +108,8 @@ double judge_won(const double log_won[], bool above, double clumps)
     double logs[JUDGE_WORSE_BETS], most = -INFINITY, sum = 0;
 
     for (int i = 0; i < count; i++) {
-        logs[i] = log(bets[i].weight) + (log_won[i] > 0 ? log_won[i] / clumps : log_won[i]);
+        logs[i] =
+            log(bets[i].weight) + log_won[i] * (log_won[i] > 0 ? power_of(&bets[i], clumps) : 1);
         most = fmax(most, logs[i]);
     }
     for (int i = 0; i < count; i++)

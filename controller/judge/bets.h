@@ -23,8 +23,10 @@ int judge_bets(const struct judge_null *null, const struct judge_past *past,
                struct judge_shares alternatives[]);
 
 /*
- * log of the mean of what the bets have won, each to the power of 1/clumps if it is a gain. That
- * bad requests come in clumps takes from gains only; a loss stays whole, which is never too little.
+ * log of the mean of what the bets have won, each to the power of 1/clumps if it is a gain, or a bit
+ * less. That bad requests come in clumps takes from gains only; a loss stays whole, which is never
+ * too little. The factor belongs to what was won and not to each look: a clump that is found late
+ * takes back what was won by it before.
  */
 double judge_won(const double log_won[], bool above, double clumps);
 

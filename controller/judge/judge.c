@@ -66,14 +66,6 @@ static void bet(const struct judge_evidence *evidence, const struct judge_null *
     }
 }
 
-void judge_sum_up(struct judge_evidence *evidence)
-{
-    double clumps = judge_clumps(evidence);
-
-    evidence->log_worse = judge_won(evidence->worse, false, clumps);
-    evidence->log_not_worse = judge_won(evidence->not_worse, true, clumps);
-}
-
 void judge_look(struct judge_evidence *evidence, const struct judge_policy *policy,
                 struct judge_counts canary, struct judge_counts primary)
 {
@@ -98,17 +90,48 @@ void judge_look(struct judge_evidence *evidence, const struct judge_policy *poli
         add(&evidence->primary, primary);
     }
     judge_spread_look(evidence, canary, primary);
-    judge_sum_up(evidence);
+}
+
+/* 0: the policy has none. */
+static double rate_of(const struct judge_policy *policy)
+{
+    double rate = policy->false_alarm_rate * policy->share;
+
+    return rate > 0 && rate < 1 ? rate : 0;
+}
+
+/*
+ * Clumps may be larger than they seem. Where the estimate is too small by luck, a false alarm still
+ * takes luck of its own, of one in ten at least; so it may be too small ten times as often as a
+ * false alarm may be. What is not worse has time: there, only as often as the rate.
+ */
+static const double RISK_WORSE = 12, RISK_NOT_WORSE = 1;
+
+double judge_log_worse(const struct judge_evidence *evidence, const struct judge_policy *policy)
+{
+    double rate = rate_of(policy);
+
+    return rate == 0 ? -MOST_LOG
+                     : judge_won(evidence->worse, false, judge_clumps(evidence, RISK_WORSE * rate));
+}
+
+double judge_log_not_worse(const struct judge_evidence *evidence, const struct judge_policy *policy)
+{
+    double rate = rate_of(policy);
+
+    return rate == 0 ? -MOST_LOG
+                     : judge_won(evidence->not_worse, true,
+                                 judge_clumps(evidence, RISK_NOT_WORSE * rate));
 }
 
 enum judge_verdict judge_verdict(const struct judge_evidence *evidence,
                                  const struct judge_policy *policy)
 {
-    double rate = policy->false_alarm_rate * policy->share;
+    double rate = rate_of(policy);
 
-    if (!(rate > 0 && rate < 1))
+    if (rate == 0)
         return JUDGE_UNDECIDED;
-    if (evidence->log_worse >= -log(rate))
+    if (judge_log_worse(evidence, policy) >= -log(rate))
         return JUDGE_WORSE;
-    return evidence->log_not_worse >= -log(rate) ? JUDGE_NOT_WORSE : JUDGE_UNDECIDED;
+    return judge_log_not_worse(evidence, policy) >= -log(rate) ? JUDGE_NOT_WORSE : JUDGE_UNDECIDED;
 }

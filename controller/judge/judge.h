@@ -49,19 +49,18 @@ struct judge_policy {
 enum { JUDGE_WORSE_BETS = 10, JUDGE_NOT_WORSE_BETS = 4, JUDGE_MAX_LOOKS = 1000000000 };
 
 /*
- * What is known after some looks. For reading: looks, canary and primary (sums of all looks), and
- * log_worse and log_not_worse, the natural logarithms of the odds at which a bet against "not worse"
- * and against "worse" stands. All numbers are finite.
+ * What is known after some looks. For reading: looks, canary and primary (sums of all looks). All
+ * numbers are finite, and there are never more of them.
  */
 struct judge_evidence {
     int64_t looks; /* at which both had requests */
     struct judge_counts canary, primary;
-    double log_worse, log_not_worse;
     /* Of the last looks, older ones fading; and the last look of each that had requests. */
     struct judge_counts recent_canary, recent_primary;
     struct judge_counts last_canary, last_primary;
-    /* How far bad requests scatter from look to look, and how far they would by chance. */
-    double scatter, chance;
+    /* How far bad requests scatter from look to look, how far they would by chance, and the squares
+     * of the latter. */
+    double scatter, chance, squares;
     /* Logarithms of what each bet has won. */
     double worse[JUDGE_WORSE_BETS], not_worse[JUDGE_NOT_WORSE_BETS];
 };
@@ -90,11 +89,13 @@ enum judge_verdict { JUDGE_UNDECIDED, JUDGE_WORSE, JUDGE_NOT_WORSE };
 enum judge_verdict judge_verdict(const struct judge_evidence *evidence,
                                  const struct judge_policy *policy);
 
-/* Sets log_worse and log_not_worse by what the bets have won; judge_look() and judge_read() do it. */
-void judge_sum_up(struct judge_evidence *evidence);
-
-/* By how much bad requests come in clumps, at least 1: that many count as one. */
-double judge_clumps(const struct judge_evidence *evidence);
+/*
+ * The natural logarithms of what was won by betting against "not worse", and against "worse"; -1e15
+ * where the policy has no rate. At the logarithm of 1 / (rate * share) it is shown.
+ */
+double judge_log_worse(const struct judge_evidence *evidence, const struct judge_policy *policy);
+double judge_log_not_worse(const struct judge_evidence *evidence,
+                           const struct judge_policy *policy);
 
 /*
  * Evidence as JSON, borrowed from the arena, and back. judge_read() is false, and leaves the evidence

@@ -6,7 +6,7 @@
 #include "judge/judge.h"
 
 enum { COUNTS = 2 };
-static const double MOST = 1e15;
+static const double MOST = 1e30; /* squares of sums of 10^12 */
 
 /* The fields besides the number of looks; each a list of so many numbers. */
 struct field {
@@ -29,7 +29,7 @@ static const struct field fields[] = {
     FIELD("recentPrimary", recent_primary, COUNTS, false),
     FIELD("lastCanary", last_canary, COUNTS, false),
     FIELD("lastPrimary", last_primary, COUNTS, false),
-    FIELD("scatter", scatter, 2, false), /* and chance behind it */
+    FIELD("scatter", scatter, 3, false), /* chance and squares behind it */
     FIELD("worse", worse, JUDGE_WORSE_BETS, true),
     FIELD("notWorse", not_worse, JUDGE_NOT_WORSE_BETS, true),
 };
@@ -37,9 +37,9 @@ static const struct field fields[] = {
 enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
 
 _Static_assert(sizeof(struct judge_counts) == COUNTS * sizeof(double), "counts are two numbers");
-_Static_assert(offsetof(struct judge_evidence, chance) ==
-                   offsetof(struct judge_evidence, scatter) + sizeof(double),
-               "scatter and chance are one field");
+_Static_assert(offsetof(struct judge_evidence, squares) ==
+                   offsetof(struct judge_evidence, scatter) + 2 * sizeof(double),
+               "scatter, chance and squares are one field");
 
 /* Whole numbers as such; of the others nine digits, which is more than they are worth. */
 static struct json_object *number(double value)
@@ -111,6 +111,5 @@ bool judge_read(struct json_object *json, struct judge_evidence *evidence)
         judge_begin(evidence);
         return false;
     }
-    judge_sum_up(evidence);
     return true;
 }

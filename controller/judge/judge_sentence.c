@@ -98,10 +98,10 @@ const char *judge_sentence(struct arena *arena, const struct judge_evidence *evi
     switch (judge_verdict(evidence, policy)) {
     case JUDGE_WORSE:
         return arena_printf(arena, "%s; odds that chance alone does this: %s", counts,
-                            odds(arena, evidence->log_worse + share));
+                            odds(arena, judge_log_worse(evidence, policy) + share));
     case JUDGE_NOT_WORSE:
         return arena_printf(arena, "%s; odds that chance alone hides that it is worse: %s", counts,
-                            odds(arena, evidence->log_not_worse + share));
+                            odds(arena, judge_log_not_worse(evidence, policy) + share));
     case JUDGE_UNDECIDED:
         break;
     }

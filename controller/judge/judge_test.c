@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "judge/spread.h"
 #include "test/rows.h"
 #include "test/unit.h"
 
@@ -52,7 +53,9 @@ static double chance_of(int bad, double share)
 /* The mean of what has been won when one stops, over all that can happen from this look on. */
 static double mean_won(const struct walk *walk, int look, const struct judge_evidence *before)
 {
-    double log_won = walk->not_worse ? before->log_not_worse : before->log_worse, sum = 0;
+    double log_won = walk->not_worse ? judge_log_not_worse(before, walk->policy)
+                                     : judge_log_worse(before, walk->policy),
+           sum = 0;
 
     if (look == LOOKS || log_won >= walk->stop)
         return exp(log_won);
@@ -114,15 +117,21 @@ CASE(nor_by_calling_a_worse_one_not_worse)
 
 CASE(a_worse_canary_is_found)
 {
-    struct judge_evidence evidence = after(&plain, 2, of(7, 354), of(15, 3185));
+    struct judge_evidence evidence = after(&plain, 4, of(7, 354), of(15, 3185));
 
     assert_int_equal(judge_verdict(&evidence, &plain), JUDGE_WORSE);
 }
 
-CASE(a_broken_one_at_the_first_look)
+/* One look may be one clump, so it takes two; or looks at the primary before. */
+CASE(a_broken_one_at_once)
 {
     struct judge_evidence evidence = after(&plain, 1, of(50, 500), of(22, 4500));
 
+    assert_int_equal(judge_verdict(&evidence, &plain), JUDGE_UNDECIDED);
+    evidence = after(&plain, 2, of(50, 500), of(22, 4500));
+    assert_int_equal(judge_verdict(&evidence, &plain), JUDGE_WORSE);
+    evidence = after(&plain, 6, of(0, 0), of(22, 4500));
+    judge_look(&evidence, &plain, of(50, 500), of(22, 4500));
     assert_int_equal(judge_verdict(&evidence, &plain), JUDGE_WORSE);
 }
 
@@ -131,7 +140,7 @@ CASE(one_like_the_primary_is_not)
     struct judge_evidence evidence = after(&plain, 30, of(5, 1000), of(45, 9000));
 
     assert_int_equal(judge_verdict(&evidence, &plain), JUDGE_UNDECIDED);
-    assert_true(evidence.log_worse < 0);
+    assert_true(judge_log_worse(&evidence, &plain) < 0);
 }
 
 CASE(within_the_tolerance_it_is_shown_not_to_be_worse)
@@ -187,9 +196,9 @@ CASE(clumps_count_once)
     judge_begin(&clumped);
     for (int i = 0; i < 10; i++)
         judge_look(&clumped, &plain, of(i % 5 == 4 ? 30 : 0, 100), of(i % 5 == 2 ? 45 : 0, 900));
-    assert_true(judge_clumps(&smooth) < 1.1);
-    assert_true(judge_clumps(&clumped) > 10);
-    assert_true(clumped.log_worse < smooth.log_worse / 5);
+    assert_true(judge_clumps(&smooth, 0.5) < 1.1);
+    assert_true(judge_clumps(&clumped, 0.5) > 10);
+    assert_true(judge_log_worse(&clumped, &plain) < judge_log_worse(&smooth, &plain) / 5);
 }
 
 /* --- odd counts */
@@ -218,8 +227,8 @@ static bool is_finite(const struct judge_evidence *evidence)
         if (!isfinite(evidence->worse[i]))
             return false;
     }
-    return isfinite(evidence->log_worse) && isfinite(evidence->log_not_worse) &&
-           isfinite(judge_clumps(evidence));
+    return isfinite(judge_log_worse(evidence, &plain)) &&
+           isfinite(judge_log_not_worse(evidence, &plain)) && judge_clumps(evidence, 0.1) < 1e30;
 }
 
 CASE(every_look_leaves_finite_numbers)
@@ -242,10 +251,10 @@ CASE(looks_without_requests_move_nothing)
 {
     struct judge_evidence evidence = after(&plain, 5, of(0, 0), of(9, 900));
 
-    assert_true(evidence.log_worse == 0 || fabs(evidence.log_worse) < 1e-12);
+    assert_true(fabs(judge_log_worse(&evidence, &plain)) < 1e-12);
     assert_int_equal(evidence.looks, 0);
     evidence = after(&plain, 5, of(9, 900), of(0, 0));
-    assert_true(fabs(evidence.log_worse) < 1e-12);
+    assert_true(fabs(judge_log_worse(&evidence, &plain)) < 1e-12);
 }
 
 /* What the primary has shown before helps the first look at the canary. */
@@ -256,7 +265,7 @@ CASE(the_primary_may_be_looked_at_before)
     judge_begin(&fresh);
     judge_look(&learned, &plain, of(5, 1000), of(0, 9000));
     judge_look(&fresh, &plain, of(5, 1000), of(0, 9000));
-    assert_true(learned.log_worse > fresh.log_worse);
+    assert_true(judge_log_worse(&learned, &plain) > judge_log_worse(&fresh, &plain));
 }
 
 /* --- JSON */
@@ -269,7 +278,8 @@ CASE(evidence_survives_json)
 
     assert_true(judge_read(json, &back));
     assert_string_equal(json_text(arena, judge_write(arena, &back)), text);
-    assert_float_equal(back.log_worse, evidence.log_worse, 1e-6);
+    assert_float_equal(judge_log_worse(&back, &lenient), judge_log_worse(&evidence, &lenient),
+                       1e-6);
     assert_int_equal(back.looks, 7);
     assert_true(strlen(text) < 1024);
 }
@@ -297,17 +307,27 @@ CASE(what_cannot_be_evidence_is_refused)
 
 /* --- sentences */
 
+/* All bets, of requests that come alone. */
+static void have_won(double log_won[], int count, struct judge_evidence *evidence, double won)
+{
+    for (int i = 0; i < count; i++)
+        log_won[i] = won;
+    evidence->scatter = 0;
+    evidence->chance = 1e9;
+    evidence->squares = 1;
+}
+
 CASE(it_explains_itself)
 {
     struct judge_evidence evidence = after(&plain, 2, of(7, 354), of(15.5, 3185));
 
-    evidence.log_worse = log(150);
+    have_won(evidence.worse, JUDGE_WORSE_BETS, &evidence, log(150));
     assert_string_equal(judge_sentence(arena, &evidence, &plain, "failed"),
                         "canary 14 of 708 requests failed (2.0 %), primary 31 of 6,370 (0.5 %); "
                         "odds that chance alone does this: below 1 in 100");
-    evidence.log_worse = log(100) * (1 + 1e-15);
+    have_won(evidence.worse, JUDGE_WORSE_BETS, &evidence, log(100) + 1e-12);
     assert_non_null(strstr(judge_sentence(arena, &evidence, &plain, "failed"), "1 in 100"));
-    evidence.log_worse = 1e6;
+    have_won(evidence.worse, JUDGE_WORSE_BETS, &evidence, 1e6);
     assert_non_null(strstr(judge_sentence(arena, &evidence, &plain, "failed"), "1 in 1,000,000"));
 }
 
@@ -315,7 +335,7 @@ CASE(the_other_verdicts_as_well)
 {
     struct judge_evidence evidence = after(&lenient, 10, of(2, 200), of(10, 1000));
 
-    evidence.log_not_worse = log(345);
+    have_won(evidence.not_worse, JUDGE_NOT_WORSE_BETS, &evidence, log(345));
     assert_string_equal(
         judge_sentence(arena, &evidence, &lenient, "took longer than 500 ms"),
         "canary 20 of 2,000 requests took longer than 500 ms (1.0 %), primary 100 of 10,000 (1.0 "
