@@ -20,6 +20,7 @@ struct engine_context {
     struct secrets *secrets;
     struct metric_share *metrics;
     struct plans *plans;      /* the last of each Canary, for those who look */
+    struct told *told;        /* the last events, for the same; NULL: nobody looks */
     struct clock_steps steps; /* of the wall clock */
     const struct settings *settings;
     const char *event_webhook; /* --event-webhook, NULL if none */

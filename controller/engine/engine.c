@@ -15,6 +15,7 @@
 #include "engine/outbox.h"
 #include "engine/plans.h"
 #include "engine/secrets.h"
+#include "engine/told.h"
 #include "engine/turns.h"
 #include "engine/watchset.h"
 
@@ -461,6 +462,7 @@ struct engine *engine_new(const struct engine_options *options)
                                                                      .may_write = may_write,
                                                                      .may_write_arg = engine});
     engine->context.plans = plans_new();
+    engine->context.told = told_new();
     engine->context.watches = watchset_new(
         options->loop, options->kube, &options->scope,
         &(struct watchset_owner){
@@ -496,6 +498,7 @@ void engine_free(struct engine *engine)
     secrets_free(engine->context.secrets);
     metric_share_free(engine->context.metrics);
     plans_free(engine->context.plans);
+    told_free(engine->context.told);
     event_recorder_free(engine->context.events);
     free(engine);
 }

@@ -9,6 +9,7 @@
 #include "engine/alerts.h"
 #include "engine/gauges.h"
 #include "engine/outbox.h"
+#include "engine/told.h"
 #include "tick/wake.h"
 
 struct perform {
@@ -46,6 +47,7 @@ void perform_event(struct engine_context *context, const struct canary *canary, 
                                   .resource_version = canary->resource_version};
     event_record(context->events, &object, type, "Synced", text);
     outbox_event(context->outbox, canary, phase, type, text, now_ms);
+    told_add(context->told, canary->namespace_, canary->name, type, text, now_ms);
     struct arena *arena = arena_new();
     const char *label = canary_label(arena, canary);
     if (strcmp(type, "Warning") == 0)

@@ -6,8 +6,8 @@
  *   GET /ui/api/canaries            ?limit=1..100 &continue=: a page of all, in short
  *   GET /ui/api/canaries/NS/NAME    one, with its release and its history
  *
- * Answers are made from what the watches have brought, on every replica alike; they ask the API
- * server for nothing. The page asks anew every few seconds rather than hold a stream: a status
+ * Answers are made from what the watches have brought, on every replica alike, but for the last events,
+ * which are those that this replica has told; they ask the API server for nothing. The page asks anew every few seconds rather than hold a stream: a status
  * changes once an interval, a stream would take a place of the server's for each open tab, and one
  * answer serves all tabs that ask at the same time (http_reply_share()). An answer holds at most
  * PAGE_LIST Canaries, some 600 bytes each, or one, whose status is bounded (decide/STATUS.md).

@@ -128,6 +128,15 @@ function conditions(canary, now) {
             timeOf(one.since ?? "", "ago", now), ...(one.message ? [quoted(one.message, "said")] : []))));
 }
 
+// What this replica has told since it began: kubectl shows those of before, and of the others.
+function events(canary, now) {
+    const list = canary.events ?? [];
+    show($("events"), list.length > 0 || canary.leads === false);
+    text($("events-of"), canary.leads === false && !list.length ? "another replica leads, and tells them" : "since this controller leads");
+    draw("events-list", list, () => list.map((one) =>
+        lineOf(one.type === "Warning" ? make("span", "no", "Warning") : "Normal", [quoted(one.text), one.count > 1 ? ` (${one.count} times)` : ""], timeOf(one.at, "ago", now))));
+}
+
 function past(canary, now) {
     const history = canary.history ?? [];
     show($("past"), history.length > 0);
@@ -156,13 +165,14 @@ export function drawOne(canary, now) {
     hooks(canary, release, now);
     people(canary, release, now);
     conditions(canary, now);
+    events(canary, now);
     past(canary, now);
 }
 
 // Another Canary will be shown: nothing of this one may stand beside it.
 export function clearOne() {
     drawn.clear();
-    for (const id of ["one-facts", "split", "traffic-chart", "checks-list", "hooks-list", "people-list", "conditions-list", "past-list"]) $(id).replaceChildren();
+    for (const id of ["one-facts", "split", "traffic-chart", "checks-list", "hooks-list", "people-list", "conditions-list", "events-list", "past-list"]) $(id).replaceChildren();
     show($("one-waits"), false);
     show($("one-gone"), false);
     text($("one-state"), "");

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "engine/job.h"
+#include "engine/told.h"
 #include "engine/watchset.h"
 #include "net/client.h"
 #include "proto/canary.h"
@@ -204,6 +205,17 @@ static void set_conditions(struct json_object *out, struct json_object *tree)
         json_object_array_add(list, show_condition(json_elem(from, i)));
 }
 
+/* Those of this process: of one that does not lead there are none. */
+static void set_events(struct json_object *out, const struct engine *engine, struct arena *arena,
+                       const char *namespace_, const char *name)
+{
+    struct engine_look look;
+
+    engine_look(engine, &look);
+    json_set(out, "events", told_list(look.context->told, arena, namespace_, name));
+    json_set_bool(out, "leads", look.leads);
+}
+
 /* What the spec wants; of a spec that cannot be read, nothing. */
 static void set_plan(struct json_object *out, const struct settings *settings,
                      const struct show_links *links, struct arena *arena,
@@ -251,6 +263,7 @@ struct json_object *show_one(const struct engine *engine, const struct settings 
     for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
         copy(out, whole[i], status_of(tree, whole[i]));
     set_conditions(out, tree);
+    set_events(out, engine, arena, namespace_, name);
     if (canary_view(arena, tree, &canary, &ei) == ERR_OK)
         set_plan(out, settings, links, arena, &canary);
     return out;

@@ -89,6 +89,9 @@ image() { kubectl -n test set image deployment/shop "app=shop:$1"; }
     ctl abort shop --why 'customers complain' --wait --timeout 60s
     browser_wait 90 '#one-state' Failed
     browser_wait 30 '#past-list' 'abort by eve: customers complain'
+    browser_wait 30 '#events-list' 'Rolling back shop.test, asked by eve: customers complain'
+    browser_wait 30 '#events-list' 'Request pause (eve: lunch)'
+    [ "$(browser_js 'return document.querySelectorAll("#events-list li").length <= 20')" = true ]
     [ "$(browser_js 'return window.sameDocument === true')" = true ]
     mkdir -p "$FLAGGER_BUILD/pictures"
     browser_screenshot "$FLAGGER_BUILD/pictures/releases-live.png" && [ -s "$FLAGGER_BUILD/pictures/releases-live.png" ]
