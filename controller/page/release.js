@@ -119,7 +119,7 @@ function people(canary, release, now) {
     const asked = canary.requests?.length ? canary.requests : release?.requests ?? []; // the last ones; one that came too late is of no release
     show($("people"), asked.length > 0);
     draw("people-list", asked, () => asked.map((one) =>
-        lineOf(quoted(one.action), [quoted(one.by ?? "somebody"), ` · ${one.outcome ?? ""}`], timeOf(one.at ?? "", "ago", now), ...(one.message || one.why ? [quoted(one.message ?? one.why, "said")] : []))));
+        lineOf(quoted(one.action), [quoted(one.by ?? "somebody"), ` · ${one.outcome ?? ""}`], timeOf(one.at ?? "", "ago", now), ...[one.why, one.message].filter(Boolean).map((words) => quoted(words, "said")))));
 }
 
 function conditions(canary, now) {

@@ -84,7 +84,8 @@ image() { kubectl -n test set image deployment/shop "app=shop:$1"; }
     ctl pause shop --why lunch
     browser_wait 90 '#one-state' Paused
     browser_wait 30 '#one-waits' 'It is paused by eve: lunch.'
-    browser_wait 30 '#people-list' pause
+    browser_wait 30 '#people-list' lunch
+    browser_wait 30 '#people-list' 'takes no step until it is resumed'
     ctl resume shop
     ctl abort shop --why 'customers complain' --wait --timeout 60s
     browser_wait 90 '#one-state' Failed
