@@ -102,10 +102,10 @@ static double rate_of(const struct judge_policy *policy)
 
 /*
  * Clumps may be larger than they seem. Where the estimate is too small by luck, a false alarm still
- * takes luck of its own, of one in ten at least; so it may be too small ten times as often as a
- * false alarm may be. What is not worse has time: there, only as often as the rate.
+ * takes luck of its own; so it may be too small more often than a false alarm may be. How much more
+ * was found by simulation (test/judge). What is not worse has time: there, only as often as the rate.
  */
-static const double RISK_WORSE = 12, RISK_NOT_WORSE = 1;
+static const double RISK_WORSE = 16, RISK_NOT_WORSE = 1;
 
 double judge_log_worse(const struct judge_evidence *evidence, const struct judge_policy *policy)
 {

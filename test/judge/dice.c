@@ -3,19 +3,23 @@
 #include <math.h>
 #include <stdbool.h>
 
-struct dice dice_of(uint64_t seed)
+static uint64_t mixed(uint64_t x)
 {
-    return (struct dice){.state = seed * 0x9e3779b97f4a7c15u + 0x632be59bd9b4e019u};
-}
-
-/* A counter whose bits are mixed. */
-static uint64_t next(struct dice *dice)
-{
-    uint64_t x = dice->state += 0x9e3779b97f4a7c15u;
-
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
     return x ^ (x >> 31);
+}
+
+/* A counter whose bits are mixed. Seeds that follow each other start far apart, or the one would give
+ * what the other gave, a number later. */
+struct dice dice_of(uint64_t seed)
+{
+    return (struct dice){.state = mixed(mixed(seed + 0x632be59bd9b4e019u) + seed)};
+}
+
+static uint64_t next(struct dice *dice)
+{
+    return mixed(dice->state += 0x9e3779b97f4a7c15u);
 }
 
 double dice_unit(struct dice *dice)
