@@ -53,6 +53,39 @@ enum canary_policy {
     POLICY_PASS, /* nothing */
 };
 
+/* By how much the canary may be worse than the primary: bad requests are at most
+ * (1 + ratio) * the primary's share of them + points. Shares: 0.002 is 0.2 %. */
+struct canary_tolerance {
+    double ratio, points;
+};
+
+/* When the evidence is not enough for a step after judge.max_wait_ms. */
+enum canary_inconclusive {
+    INCONCLUSIVE_WAIT,     /* the step waits on */
+    INCONCLUSIVE_PROMOTE,  /* it is made, with a warning */
+    INCONCLUSIVE_ROLLBACK, /* the release is rolled back */
+};
+
+/* spec.analysis.judge: the canary is compared with the primary (controller/judge). */
+struct canary_judge {
+    bool given;                                  /* nothing else is set without it */
+    double false_alarm_rate;                     /* of a release, above 0, 0.01 */
+    struct canary_tolerance error_rate, latency; /* none */
+    int64_t every_ms;                            /* whole seconds, at least 5 s; 10 s */
+    int64_t min_requests; /* of the canary at a step, enough without a verdict; 100 */
+    int64_t max_wait_ms;  /* that a step waits for evidence; 10 min */
+    int64_t warm_up_ms;   /* that pods must be ready before they count; 10 s */
+    enum canary_inconclusive on_inconclusive; /* WAIT */
+};
+
+/* spec.analysis.metrics[].judge */
+struct canary_metric_judge {
+    bool given;
+    bool off; /* it is compared with its thresholds alone */
+    bool has_tolerance;
+    struct canary_tolerance tolerate;
+};
+
 struct canary_metric {
     const char *name;
     int64_t interval_ms;  /* CANARY_UNSET: none given ("1m" for builtin and inline metrics is the
@@ -67,7 +100,10 @@ struct canary_metric {
     bool has_min, has_max; /* of thresholdRange */
     double min, max;
     enum canary_policy no_data; /* FAIL */
+    struct canary_metric_judge judge;
 };
+/* request-success-rate or request-duration */
+bool canary_metric_is_builtin(const struct canary_metric *metric);
 
 /* The empty type is HOOK_ROLLOUT. */
 enum hook_type {
@@ -133,6 +169,7 @@ struct canary_analysis {
     struct canary_metric *metrics;
     int n_metrics;
     enum canary_policy on_metric_error; /* FAIL or HOLD; FAIL */
+    struct canary_judge judge;
     struct canary_webhook *webhooks;
     int n_webhooks;
     struct canary_alert *alerts;

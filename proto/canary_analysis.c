@@ -151,6 +151,7 @@ void canary_read_analysis(struct json_reader *r, struct json_object *json, bool 
     read_weights(r, json, out);
     out->match = read_match(r, json);
     read_affinity(r, json, &out->affinity);
+    canary_read_judge(r, json, &out->judge);
     canary_read_metrics(r, json, out);
     canary_read_webhooks(r, json, out);
     canary_read_alerts(r, json, out);

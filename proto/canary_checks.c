@@ -49,7 +49,8 @@ static double read_bound(struct json_reader *r, struct json_object *obj, const c
     return json_read_num(r, obj, key, 0);
 }
 
-static void read_metric(struct json_reader *r, struct json_object *json, struct canary_metric *out)
+static void read_metric(struct json_reader *r, struct json_object *json, bool judged,
+                        struct canary_metric *out)
 {
     out->name = json_read_str(r, json, "name", JSON_REQUIRED);
     out->interval = canary_read_name(r, json, "interval", JSON_OPTIONAL);
@@ -60,6 +61,7 @@ static void read_metric(struct json_reader *r, struct json_object *json, struct 
     out->variables = canary_read_map(r, json, "templateVariables");
     out->threshold = read_bound(r, json, "threshold", &out->has_threshold);
     out->no_data = read_policy(r, json, "noData", true);
+    canary_read_metric_judge(r, json, judged, out);
     struct json_object *range = json_read_obj(r, json, "thresholdRange", JSON_OPTIONAL);
     if (range == NULL)
         return;
@@ -81,9 +83,10 @@ void canary_read_metrics(struct json_reader *r, struct json_object *analysis,
     for (size_t i = 0; i < n && r->err == ERR_OK; i++) {
         struct json_object *json = canary_read_element(r, array, i);
         if (json != NULL)
-            read_metric(r, json, &out->metrics[i]);
+            read_metric(r, json, out->judge.given, &out->metrics[i]);
     }
     out->n_metrics = (int)n;
+    canary_check_judge(r, analysis, out);
 }
 
 static enum hook_type read_hook_type(struct json_reader *r, struct json_object *json)

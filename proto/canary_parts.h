@@ -25,6 +25,15 @@ void canary_read_webhooks(struct json_reader *r, struct json_object *analysis,
 void canary_read_alerts(struct json_reader *r, struct json_object *analysis,
                         struct canary_analysis *out);
 
+/* canary_judge.c: analysis.judge; what a metric says of it, whose other fields must have been read;
+ * and whether both go together. */
+void canary_read_judge(struct json_reader *r, struct json_object *analysis,
+                       struct canary_judge *out);
+void canary_read_metric_judge(struct json_reader *r, struct json_object *metric, bool judged,
+                              struct canary_metric *out);
+void canary_check_judge(struct json_reader *r, struct json_object *analysis,
+                        const struct canary_analysis *out);
+
 /* canary_parts.c: readings that several parts share. */
 
 /* {apiVersion, kind, name, namespace} under `key`; all empty when it is absent. name is always

@@ -15,18 +15,12 @@ static enum verdict fail(struct release *r)
     return VERDICT_STOP;
 }
 
-static bool is_first_step(const struct release *r)
-{
-    return r->weights.canary == 0 && r->canary->status.iterations == 0 && !r->weights.mirrored &&
-           r->phase != PHASE_WaitingPromotion;
-}
-
 enum verdict analysis_start(struct release *r)
 {
     const struct canary_webhook *hook;
     const struct hook_answer *answer;
 
-    if (!is_first_step(r))
+    if (!release_is_first_step(r))
         return VERDICT_GO;
     if (steering_is_paused(r))
         return VERDICT_STOP;
@@ -49,7 +43,7 @@ enum verdict analysis_check(struct release *r)
     const struct canary_webhook *hook;
     const struct hook_answer *answer;
 
-    if (is_first_step(r))
+    if (release_is_first_step(r))
         return VERDICT_GO;
     enum verdict verdict = hooks_ask(r, HOOK_ROLLOUT, PHASE_Progressing, NULL, &hook, &answer);
     if (verdict == VERDICT_STOP)

@@ -96,6 +96,8 @@ const struct rule rules[] = {
     {RULE(promote_resume), ANALYSING},
     /* an analysis whose spec has been refused for too long */
     {RULE(accept_deadline), ANALYSING, .asked = IF_REFUSED},
+    /* §16: the canary beside the primary, also between the steps */
+    {RULE(looks_take), ANALYSING},
     /* everything below runs once an interval */
     {RULE(detect_due), STARTED},
 
@@ -146,6 +148,8 @@ const struct rule rules[] = {
     {RULE(analysis_check), ANALYSING},
     /* §15: paused, it takes no step; ends the tick then */
     {RULE(steer_hold), ANALYSING},
+    /* §16: ... nor before it is known well enough */
+    {RULE(looks_allow), ANALYSING},
     /* step 31; §4.1 to §4.3; ends the tick */
     {RULE(abtest_advance), ANALYSING, BY(AB_TESTING), .asked = IF_ACCEPTED},
     {RULE(bluegreen_advance), ANALYSING, BY(BLUE_GREEN), .asked = IF_ACCEPTED},

@@ -48,6 +48,8 @@ static struct metric_question question_of(struct arena *arena, struct json_objec
         .spec = json_at(row, "spec", NULL),
         .secret = secret_of(arena, json_at(row, "secret", NULL)),
         .only_namespace = json_str_at(row, "only_namespace", NULL),
+        .at_s = json_int_at(row, 0, "at_s", NULL),
+        .bucket = (double)json_int_at(row, 0, "bucket", NULL),
     };
 }
 

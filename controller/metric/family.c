@@ -22,6 +22,7 @@ static const struct metric_family table[] = {
         .key = "{{ target }}",
         .pods = true,
         .bare_rate_errors = true,
+        .primary_key = "{{ target }}-primary",
     },
     {
         .name =
@@ -35,6 +36,7 @@ static const struct metric_family table[] = {
         .label = "kubernetes_pod_name",
         .key = "{{ target }}",
         .pods = true,
+        .primary_key = "{{ target }}-primary",
     },
     {
         .name = "appmesh", /* Envoy, by pod name */
@@ -46,6 +48,7 @@ static const struct metric_family table[] = {
         .label = "kubernetes_pod_name",
         .key = "{{ target }}",
         .pods = true,
+        .primary_key = "{{ target }}-primary",
     },
     {
         .name = "istio", /* telemetry at the destination */
@@ -58,6 +61,7 @@ static const struct metric_family table[] = {
         .namespace_label = "destination_workload_namespace",
         .label = "destination_workload",
         .key = "{{ target }}",
+        .primary_key = "{{ target }}-primary",
     },
     {
         .name = "linkerd", /* its proxies, inbound */
@@ -70,6 +74,7 @@ static const struct metric_family table[] = {
         .namespace_label = "namespace",
         .label = "deployment",
         .key = "{{ target }}",
+        .primary_key = "{{ target }}-primary",
     },
     {
         .name = "osm", /* Open Service Mesh */
@@ -83,6 +88,7 @@ static const struct metric_family table[] = {
         .label = "destination_name",
         .key = "{{ target }}",
         .equals = true,
+        .primary_key = "{{ target }}-primary",
     },
     {
         .name = "contour", /* Envoy, by canary cluster; so the following */
@@ -93,6 +99,8 @@ static const struct metric_family table[] = {
         .label = "envoy_cluster_name",
         .key = "{{ namespace }}_{{ service }}",
         .after = "-canary_" NAME,
+        .primary_key = "{{ namespace }}_{{ service }}",
+        .primary_after = "-primary_" NAME,
     },
     {
         .name = "crossover",
@@ -104,6 +112,7 @@ static const struct metric_family table[] = {
         .label = "envoy_cluster_name",
         .key = "{{ target }}-canary",
         .equals = true,
+        .primary_key = "{{ target }}-primary",
     },
     {
         .name = "gloo",
@@ -114,6 +123,8 @@ static const struct metric_family table[] = {
         .label = "envoy_cluster_name",
         .key = "{{ namespace }}-{{ target }}",
         .after = "-canaryupstream-" NAME "_" NAME,
+        .primary_key = "{{ namespace }}-{{ target }}",
+        .primary_after = "-primaryupstream-" NAME "_" NAME,
     },
     {
         .name = "kuma",
@@ -124,6 +135,8 @@ static const struct metric_family table[] = {
         .label = "service",
         .key = "{{ target }}-canary_{{ namespace }}_svc",
         .after = "_" NAME,
+        .primary_key = "{{ target }}-primary_{{ namespace }}_svc",
+        .primary_after = "_" NAME,
     },
     {
         .name = "knative", /* by revision */
@@ -133,6 +146,7 @@ static const struct metric_family table[] = {
         .duration_to_ms = 1,
         .label = "envoy_cluster_name",
         .key = "{{ namespace }}/{{ route }}",
+        .incomparable = "its series name the latest revision, and not the one that the primary has",
     },
     {
         .name = "nginx", /* the ingress controller, canary ingress only; the mean */
@@ -148,6 +162,8 @@ static const struct metric_family table[] = {
         .label = "ingress",
         .key = "{{ ingress }}",
         .equals = true,
+        .primary_key = "{{ ingress }}",
+        .primary_are = "canary=\"\"",
     },
     {
         .name = "skipper", /* routes, whose names have word characters only; the mean */
@@ -163,6 +179,7 @@ static const struct metric_family table[] = {
         .after = "(_[0-9]+)?",
         .alone = true,
         .plain_words = true,
+        .incomparable = "the routes of its primary have no name of their own",
     },
     {
         .name = "traefik", /* services of its CRDs */
@@ -175,6 +192,8 @@ static const struct metric_family table[] = {
         .label = "service",
         .key = "{{ namespace }}-{{ target }}",
         .after = "-canary-" NAME "@kubernetescrd",
+        .primary_key = "{{ namespace }}-{{ target }}",
+        .primary_after = "-primary-" NAME "@kubernetescrd",
     },
     {
         .name = "apisix", /* routes */
@@ -186,6 +205,7 @@ static const struct metric_family table[] = {
         .label = "route",
         .key = "{{ namespace }}_{{ route }}-{{ target }}",
         .after = "-canary_.+",
+        .incomparable = "its series name the route, and not which side has answered",
     },
 };
 
@@ -283,6 +303,75 @@ const char *metric_family_query(struct arena *arena, const struct metric_family 
     };
 
     return query_of(&shape, kind);
+}
+
+/* --- counts */
+
+const char *metric_family_incomparable(struct arena *arena, const struct metric_family *family,
+                                       enum metric_kind kind)
+{
+    if (family->incomparable)
+        return arena_printf(arena, "the metrics of %s tell not canary from primary: %s",
+                            family->name, family->incomparable);
+    if (kind == METRIC_DURATION && !family->times)
+        return arena_printf(arena,
+                            "the metrics of %s have no buckets of durations, and a mean does not "
+                            "say how many requests were slow",
+                            family->name);
+    return NULL;
+}
+
+double metric_family_bucket(const struct metric_family *family, double ms)
+{
+    return family->in_ms ? ms / 1000 : ms / family->duration_to_ms;
+}
+
+/* The values of a side's matcher, as in the query of one workload. */
+static const char *side_value(struct arena *arena, const struct metric_family *family, bool primary)
+{
+    const char *key = primary ? family->primary_key : family->key, *after = family->after;
+
+    if (family->pods)
+        return "{{ pods }}";
+    if (primary && family->primary_after)
+        after = family->primary_after;
+    return arena_printf(arena, "%s%s", key, after ? after : "");
+}
+
+/*
+ * What the counters have grown by, of raw values, so that windows that follow each other count each
+ * request once. One that fell has begun anew, and so has one that was not there: a new pod. Stale
+ * series keep their last value for a while, so that a scrape that failed is no new pod.
+ */
+static const char *growth(struct arena *arena, const char *series, bool by_bucket)
+{
+    return arena_printf(arena,
+                        "sum( ( last_over_time( %s[5m] ) - last_over_time( %s[5m] offset "
+                        "{{ interval }} ) ) >= 0 or last_over_time( %s[5m] ) )%s",
+                        series, series, series, by_bucket ? " by (le)" : "");
+}
+
+const char *metric_family_count_query(struct arena *arena, const struct metric_family *family,
+                                      const struct metric_count *count)
+{
+    bool slow = count->kind == METRIC_DURATION;
+    const char *metric = slow ? family->times : family->requests;
+    const char *are = slow ? family->times_are : family->requests_are;
+    const char *only = !slow && count->good   ? family->good
+                       : slow && !count->good ? "le=\"+Inf\""
+                                              : "";
+
+    if (count->primary && !slow && family->primary_are)
+        are = family->primary_are;
+    const char *namespace_ =
+        family->namespace_label
+            ? arena_printf(arena, "%s=\"{{ namespace }}\", ", family->namespace_label)
+            : "";
+    const char *series =
+        arena_printf(arena, "%s{ %s%s%s\"%s\"%s%s%s%s }", metric, namespace_, family->label,
+                     family->equals ? "=" : "=~", side_value(arena, family, count->primary),
+                     are ? ", " : "", are ? are : "", *only ? ", " : "", only);
+    return growth(arena, series, slow && count->good);
 }
 
 /* --- of many */

@@ -27,7 +27,10 @@ struct metric_family {
     bool equals;       /* the value is `key` and no expression */
     bool alone;        /* there is more to the key than its beginning: never asked with others */
     bool bare_rate_errors; /* an error of the rate is told without "running query failed: " */
-    bool plain_words;      /* names are rendered with every non-word character as '_' */
+    /* The same of the primary; of these NULL is as above. incomparable: why there is no such. */
+    const char *primary_key, *primary_after, *primary_are;
+    const char *incomparable;
+    bool plain_words; /* names are rendered with every non-word character as '_' */
 };
 
 enum metric_kind { METRIC_SUCCESS_RATE, METRIC_DURATION };
@@ -39,6 +42,23 @@ const struct metric_family *metric_family_next(const struct metric_family *famil
 /* The query of one workload, a template (metric/render.h). Owned by the arena, as all below. */
 const char *metric_family_query(struct arena *arena, const struct metric_family *family,
                                 enum metric_kind kind);
+
+/*
+ * Counts of the requests of one side, for the judge: how much the counters have grown in
+ * {{ interval }} until the time of the question. Two windows that meet count each request once.
+ */
+struct metric_count {
+    enum metric_kind kind;
+    bool primary; /* else of the canary */
+    bool good; /* those that did not fail; of durations, of each bucket: a series for each `le` */
+};
+const char *metric_family_count_query(struct arena *arena, const struct metric_family *family,
+                                      const struct metric_count *count);
+/* Why such counts cannot be had; NULL: they can. */
+const char *metric_family_incomparable(struct arena *arena, const struct metric_family *family,
+                                       enum metric_kind kind);
+/* Milliseconds in the unit of the family's buckets. */
+double metric_family_bucket(const struct metric_family *family, double ms);
 
 /* Who is asked about together with others. */
 struct metric_member {

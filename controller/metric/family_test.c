@@ -151,6 +151,41 @@ static void put_input(struct arena *arena, struct buf *buf, const struct metric_
     }
 }
 
+/* Something that stands behind the key of a primary. */
+static const char *behind_primary(const struct metric_family *family)
+{
+    static const char *const samples[][2] = {{"contour", "-primary_80"},
+                                             {"gloo", "-primaryupstream-80_gloo-system"},
+                                             {"traefik", "-primary-80@kubernetescrd"}};
+
+    for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
+        if (strcmp(samples[i][0], family->name) == 0)
+            return samples[i][1];
+    }
+    return behind(family);
+}
+
+/* The primary of the first workload: 60 good and 20 bad requests a minute. */
+static void put_primary(struct arena *arena, struct buf *buf, const struct metric_family *family)
+{
+    static const struct {
+        bool bad;
+        int a_minute;
+    } rows[] = {{false, 60}, {true, 20}};
+    const char *are = family->primary_are ? "" : fixed(arena, family->requests_are);
+    const char *namespace_ =
+        family->namespace_label ? arena_printf(arena, "%s=\"test\",", family->namespace_label) : "";
+
+    if (family->incomparable)
+        return;
+    EACH_ROW (row, rows)
+        buf_printf(buf, "      - series: '%s{%s%s=\"%s%s\",%s%s}'\n        values: '0+%dx10'\n",
+                   family->requests, namespace_, family->label,
+                   rendered(arena, family, family->primary_key, 0), behind_primary(family), are,
+                   with_value(arena, family->good, row->bad ? bad_value(family) : "200"),
+                   row->a_minute);
+}
+
 static const char *in_quotes(struct arena *arena, const char *text)
 {
     char *out = arena_alloc(arena, 2 * strlen(text) + 1), *to = out;
@@ -211,6 +246,64 @@ static void put_value(struct arena *arena, struct buf *buf, const struct metric_
         in_quotes(arena, query), value, unit);
 }
 
+/* Of the last minute, by raw counters. */
+static void put_counts(struct arena *arena, struct buf *buf, const struct metric_family *family)
+{
+    static const struct {
+        struct metric_count count;
+        int is;
+    } rows[] = {{{METRIC_SUCCESS_RATE, false, false}, 100},
+                {{METRIC_SUCCESS_RATE, false, true}, 90},
+                {{METRIC_SUCCESS_RATE, true, false}, 80},
+                {{METRIC_SUCCESS_RATE, true, true}, 60}};
+
+    if (metric_family_incomparable(arena, family, METRIC_SUCCESS_RATE))
+        return;
+    EACH_ROW (row, rows) {
+        struct render_model model = workloads[0];
+        const char *query;
+        struct errinfo ei;
+        model.interval = "60s";
+        model.plain_words = family->plain_words;
+        model.pods = row->count.primary ? "a-primary" POD_SUFFIX : "a" POD_SUFFIX;
+        if (render_query(arena, metric_family_count_query(arena, family, &row->count), &model,
+                         &query, &ei) != ERR_OK)
+            fail_msg("%s: %s", family->name, ei.text);
+        buf_printf(buf, "      - {eval_time: 5m, expr: '%s', exp_samples: [{value: %d}]}\n",
+                   in_quotes(arena, query), row->is);
+    }
+}
+
+/* Looks at a counter with a scrape that failed, a reset, and a pod that came later: whatever
+ * happened, each request is in one of them. */
+static void put_looks(struct arena *arena, struct buf *buf)
+{
+    static const int looks[] = {100, 100, 0, 107, 22, 30};
+    const char *pod = "http_request_duration_seconds_count{kubernetes_namespace=\"test\",status="
+                      "\"200\",kubernetes_pod_name=\"a-1-";
+    struct render_model model = workloads[0];
+    const char *query;
+    struct errinfo ei;
+
+    model.interval = "60s";
+    model.pods = "a" POD_SUFFIX;
+    if (render_query(
+            arena,
+            metric_family_count_query(arena, metric_family_find("http"),
+                                      &(struct metric_count){METRIC_SUCCESS_RATE, false, false}),
+            &model, &query, &ei) != ERR_OK)
+        fail_msg("%s", ei.text);
+    buf_printf(buf,
+               "  - interval: 1m\n    input_series:\n"
+               "      - series: '%sx\"}'\n        values: '0 100 200 stale 300 20 50'\n"
+               "      - series: '%sy\"}'\n        values: '_ _ _ _ 7 9 9'\n"
+               "    promql_expr_test:\n",
+               pod, pod);
+    for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++)
+        buf_printf(buf, "      - {eval_time: %zum, expr: '%s', exp_samples: [{value: %d}]}\n",
+                   i + 1, in_quotes(arena, query), looks[i]);
+}
+
 static int run_promtool(const char *path)
 {
     char *argv[] = {"promtool", "test", "rules", (char *)path, NULL};
@@ -234,14 +327,17 @@ CASE(prometheus_answers_for_all_what_it_answers_for_each)
     while ((family = metric_family_next(family))) {
         buf_puts(&buf, "  - interval: 1m\n    input_series:\n");
         put_input(arena, &buf, family);
+        put_primary(arena, &buf, family);
         buf_puts(&buf, "    promql_expr_test:\n");
         put_value(arena, &buf, family, METRIC_SUCCESS_RATE);
         put_value(arena, &buf, family, METRIC_DURATION);
+        put_counts(arena, &buf, family);
         if (family->alone)
             continue;
         put_equal(arena, &buf, family, METRIC_SUCCESS_RATE);
         put_equal(arena, &buf, family, METRIC_DURATION);
     }
+    put_looks(arena, &buf);
     assert_false(buf.truncated);
     int status = run_promtool(unit_put("families.yaml", buf.data));
     buf_fini(&buf);

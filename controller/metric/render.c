@@ -5,7 +5,7 @@
 
 #include "metric/template.h"
 
-enum { QUERY_MAX = 64 * 1024 };
+enum { QUERY_MAX = 64 * 1024, FUNCTIONS = 8 /* of every query */ };
 
 struct render_model render_model_of(const struct canary *canary, const char *interval,
                                     struct json_object *variables)
@@ -44,7 +44,7 @@ static const char *function_value(struct arena *arena, const struct render_model
 enum err render_query(struct arena *arena, const char *query, const struct render_model *model,
                       const char **out, struct errinfo *ei)
 {
-    const struct template_function functions[] = {
+    struct template_function functions[] = {
         {"name", function_value(arena, model, model->name, true), NULL},
         {"namespace", function_value(arena, model, model->namespace_, true), NULL},
         {"target", function_value(arena, model, model->target, true), NULL},
@@ -53,9 +53,16 @@ enum err render_query(struct arena *arena, const char *query, const struct rende
         {"route", function_value(arena, model, model->route, false), NULL},
         {"interval", function_value(arena, model, model->interval, false), NULL},
         {"variables", NULL, model->variables},
-        {model->pods ? "pods" : NULL, model->pods, NULL},
+        {NULL, NULL, NULL}, /* where there are: pods, workload */
+        {NULL, NULL, NULL},
         {NULL, NULL, NULL},
     };
+    struct template_function *more = functions + FUNCTIONS;
+
+    if (model->pods)
+        *more++ = (struct template_function){"pods", model->pods, NULL};
+    if (model->workload)
+        *more = (struct template_function){"workload", model->workload, NULL};
 
     return template_render(arena, query, functions, QUERY_MAX, out, ei);
 }

@@ -14,6 +14,7 @@ struct render_model {
     const char *name, *namespace_, *target, *service, *ingress, *route, *interval;
     const char *pods; /* regular expression of the canary's pods, for the families' `{{ pods }}`;
                        * NULL: a query of a user, which does not know it */
+    const char *workload; /* whose requests are counted; NULL: a query that knows no such */
     struct json_object *variables; /* object of strings or NULL */
     bool plain_words;              /* every non-word character of the names becomes '_' (Skipper) */
 };

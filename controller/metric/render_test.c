@@ -37,7 +37,8 @@ CASE(test_render)
         {"{{ Name }}", NULL,
          "template:1:4: function \"Name\" is not known; expected name, namespace, target, service, "
          "ingress, route, interval, variables, or one of Go's templates"},
-        {"{{ pods }}", NULL, "is not known"}, /* of the families only */
+        {"{{ pods }}", NULL, "is not known"},     /* of the families only */
+        {"{{ workload }}", NULL, "is not known"}, /* of counts only */
         {"{{ }}", NULL, "template:1:4: expected a value"},
         {"{{", NULL, "without"},
         {"x {{ name }", NULL, "without"},

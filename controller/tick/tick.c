@@ -227,12 +227,12 @@ static const char *metric_key(struct arena *arena, const struct metric_question 
     const char *spec = question->spec ? json_text_sorted(arena, question->spec) : "";
     const char *secret = json_str_at(question->secret, "metadata", "name", NULL);
 
-    return arena_printf(arena, "metric %s %s %s %lld %s %s %s %s", question->id,
-                        question->backend ? question->backend : "",
-                        question->address ? question->address : "",
-                        (long long)question->interval_ms, secret ? secret : "", spec,
-                        question->only_namespace ? question->only_namespace : "",
-                        question->query ? question->query : "(probe)");
+    return arena_printf(
+        arena, "metric %s %s %s %lld %lld %g %s %s %s %s", question->id,
+        question->backend ? question->backend : "", question->address ? question->address : "",
+        (long long)question->interval_ms, (long long)question->at_s, question->bucket,
+        secret ? secret : "", spec, question->only_namespace ? question->only_namespace : "",
+        question->query ? question->query : "(probe)");
 }
 
 bool need_metric(struct tick *tick, const struct metric_question *question,

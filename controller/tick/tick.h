@@ -204,6 +204,9 @@ struct metric_question {
     const char *ca_pem;         /* the only certificates to believe, of caSecretRef; NULL: none */
     /* The only namespace of which it may read objects with the rights of the controller; NULL: of any. */
     const char *only_namespace;
+    int64_t at_s;  /* prometheus: evaluated at this Unix time; 0: when it arrives */
+    double bucket; /* prometheus: of series by `le`, the one with the least bound that is not below
+                    * this one, which the answer's note says; 0: no such choice */
     /* How it may be asked for many workloads in one query; NULL: it may not. */
     const struct metric_group *group;
     /* Of such a query: whose answers are wanted; they are written there. */

@@ -100,6 +100,29 @@ static bool metrics_held(struct why *w)
                    why_since(w, condition), why_message(w, condition));
 }
 
+static bool judge_undecided(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "Judged", "False");
+
+    if (!condition)
+        return false;
+    return why_say(w, why_kubectl(w, "get canary %s -o jsonpath='{.status.judge}'", w->name),
+                   "%s waits until its canary has had enough requests to be judged, for %s: %s",
+                   w->name, why_since(w, condition), why_message(w, condition));
+}
+
+static bool judged_worse(struct why *w)
+{
+    struct json_object *condition = failed_check(w, "Worse");
+
+    if (!condition)
+        return false;
+    return why_say(w, why_kubectl(w, "get canary %s -o jsonpath='{.status.judge}'", w->name),
+                   "The canary of %s is worse than its primary, and is being rolled back, for %s: "
+                   "%s",
+                   w->name, why_since(w, condition), why_message(w, condition));
+}
+
 static bool out_of_range(struct why *w)
 {
     struct json_object *condition = failed_check(w, "OutOfRange");
@@ -111,11 +134,9 @@ static bool out_of_range(struct why *w)
                    why_message(w, condition), failed_text(w));
 }
 
-const struct why_situation why_checks[] = {{"routes-pending", routes_pending},
-                                           {"metrics-held", metrics_held},
-                                           {"hook-failing", hook_failing},
-                                           {"no-metrics", no_metrics},
-                                           {"metric-server-down", metric_server_down},
-                                           {"metric-unusable", metric_unusable},
-                                           {"out-of-range", out_of_range},
-                                           {0}};
+const struct why_situation why_checks[] = {
+    {"routes-pending", routes_pending},   {"metrics-held", metrics_held},
+    {"judged-worse", judged_worse},       {"hook-failing", hook_failing},
+    {"no-metrics", no_metrics},           {"metric-server-down", metric_server_down},
+    {"metric-unusable", metric_unusable}, {"out-of-range", out_of_range},
+    {"judge-undecided", judge_undecided}, {0}};

@@ -66,6 +66,11 @@ static const struct {
     {"spec-refused", CONDITION("Accepted", "False", "InvalidSpec"),
      .text = "refused for 5m: it says so. The release that runs",
      .next = "kubectl -n shop edit canary app"},
+    {"judged-worse", CONDITION("ChecksPassed", "False", "Worse"),
+     .text = "The canary of app is worse than its primary, and is being rolled back, for 5m: it "
+             "says so"},
+    {"judge-undecided", CONDITION("Judged", "False", "Undecided"),
+     .text = "app waits until its canary has had enough requests to be judged, for 5m: it says so"},
     {"right-missing", CONDITION("ResourcesAllowed", "False", "Forbidden"), .text = "lacks a right"},
     {"crd-missing", CONDITION("ResourcesServed", "False", "NotServed"), .text = "it says so"},
     {"target-missing", CONDITION("TargetFound", "False", "TargetMissing"), .text = "it says so"},

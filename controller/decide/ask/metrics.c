@@ -11,10 +11,11 @@
 #include <string.h>
 
 #include "decide/ask/checks.h"
+#include "decide/ask/counts.h"
 #include "decide/ask/metrics_judge.h"
+#include "decide/ask/metrics_template.h"
 #include "decide/ask/unmeasured.h"
 #include "decide/release/release.h"
-#include "kube/secret_ca.h"
 #include "metric/backend.h"
 #include "metric/family.h"
 #include "metric/render.h"
@@ -202,90 +203,6 @@ static enum verdict check_prometheus(struct release *r, int index, enum metric_s
 
 /* --- MetricTemplates */
 
-static const char *template_namespace(const struct release *r, const struct canary_metric *metric)
-{
-    const char *namespace_ = metric->template_ref.namespace_;
-
-    return namespace_ && *namespace_ ? namespace_ : r->canary->namespace_;
-}
-
-/* What a Secret holds that the template names; *why says that it is missing. */
-static enum verdict need_secret(struct release *r, const char *namespace_, const char *name,
-                                const char *named, struct json_object **secret, const char **why)
-{
-    if (!need_object_surely(r->tick, &kube_secrets, namespace_, name, secret))
-        return VERDICT_NEED_FACTS;
-    if (*secret)
-        return VERDICT_GO;
-    *why = arena_printf(r->tick->arena, "%s secret %s error: not found", named, name);
-    return VERDICT_STOP;
-}
-
-/* A template whose caSecretRef cannot be used is not asked for at all: nothing else is believed. */
-static enum verdict question_ca(struct release *r, const char *namespace_, const char *named,
-                                struct metric_question *out, const char **why)
-{
-    struct json_object *ref = json_at(out->spec, "caSecretRef", NULL);
-    const char *name = json_str_at(ref, "name", NULL);
-    const char *key = json_str_at(ref, "key", NULL);
-    struct json_object *secret;
-    struct errinfo ei;
-
-    if (!ref)
-        return VERDICT_GO;
-    if (!name || !*name) {
-        *why = arena_printf(r->tick->arena,
-                            "%s error: spec.provider.caSecretRef.name: expected a name", named);
-        return VERDICT_STOP;
-    }
-    enum verdict verdict = need_secret(r, namespace_, name, named, &secret, why);
-    if (verdict != VERDICT_GO)
-        return verdict;
-    const char *label = arena_printf(r->tick->arena, "%s.%s", name, namespace_);
-    if (secret_ca_read(r->tick->arena, label, secret, key && *key ? key : NULL, &out->ca_pem,
-                       &ei) == ERR_OK)
-        return VERDICT_GO;
-    *why = arena_printf(r->tick->arena, "%s error: caSecretRef: %s", named, ei.text);
-    return VERDICT_STOP;
-}
-
-/* Fills the question but for the query. STOP: *why says what is missing. */
-static enum verdict template_question(struct release *r, int index, struct metric_question *out,
-                                      struct json_object **template, const char **why)
-{
-    const struct canary_metric *metric = &r->canary->analysis.metrics[index];
-    const char *namespace_ = template_namespace(r, metric);
-    const char *named = arena_printf(r->tick->arena, "metric template %s.%s",
-                                     metric->template_ref.name, namespace_);
-
-    if (!need_object_surely(r->tick, &metric_templates, namespace_, metric->template_ref.name,
-                            template))
-        return VERDICT_NEED_FACTS;
-    if (!*template) {
-        *why = arena_printf(r->tick->arena, "%s error: not found", named);
-        return VERDICT_STOP;
-    }
-    out->spec = json_at(*template, "spec", "provider", NULL);
-    out->backend = json_str_at(out->spec, "type", NULL);
-    out->address = json_str_at(out->spec, "address", NULL);
-    out->interval_ms = metric->interval_ms;
-    if (r->tick->settings->no_cross_namespace_refs)
-        out->only_namespace = namespace_;
-    if (!metric_backend_find(out->backend)) {
-        *why = arena_printf(r->tick->arena,
-                            "%s provider %s error: not served by this version, which has %s", named,
-                            out->backend ? out->backend : "", metric_backend_names(r->tick->arena));
-        return VERDICT_STOP;
-    }
-    const char *secret = json_str_at(out->spec, "secretRef", "name", NULL);
-    if (secret) {
-        enum verdict verdict = need_secret(r, namespace_, secret, named, &out->secret, why);
-        if (verdict != VERDICT_GO)
-            return verdict;
-    }
-    return question_ca(r, namespace_, named, out, why);
-}
-
 static const char *capitalised(struct arena *arena, const char *text)
 {
     char *copy = arena_strdup(arena, text);
@@ -304,7 +221,7 @@ static enum verdict check_template(struct release *r, int index)
     struct json_object *template;
     const char *why;
     struct errinfo ei;
-    enum verdict verdict = template_question(r, index, &check.question, &template, &why);
+    enum verdict verdict = metrics_template_question(r, index, &check.question, &template, &why);
 
     if (verdict == VERDICT_STOP)
         return checks_failed(r, "NotUsable", "%s%s", capitalised(r->tick->arena, why),
@@ -316,7 +233,7 @@ static enum verdict check_template(struct release *r, int index)
         ERR_OK)
         return ask(r, &check);
     return checks_failed(r, "NotUsable", "Metric template %s.%s query render error: %s%s",
-                         metric->template_ref.name, template_namespace(r, metric), ei.text,
+                         metric->template_ref.name, metrics_template_namespace(r, metric), ei.text,
                          metrics_about(r, &check));
 }
 
@@ -330,7 +247,7 @@ static enum verdict read_template(struct release *r, int index)
 
     if (!r->canary->analysis.metrics[index].template_ref.name)
         return VERDICT_GO;
-    enum verdict verdict = template_question(r, index, &question, &template, &why);
+    enum verdict verdict = metrics_template_question(r, index, &question, &template, &why);
     return verdict == VERDICT_NEED_FACTS ? verdict : VERDICT_GO;
 }
 
@@ -409,7 +326,7 @@ static enum verdict probe_one(struct release *r, int index, const char **why)
     if (!is_builtin(metric) && !metric->template_ref.name)
         return VERDICT_GO;
     if (!is_builtin(metric)) {
-        enum verdict verdict = template_question(r, index, &question, &template, why);
+        enum verdict verdict = metrics_template_question(r, index, &question, &template, why);
         if (verdict != VERDICT_GO)
             return verdict;
     }
@@ -450,18 +367,19 @@ enum verdict metrics_refusal(struct release *r, const char **sentence)
         struct json_object *template;
         if (!metric->template_ref.name)
             continue;
-        if (!need_object(r->tick, &metric_templates, template_namespace(r, metric),
+        if (!need_object(r->tick, &metric_templates, metrics_template_namespace(r, metric),
                          metric->template_ref.name, &template))
             return VERDICT_NEED_FACTS;
         const char *type = json_str_at(template, "spec", "provider", "type", NULL);
         if (!template || (type && metric_backend_find(type)))
             continue;
-        *sentence = arena_printf(r->tick->arena,
-                                 "spec.analysis.metrics[%d].templateRef: MetricTemplate %s.%s has "
-                                 "provider %s, which is not served by this version; it has %s",
-                                 i, metric->template_ref.name, template_namespace(r, metric),
-                                 type ? type : "\"\"", metric_backend_names(r->tick->arena));
+        *sentence =
+            arena_printf(r->tick->arena,
+                         "spec.analysis.metrics[%d].templateRef: MetricTemplate %s.%s has "
+                         "provider %s, which is not served by this version; it has %s",
+                         i, metric->template_ref.name, metrics_template_namespace(r, metric),
+                         type ? type : "\"\"", metric_backend_names(r->tick->arena));
         return VERDICT_GO;
     }
-    return VERDICT_GO;
+    return counts_refusal(r, sentence);
 }

@@ -8,7 +8,7 @@
  * none failed, but not all could be asked. */
 enum verdict metrics_probe(struct release *r);
 enum verdict metrics_check(struct release *r);
-/* A sentence when a MetricTemplate asks for what is not there. */
+/* A sentence when a MetricTemplate asks for what is not there, or the judge for what cannot be counted. */
 enum verdict metrics_refusal(struct release *r, const char **sentence);
 
 #endif

@@ -13,6 +13,7 @@
 
 #define CONDITION_APPROVED   "Approved"
 #define CONDITION_MEASURED   "Measured"
+#define CONDITION_JUDGED     "Judged" /* False: a step waits for more requests to judge the canary by */
 #define CONDITION_CHECKS     "ChecksPassed" /* False: the last check that failed, and why */
 #define CONDITION_CONFIGURED "Configured"   /* the configs that the target needs are there */
 #define CONDITION_TARGET     "TargetFound"  /* there is one, which can be released */

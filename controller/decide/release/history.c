@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "decide/release/condition.h"
+#include "decide/release/judged.h"
 #include "tick/edit.h"
 
 enum { NAME_MAX_BYTES = 64, SAID_MAX = 120, ANSWER_MAX = 240, IMAGE_MAX = 200, REQUESTS = 5 };
@@ -149,6 +150,34 @@ static struct json_object *checks_of(struct release *r)
     return checks;
 }
 
+static struct json_object *check_named(struct json_object *checks, const char *name)
+{
+    for (size_t i = 0; i < json_len(checks); i++) {
+        const char *known = json_str_at(json_elem(checks, i), "name", NULL);
+        if (known && strcmp(known, name) == 0)
+            return json_elem(checks, i);
+    }
+    return NULL;
+}
+
+/* What the judge has counted until now. */
+static void add_counts(struct release *r, struct json_object *checks)
+{
+    for (int i = 0; r->judged && i < r->judged->n; i++) {
+        const char *name = cut(r, r->judged->metrics[i].name, NAME_MAX_BYTES);
+        struct json_object *check = check_named(checks, name);
+        if (r->judged->metrics[i].evidence.looks == 0 ||
+            (!check && json_len(checks) >= HISTORY_CHECKS))
+            continue;
+        if (!check) {
+            check = edit_object(r->tick->arena);
+            json_set_str(check, "name", name);
+            edit_add(checks, check);
+        }
+        json_set(check, "counts", judged_counts(r, &r->judged->metrics[i]));
+    }
+}
+
 /* What was measured in this tick, and what is routed behind it. */
 static void add_step(struct release *r, struct json_object *release, struct json_object *after)
 {
@@ -160,8 +189,9 @@ static void add_step(struct release *r, struct json_object *release, struct json
     bool steps = by_weight ? weight != before->canary_weight : iterations > before->iterations;
     struct json_object *checks = checks_of(r), *list = list_of(r, release, "steps");
 
-    if (!steps && !failed && json_len(checks) == 0)
+    if (!steps && !failed && json_len(checks) == 0 && !(r->judged && r->failing))
         return;
+    add_counts(r, checks);
     struct json_object *step = edit_object(r->tick->arena);
     set_now(r, step, "at");
     json_set_int(step, by_weight ? "weight" : "iteration", by_weight ? weight : iterations);

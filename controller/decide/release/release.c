@@ -211,6 +211,12 @@ enum verdict release_read_routes(struct release *r)
     return r->router->get(r->tick, &r->weights);
 }
 
+bool release_is_first_step(const struct release *r)
+{
+    return r->weights.canary == 0 && r->canary->status.iterations == 0 && !r->weights.mirrored &&
+           r->phase != PHASE_WaitingPromotion;
+}
+
 /* Plans what differs from what is routed, and remembers it. */
 static enum verdict route(struct release *r, struct weights weights)
 {

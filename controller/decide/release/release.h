@@ -15,6 +15,8 @@
 #include "target/target.h"
 #include "tick/tick.h"
 
+struct judged; /* release/judged.h */
+
 struct release {
     struct tick *tick;
     const struct canary *canary;
@@ -37,6 +39,7 @@ struct release {
     /* For the history: why the release that ran was given up; why it is being rolled back (NULL: it
      * is not, or that was told before). */
     const char *cancelled, *failing;
+    struct judged *judged; /* what the judge knows behind this tick's look; NULL: none is asked */
     struct json_object *status; /* fields of the status patch of this tick, NULL: none yet */
     enum again again;
     bool again_given;
@@ -81,6 +84,7 @@ bool release_is_initialising(const struct release *r); /* no phase yet, or Initi
 bool release_is_idle(const struct release *r);         /* Initialized, Succeeded, Failed */
 bool release_is_analysing(const struct release *r);    /* Progressing, WaitingPromotion */
 bool release_is_promoting(const struct release *r);    /* Promoting, Finalising */
+bool release_is_first_step(const struct release *r);   /* of an analysis: none was made yet */
 /* r->weights are what is routed now. */
 enum verdict release_read_routes(struct release *r);
 /* The canary has all the traffic, and not only all that is matched: after a failed promotion, or at

@@ -119,6 +119,7 @@ void status_forget_waits(struct release *r)
 {
     condition_clear(r, CONDITION_APPROVED);
     condition_clear(r, CONDITION_MEASURED);
+    condition_clear(r, CONDITION_JUDGED);
     condition_clear(r, CONDITION_TURN);
     status_text(r, "gate", NULL);
 }
@@ -160,9 +161,23 @@ bool status_differs(struct release *r)
     return difference(r) != NULL;
 }
 
+/* What the judge has seen is about one analysis of one revision by this spec. */
+static void forget_evidence(struct release *r)
+{
+    const char *applied = json_str_at(r->status, "lastAppliedSpec", NULL);
+    bool same = !applied || strcmp(applied, r->canary->status.last_applied_spec) == 0;
+
+    if (json_at(r->canary->status.json, "judge", NULL) == NULL &&
+        json_at(r->status, "judge", NULL) == NULL)
+        return;
+    if (!release_is_analysing(r) || r->cancelled || !same || !r->canary->analysis.judge.given)
+        status_object(r, "judge", NULL);
+}
+
 void status_write(struct release *r)
 {
     struct json_object *patch = edit_object(r->tick->arena);
+    forget_evidence(r);
     struct json_object *diff = difference(r);
     struct json_object *spec = spec_to_note(r);
     char now[CLOCK_TEXT];
@@ -171,9 +186,10 @@ void status_write(struct release *r)
         return;
     if (!diff)
         diff = edit_object(r->tick->arena);
-    /* A condition that tells something does not move the release, nor does an alert. */
+    /* A condition that tells something does not move the release, nor does an alert or a look. */
     int tells = json_at(diff, "conditions", NULL) != NULL;
     tells += json_object_object_get_ex(diff, "pendingAlerts", NULL);
+    tells += json_object_object_get_ex(diff, "judge", NULL);
     if (json_object_object_length(diff) > tells) {
         condition_clear_now(r);
         history_write(r);

@@ -67,8 +67,9 @@ static void write_key(const struct metric_question *question, char out[])
     struct arena *arena = arena_new();
     struct json_object *secret = json_at(question->secret, "data", NULL);
     const char *text = arena_printf(
-        arena, "%s\n%s\n%lld\n%s\n%s\n%s\n%s\n%s", question->backend ? question->backend : "",
-        question->address ? question->address : "", (long long)question->interval_ms,
+        arena, "%s\n%s\n%lld\n%lld\n%g\n%s\n%s\n%s\n%s\n%s",
+        question->backend ? question->backend : "", question->address ? question->address : "",
+        (long long)question->interval_ms, (long long)question->at_s, question->bucket,
         question->query ? question->query : "(probe)", question->ca_pem ? question->ca_pem : "",
         question->spec ? json_text_sorted(arena, question->spec) : "",
         secret ? json_text_sorted(arena, secret) : "",

@@ -1,4 +1,6 @@
 /* Prometheus and what speaks its HTTP API (metric/METRICS.md). */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "metric/ask.h"
@@ -9,7 +11,12 @@ static enum err query_request(struct arena *arena, const struct metric_question 
     struct ask ask = ask_begin(arena, question, NULL, out, ei);
     const char *token = ask_secret_or(arena, question->secret, "token");
 
-    ask_url(&ask, "/api/v1/query?query=%s", url_encode_form(arena, ask_one_line(arena, query)));
+    const char *at = question->query && question->at_s > 0
+                         ? arena_printf(arena, "&time=%lld", (long long)question->at_s)
+                         : "";
+
+    ask_url(&ask, "/api/v1/query?query=%s%s", url_encode_form(arena, ask_one_line(arena, query)),
+            at);
     if (token)
         ask_header(&ask, "Authorization", arena_printf(arena, "Bearer %s", token));
     else if (question->secret && !ask_basic(&ask))
@@ -73,6 +80,40 @@ static struct metric_answer read_list(struct arena *arena, const struct metric_q
     return ask_chosen(arena, read_series(arena, question, last), "last", n, "series");
 }
 
+/* The bound of a bucket; false: it is none. */
+static bool bound_of(struct json_object *series, double *out)
+{
+    const char *text = json_str_at(series, "metric", "le", NULL);
+    char *end;
+
+    if (!text || !*text)
+        return false;
+    *out = strtod(text, &end);
+    return !*end && !isnan(*out);
+}
+
+/* Of cumulative buckets: the least that has all requests up to question->bucket in it. */
+static struct metric_answer read_bucket(struct arena *arena, const struct metric_question *question,
+                                        struct json_object *list)
+{
+    struct json_object *nearest = NULL;
+    double best = INFINITY, bound;
+
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *series = json_elem(list, i);
+        /* a hair below is the same number, which somebody has divided */
+        if (!bound_of(series, &bound) || bound < question->bucket * (1 - 1e-9) || bound >= best)
+            continue;
+        best = bound;
+        nearest = series;
+    }
+    if (!nearest)
+        return ask_no_values(json_len(list) > 0 ? "no bucket that high" : "no series");
+    struct metric_answer answer = read_series(arena, question, nearest);
+    answer.note = arena_printf(arena, "%g", best);
+    return answer;
+}
+
 static struct metric_answer read_reply(struct arena *arena, const struct metric_question *question,
                                        struct json_object *reply)
 {
@@ -84,6 +125,8 @@ static struct metric_answer read_reply(struct arena *arena, const struct metric_
         return read_sample(arena, question, list);
     if (scalar || !json_object_is_type(list, json_type_array))
         return ask_unlike(arena, question, "data.result");
+    if (question->bucket > 0)
+        return read_bucket(arena, question, list);
     if (question->n_picks == 0)
         return read_list(arena, question, list, NULL);
     for (int i = 0; i < question->n_picks; i++)

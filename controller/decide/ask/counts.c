@@ -1,0 +1,299 @@
+#include "decide/ask/counts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "decide/ask/metrics_template.h"
+#include "metric/backend.h"
+#include "metric/family.h"
+#include "metric/render.h"
+
+enum { SIDES = 2, ASKED = 2 };
+
+static const char prometheus[] = "prometheus";
+
+/* What is asked of one side. Of the families the good ones, of templates the bad ones. */
+enum asked { ASKED_TOTAL, ASKED_PART };
+
+struct asking {
+    struct release *r;
+    int index;
+    const struct canary_metric *metric;
+    const struct counts_window *window;
+    struct metric_question question; /* but for id and query */
+    struct json_object *queries;     /* of a template; NULL: a built-in metric */
+};
+
+static enum metric_kind kind_of(const struct canary_metric *metric)
+{
+    return strcmp(metric->name, "request-duration") == 0 ? METRIC_DURATION : METRIC_SUCCESS_RATE;
+}
+
+static double slowest_ms(const struct canary_metric *metric)
+{
+    return metric->has_range ? metric->max : metric->threshold;
+}
+
+static bool may_be_judged(const struct canary_metric *metric)
+{
+    return !metric->judge.off &&
+           (canary_metric_is_builtin(metric) || metric->template_ref.name != NULL);
+}
+
+enum verdict counts_judged(struct release *r, int index)
+{
+    const struct canary_metric *metric = &r->canary->analysis.metrics[index];
+    struct json_object *template;
+
+    if (!may_be_judged(metric))
+        return VERDICT_STOP;
+    if (canary_metric_is_builtin(metric))
+        return VERDICT_GO;
+    if (!need_object(r->tick, &metric_templates, metrics_template_namespace(r, metric),
+                     metric->template_ref.name, &template))
+        return VERDICT_NEED_FACTS;
+    return metric->judge.given || json_at(template, "spec", "queries", NULL) ? VERDICT_GO
+                                                                             : VERDICT_STOP;
+}
+
+/* --- one question */
+
+static const char *workload_of(const struct asking *a, enum side side)
+{
+    return side == SIDE_CANARY
+               ? a->r->canary->target.name
+               : arena_printf(a->r->tick->arena, "%s-primary", a->r->canary->target.name);
+}
+
+static const char *template_of(const struct asking *a, enum side side, enum asked asked)
+{
+    if (a->queries) {
+        const char *text = json_str_at(a->queries, asked == ASKED_TOTAL ? "total" : "bad", NULL);
+        return text ? text : "";
+    }
+    return metric_family_count_query(a->r->tick->arena,
+                                     metric_family_find(a->r->router->metric_family),
+                                     &(struct metric_count){.kind = kind_of(a->metric),
+                                                            .primary = side == SIDE_PRIMARY,
+                                                            .good = asked == ASKED_PART});
+}
+
+static enum err query_of(const struct asking *a, enum side side, enum asked asked,
+                         const char **query, struct errinfo *ei)
+{
+    struct release *r = a->r;
+    const char *seconds = arena_printf(r->tick->arena, "%llds", (long long)a->window->length_s);
+    struct render_model model = render_model_of(r->canary, seconds, a->metric->variables);
+
+    if (a->queries) {
+        model.workload = workload_of(a, side);
+    } else {
+        model.plain_words = metric_family_find(r->router->metric_family)->plain_words;
+        model.pods =
+            arena_printf(r->tick->arena, "%s%s", workload_of(a, side), r->target->pod_suffix);
+    }
+    return render_query(r->tick->arena, template_of(a, side, asked), &model, query, ei);
+}
+
+/* "judge[0].canary.total" */
+static enum verdict ask_one(const struct asking *a, enum side side, enum asked asked,
+                            const struct metric_answer **answer, const char **why)
+{
+    static const char *const parts[] = {[ASKED_TOTAL] = "total", [ASKED_PART] = "part"};
+    struct metric_question question = a->question;
+    struct errinfo ei;
+
+    question.id = arena_printf(a->r->tick->arena, "judge[%d].%s.%s", a->index,
+                               side == SIDE_CANARY ? "canary" : "primary", parts[asked]);
+    question.at_s = a->window->end_s;
+    if (!a->queries && asked == ASKED_PART && kind_of(a->metric) == METRIC_DURATION)
+        question.bucket = metric_family_bucket(metric_family_find(a->r->router->metric_family),
+                                               slowest_ms(a->metric));
+    if (query_of(a, side, asked, &question.query, &ei) != ERR_OK) {
+        *why =
+            arena_printf(a->r->tick->arena, "the query of its counts cannot be made: %s", ei.text);
+        return VERDICT_STOP;
+    }
+    return need_metric(a->r->tick, &question, answer) ? VERDICT_GO : VERDICT_NEED_FACTS;
+}
+
+/* --- the four of a metric */
+
+/* No series is no request. */
+static double number_of(const struct metric_answer *answer)
+{
+    return answer->outcome == METRIC_VALUE ? answer->value : 0;
+}
+
+static struct judge_counts counts_of(const struct asking *a,
+                                     const struct metric_answer *const answers[ASKED])
+{
+    double total = number_of(answers[ASKED_TOTAL]), part = number_of(answers[ASKED_PART]);
+
+    return judge_clean(
+        (struct judge_counts){.total = total, .bad = a->queries ? part : total - part});
+}
+
+/* The bound that was really taken: the histogram has only so many. */
+static const char *bad_of(const struct asking *a,
+                          const struct metric_answer *const answers[SIDES][ASKED])
+{
+    const char *bucket = answers[SIDE_PRIMARY][ASKED_PART]->note;
+    const struct metric_family *family = metric_family_find(a->r->router->metric_family);
+
+    if (a->queries)
+        return arena_printf(a->r->tick->arena, "were bad by %s", a->metric->name);
+    if (kind_of(a->metric) != METRIC_DURATION)
+        return "failed";
+    double ms = slowest_ms(a->metric);
+    if (bucket)
+        ms = strtod(bucket, NULL) * ms / metric_family_bucket(family, ms);
+    return arena_printf(a->r->tick->arena, "took longer than %g ms", ms);
+}
+
+/* An answer that is no count; NULL: all are. Requests were counted, and no bucket has the bound:
+ * then nobody can say how many were slow. */
+static const char *fault_of(const struct asking *a,
+                            const struct metric_answer *const answers[SIDES][ASKED])
+{
+    for (int side = 0; side < SIDES; side++) {
+        for (int asked = 0; asked < ASKED; asked++) {
+            const struct metric_answer *answer = answers[side][asked];
+            if (answer->outcome == METRIC_ERROR)
+                return answer->text;
+        }
+        const struct metric_answer *part = answers[side][ASKED_PART];
+        if (!a->queries && kind_of(a->metric) == METRIC_DURATION &&
+            part->outcome == METRIC_NO_VALUES && number_of(answers[side][ASKED_TOTAL]) > 0)
+            return arena_printf(a->r->tick->arena,
+                                "the histogram of request-duration has no bucket of %g ms or more",
+                                slowest_ms(a->metric));
+    }
+    return NULL;
+}
+
+static enum verdict begin(struct release *r, struct asking *a, const char **why)
+{
+    struct json_object *template;
+
+    if (canary_metric_is_builtin(a->metric)) {
+        *why = metric_family_incomparable(
+            r->tick->arena, metric_family_find(r->router->metric_family), kind_of(a->metric));
+        if (*why)
+            return VERDICT_STOP;
+        a->question = (struct metric_question){.backend = prometheus,
+                                               .address = r->canary->metrics_server
+                                                              ? r->canary->metrics_server
+                                                              : r->tick->settings->metrics_server,
+                                               .interval_ms = a->metric->interval_ms};
+        return VERDICT_GO;
+    }
+    enum verdict verdict = metrics_template_question(r, a->index, &a->question, &template, why);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    a->queries = json_at(template, "spec", "queries", NULL);
+    if (a->queries && strcmp(a->question.backend, prometheus) == 0)
+        return VERDICT_GO;
+    *why = arena_printf(r->tick->arena, "metric template %s.%s has no queries of counts for %s",
+                        a->metric->template_ref.name, metrics_template_namespace(r, a->metric),
+                        prometheus);
+    return VERDICT_STOP;
+}
+
+enum verdict counts_ask(struct release *r, int index, const struct counts_window *window,
+                        struct counts *out)
+{
+    const struct metric_answer *answers[SIDES][ASKED];
+    struct asking a = {
+        .r = r, .index = index, .metric = &r->canary->analysis.metrics[index], .window = window};
+    enum verdict verdict = begin(r, &a, &out->why);
+
+    /* all are asked before the first is waited for */
+    for (int i = 0; verdict != VERDICT_STOP && i < SIDES * ASKED; i++) {
+        enum side side = i / ASKED ? SIDE_CANARY : SIDE_PRIMARY;
+        enum verdict one =
+            ask_one(&a, side, (enum asked)(i % ASKED), &answers[side][i % ASKED], &out->why);
+        verdict = one != VERDICT_GO ? one : verdict;
+    }
+    if (verdict != VERDICT_GO)
+        return verdict;
+    out->why = fault_of(&a, answers);
+    if (out->why)
+        return VERDICT_STOP;
+    out->canary = counts_of(&a, answers[SIDE_CANARY]);
+    out->primary = counts_of(&a, answers[SIDE_PRIMARY]);
+    out->bad = bad_of(&a, answers);
+    return VERDICT_GO;
+}
+
+/* --- refusals */
+
+static const char *refuse_template(struct release *r, int index, struct json_object *template,
+                                   bool *judged)
+{
+    const struct canary_metric *metric = &r->canary->analysis.metrics[index];
+    const char *type = json_str_at(template, "spec", "provider", "type", NULL);
+    bool has = json_at(template, "spec", "queries", NULL) != NULL;
+    const char *missing = NULL;
+
+    *judged = *judged || has || !template;
+    if (!template)
+        return NULL; /* its check says so */
+    if (!has && metric->judge.given)
+        missing = "spec.queries, which count requests";
+    else if (has && (!type || strcmp(type, prometheus) != 0))
+        missing = "provider prometheus, the only one whose counts can be asked for at a time";
+    else if (has && (!json_str_at(template, "spec", "queries", "total", NULL) ||
+                     !json_str_at(template, "spec", "queries", "bad", NULL)))
+        missing = "spec.queries.total and spec.queries.bad";
+    if (!missing)
+        return NULL;
+    return arena_printf(r->tick->arena,
+                        "spec.analysis.metrics[%d].judge: MetricTemplate %s.%s has not %s; add it, "
+                        "or set enabled: false",
+                        index, metric->template_ref.name, metrics_template_namespace(r, metric),
+                        missing);
+}
+
+static const char *refuse_builtin(struct release *r, int index)
+{
+    const struct canary_metric *metric = &r->canary->analysis.metrics[index];
+    const struct metric_family *family =
+        r->router ? metric_family_find(r->router->metric_family) : NULL;
+    const char *why =
+        family ? metric_family_incomparable(r->tick->arena, family, kind_of(metric)) : NULL;
+
+    return why ? arena_printf(r->tick->arena,
+                              "spec.analysis.metrics[%d].judge: %s cannot be judged, %s; set "
+                              "enabled: false",
+                              index, metric->name, why)
+               : NULL;
+}
+
+enum verdict counts_refusal(struct release *r, const char **sentence)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+    bool judged = false;
+
+    if (!analysis->judge.given)
+        return VERDICT_GO;
+    for (int i = 0; i < analysis->n_metrics && !*sentence; i++) {
+        const struct canary_metric *metric = &analysis->metrics[i];
+        struct json_object *template;
+        if (!may_be_judged(metric))
+            continue;
+        if (canary_metric_is_builtin(metric)) {
+            judged = true;
+            *sentence = refuse_builtin(r, i);
+            continue;
+        }
+        if (!need_object(r->tick, &metric_templates, metrics_template_namespace(r, metric),
+                         metric->template_ref.name, &template))
+            return VERDICT_NEED_FACTS;
+        *sentence = refuse_template(r, i, template, &judged);
+    }
+    if (!*sentence && !judged)
+        *sentence = "spec.analysis.judge: no metric can be judged, for no MetricTemplate of it has "
+                    "queries; add spec.queries to one, or a built-in metric";
+    return VERDICT_GO;
+}

@@ -1,0 +1,179 @@
+#include "decide/release/judged.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "tick/edit.h"
+
+enum { SECOND_MS = 1000 };
+
+static const char duration[] = "request-duration";
+
+/* --- what the spec says of a metric */
+
+static struct judge_tolerance tolerance_of(const struct canary_judge *judge,
+                                           const struct canary_metric *metric)
+{
+    const struct canary_tolerance *given = metric->judge.has_tolerance ? &metric->judge.tolerate
+                                           : strcmp(metric->name, duration) == 0
+                                               ? &judge->latency
+                                               : &judge->error_rate;
+
+    return (struct judge_tolerance){.points = given->points, .ratio = given->ratio};
+}
+
+static int64_t time_at(struct json_object *object, const char *key)
+{
+    const char *text = json_str_at(object, key, NULL);
+    int64_t ms;
+
+    return text && clock_parse(text, &ms, NULL) == ERR_OK && ms > 0 ? ms : 0;
+}
+
+static double number_at(struct json_object *object, const char *key)
+{
+    struct json_object *number = json_at(object, key, NULL);
+    double value = number ? json_object_get_double(number) : 0;
+
+    return value >= 0 ? value : 0;
+}
+
+/* --- reading */
+
+static struct json_object *entry_of(struct json_object *list, const char *name, int nth)
+{
+    for (size_t i = 0; i < json_len(list); i++) {
+        const char *found = json_str_at(json_elem(list, i), "name", NULL);
+        if (found && strcmp(found, name) == 0 && nth-- == 0)
+            return json_elem(list, i);
+    }
+    return NULL;
+}
+
+/* How many before this one have its name. */
+static int nth_of(const struct judged *judged, const char *name)
+{
+    int n = 0;
+
+    for (int i = 0; i < judged->n; i++)
+        n += strcmp(judged->metrics[i].name, name) == 0;
+    return n;
+}
+
+/* Evidence of another tolerance says nothing of this one. */
+static bool is_of_policy(struct json_object *entry, const struct judge_policy *policy)
+{
+    return number_at(json_at(entry, "tolerate", NULL), "points") == policy->tolerate.points &&
+           number_at(json_at(entry, "tolerate", NULL), "ratio") == policy->tolerate.ratio;
+}
+
+static void read_metric(struct release *r, struct json_object *list, int index, int n,
+                        struct judged *judged)
+{
+    const struct canary_judge *judge = &r->canary->analysis.judge;
+    const struct canary_metric *metric = &r->canary->analysis.metrics[index];
+    struct json_object *entry = entry_of(list, metric->name, nth_of(judged, metric->name));
+    struct judged_metric *out = &judged->metrics[judged->n++];
+
+    *out = (struct judged_metric){.index = index,
+                                  .name = metric->name,
+                                  .policy = {.false_alarm_rate = judge->false_alarm_rate,
+                                             .tolerate = tolerance_of(judge, metric),
+                                             .share = 1.0 / n}};
+    judge_begin(&out->evidence);
+    if (!entry || !is_of_policy(entry, &out->policy))
+        return;
+    out->counted_s = time_at(entry, "lastLook") / SECOND_MS;
+    out->says = json_str_at(entry, "says", NULL);
+    if (judge_read(json_at(entry, "evidence", NULL), &out->evidence))
+        out->from = number_at(entry, "from");
+}
+
+struct judged *judged_read(struct release *r, const int *metrics, int n)
+{
+    struct json_object *json = json_at(r->canary->status.json, "judge", NULL);
+    struct json_object *pods = json_at(json, "pods", NULL);
+    const char *step = json_str_at(json, "step", NULL);
+    struct judged *judged = ARENA_NEW(r->tick->arena, struct judged);
+
+    *judged = (struct judged){.since_ms = time_at(json, "since"), .step = step ? step : ""};
+    for (size_t side = 0; side < 2; side++) {
+        int64_t count = 0;
+        if (json_to_int(json_elem(pods, side), &count) && count > 0 && count < INT32_MAX)
+            judged->pods[side] = (int)count;
+    }
+    for (int i = 0; i < n; i++)
+        read_metric(r, json_at(json, "metrics", NULL), metrics[i], n, judged);
+    return judged;
+}
+
+/* --- writing */
+
+static void set_time(struct json_object *object, const char *key, int64_t ms)
+{
+    char text[CLOCK_TEXT];
+
+    if (ms > 0)
+        json_set_str(object, key, clock_rfc3339(ms, text));
+}
+
+static void set_number(struct json_object *object, const char *key, double value)
+{
+    json_object_object_add(object, key, json_object_new_double(value));
+}
+
+static struct json_object *metric_json(struct release *r, const struct judged_metric *metric)
+{
+    struct json_object *entry = edit_object(r->tick->arena);
+    struct json_object *tolerate = edit_object(r->tick->arena);
+
+    json_set_str(entry, "name", metric->name);
+    set_time(entry, "lastLook", metric->counted_s * SECOND_MS);
+    json_set_str(entry, "says", metric->says);
+    set_number(entry, "from", metric->from);
+    set_number(tolerate, "points", metric->policy.tolerate.points);
+    set_number(tolerate, "ratio", metric->policy.tolerate.ratio);
+    json_set(entry, "tolerate", tolerate);
+    json_set(entry, "evidence", judge_write(r->tick->arena, &metric->evidence));
+    return entry;
+}
+
+void judged_write(struct release *r, const struct judged *judged)
+{
+    struct json_object *json = edit_object(r->tick->arena);
+    struct json_object *pods = edit_array(r->tick->arena), *metrics = edit_array(r->tick->arena);
+
+    for (int side = 0; side < 2; side++)
+        json_object_array_add(pods, json_object_new_int(judged->pods[side]));
+    for (int i = 0; i < judged->n; i++)
+        edit_add(metrics, metric_json(r, &judged->metrics[i]));
+    json_set(json, "pods", pods);
+    set_time(json, "since", judged->since_ms);
+    json_set_str(json, "step", judged->step);
+    json_set(json, "metrics", metrics);
+    json_set(release_status(r), "judge", json);
+}
+
+/* --- what it says */
+
+enum judge_verdict judged_verdict(const struct judged_metric *metric)
+{
+    return judge_verdict(&metric->evidence, &metric->policy);
+}
+
+double judged_requests(const struct judged_metric *metric)
+{
+    return metric->evidence.canary.total - metric->from;
+}
+
+struct json_object *judged_counts(struct release *r, const struct judged_metric *metric)
+{
+    const struct judge_evidence *evidence = &metric->evidence;
+    const double counts[] = {evidence->canary.total, evidence->canary.bad, evidence->primary.total,
+                             evidence->primary.bad};
+    struct json_object *list = edit_array(r->tick->arena);
+
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        json_object_array_add(list, json_object_new_double(counts[i]));
+    return list;
+}

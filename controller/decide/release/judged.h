@@ -1,0 +1,44 @@
+/*
+ * What a release has seen of its canary beside the primary (`judge` of the status, decide/STATUS.md):
+ * the evidence of each judged metric, up to when its requests are counted, and since when the pods
+ * of both sides are the same. It goes with a status that says nothing else of a step, so that a look
+ * does not begin an interval anew. Evidence and time are one write: what was counted and not
+ * written is counted once, by the look after it.
+ */
+#ifndef DECIDE_JUDGED_H
+#define DECIDE_JUDGED_H
+
+#include "decide/release/release.h"
+#include "judge/judge.h"
+
+enum { JUDGED_METRICS = 10 };
+
+struct judged_metric {
+    int index; /* of spec.analysis.metrics */
+    const char *name;
+    struct judge_evidence evidence;
+    int64_t counted_s; /* up to this Unix time; 0: nothing was yet */
+    double from;       /* requests of the canary before this step */
+    const char *says;  /* one sentence, NULL: none */
+    struct judge_policy policy;
+};
+
+struct judged {
+    int pods[2]; /* by enum side: ready ones; of kinds that do not count them 1; 0: not ready */
+    int64_t since_ms; /* of these pods */
+    const char *step; /* weight and iteration; "": none is known */
+    struct judged_metric metrics[JUDGED_METRICS];
+    int n;
+};
+
+/* As the status has it, of these metrics of the spec, in this order; begun anew where it has none. */
+struct judged *judged_read(struct release *r, const int *metrics, int n);
+void judged_write(struct release *r, const struct judged *judged);
+/* The policy of this metric has been shown to be broken, or kept. */
+enum judge_verdict judged_verdict(const struct judged_metric *metric);
+/* Requests of the canary since the last step. */
+double judged_requests(const struct judged_metric *metric);
+/* [canary's requests, its bad ones, the primary's, its bad ones], of the release so far. */
+struct json_object *judged_counts(struct release *r, const struct judged_metric *metric);
+
+#endif
