@@ -243,7 +243,7 @@ static enum verdict conclude(struct release *r, const char *silence)
         return VERDICT_GO;
     case INCONCLUSIVE_ROLLBACK:
         (void)condition_set(r, CONDITION_CHECKS, waits_on, text);
-        release_warn(r, "Rolling back %s: %s", release_canary(r), text);
+        release_warn(r, "Rolling back %s, it cannot be judged: %s", release_canary(r), text);
         plan_alert(r->tick, "error", false, "Too little traffic to judge the canary")->reason =
             text;
         return rollback_run(r, false);

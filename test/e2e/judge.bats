@@ -39,7 +39,7 @@ both_counted() { [ "$(judged '.status.judge.metrics[0].evidence.looks // 0')" -g
     judged '.status.history[0].reason'
     judged '.status.conditions[] | select(.type == "ChecksPassed") | .reason' | grep -x Worse
     judged '.status.history[0].reason' | grep -E 'The canary is worse than the primary: request-success-rate: canary [1-9][0-9,]* of [1-9][0-9,]* requests failed'
-    judged '.status.history[0].steps[-1].checks[] | select(.name == "request-success-rate").counts | .[0] >= .[1] and .[1] > 0 and .[2] > 0 and .[3] == 0' | grep -x true
+    judged '[.status.history[0].steps[].checks[]? | select(.name == "request-success-rate").counts // empty] | last | .[0] >= .[1] and .[1] > 0 and .[2] > 0 and .[3] == 0' | grep -x true
     [ "$(judged .status.canaryWeight)" = 0 ]
     serves 1.0.0
 }
