@@ -151,6 +151,19 @@ static double unit_of(const struct tick *tick, const struct canary_metric *metri
     return builtin && router ? metric_family_find(router->metric_family)->duration_to_ms : 1;
 }
 
+bool assumed_is_count(const struct metric_question *question)
+{
+    return strncmp(question->id, "judge[", strlen("judge[")) == 0;
+}
+
+/* Counts of the judge (decide/ask/counts.h): requests enough, of which none is bad. */
+static double good_count(const struct canary_metric *metric, const char *question)
+{
+    bool is_bad = !canary_metric_is_builtin(metric) && strstr(question, ".part");
+
+    return is_bad ? 0 : 1000;
+}
+
 struct metric_answer assumed_metric(const struct tick *tick, const struct metric_question *question)
 {
     const struct canary_analysis *analysis = &tick->canary->analysis;
@@ -161,6 +174,8 @@ struct metric_answer assumed_metric(const struct tick *tick, const struct metric
     if (index < 0 || index >= analysis->n_metrics || !question->query)
         return answer;
     const struct canary_metric *metric = &analysis->metrics[index];
-    answer.value = good_value(metric) / unit_of(tick, metric, question->id);
+    answer.value = assumed_is_count(question)
+                       ? good_count(metric, question->id)
+                       : good_value(metric) / unit_of(tick, metric, question->id);
     return answer;
 }

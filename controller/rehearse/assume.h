@@ -11,5 +11,7 @@ struct json_object *assumed_object(struct arena *arena, const struct canary *can
 /* What each check wants to hear. */
 struct metric_answer assumed_metric(const struct tick *tick,
                                     const struct metric_question *question);
+/* It asks for a count of the judge, which is looked at all the time. */
+bool assumed_is_count(const struct metric_question *question);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "decide/decide.h"
 #include "metric/backend.h"
+#include "rehearse/assume.h"
 #include "rehearse/cluster.h"
 #include "router/router.h"
 #include "tick/wake.h"
@@ -49,7 +50,8 @@ static void note_metric(struct player *p, const struct tick *tick, const struct 
     const char *at = strchr(need->metric.id, '[');
     int index = at ? (int)strtol(at + 1, NULL, 10) : -1;
 
-    if (need->metric.query && index >= 0 && index < tick->canary->analysis.n_metrics)
+    if (need->metric.query && !assumed_is_count(&need->metric) && index >= 0 &&
+        index < tick->canary->analysis.n_metrics)
         step->metrics =
             add_name(p->arena, step->metrics, tick->canary->analysis.metrics[index].name);
 }
