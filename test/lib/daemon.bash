@@ -1,14 +1,7 @@
 # Starting one of our programs in a test and talking to it. FLAGGER_BUILD is the build folder.
 
-# eventually SECONDS COMMAND...: succeeds when the command does within that time
-eventually() {
-    local deadline=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        [ "$SECONDS" -lt "$deadline" ] || return 1
-        sleep 0.05
-    done
-}
+# shellcheck source=test/lib/eventually.bash
+source "${BASH_SOURCE[0]%/*}/eventually.bash"
 
 # refute COMMAND...: fails when the command succeeds (a bare "! command" fails no test)
 refute() {

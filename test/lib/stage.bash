@@ -46,15 +46,8 @@ gate() { curl -sS --fail -d '{"name":"podinfo","namespace":"test"}' "$DEMO_GATE/
 # busy AGENT: API requests that are neither watches nor renewals of leases
 busy() { kubectl get --raw /sandbox/stats | gojq --arg a "$1" '.agents[$a].busy // 0'; }
 
-# eventually SECONDS COMMAND...
-eventually() {
-    local deadline=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        [ "$SECONDS" -lt "$deadline" ] || { echo "not within the time: $*" && return 1; }
-        sleep 0.1
-    done
-}
+# shellcheck source=test/lib/eventually.bash
+source "${BASH_SOURCE[0]%/*}/eventually.bash"
 
 # A client outside, in the background: client_begin, then client_failed prints how many requests got no good answer.
 client_begin() {
