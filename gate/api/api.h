@@ -46,7 +46,6 @@ struct pending {
     struct gate_change change;     /* for the log and the metrics */
     bool closes;                   /* the change takes away */
     const char *forbidden;         /* what a check is answered while the gate is closed */
-    bool tells_who;                /* and while it is open: who has opened it, and why */
 };
 struct pending *pending_new(struct http_conn_request *req);
 void pending_free(struct pending *pending);

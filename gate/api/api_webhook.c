@@ -39,10 +39,7 @@ static void on_checked(void *arg, enum err err, const struct errinfo *info, cons
     if (pending->req && err != ERR_OK)
         api_reply_error(pending->req, ERR_RETRY, info);
     else if (pending->req)
-        http_reply_text(pending->req, open ? 200 : 403,
-                        !open                ? pending->forbidden
-                        : pending->tells_who ? approval
-                                             : "Approved");
+        http_reply_text(pending->req, open ? 200 : 403, open ? approval : pending->forbidden);
     pending_free(pending);
 }
 
@@ -69,14 +66,13 @@ static void check(struct gate_api *api, struct http_conn_request *req, const cha
         return;
     struct pending *pending = pending_new(req);
     pending->forbidden = forbidden(api, pending->arena, kind);
-    pending->tells_who = may_read(&identity);
     if (!read_message(req, pending, kind, &phase) ||
         !identity_admit_to(req, &identity, pending->change.gate.namespace_)) {
         pending_free(pending);
         return;
     }
     gates_check(api->db, &pending->change.gate, pending->change.revision, phase,
-                identity.verified ? identity.name : "", on_checked, pending);
+                identity.verified ? identity.name : "", may_read(&identity), on_checked, pending);
 }
 
 static void on_set(void *arg, enum err err, const struct errinfo *info, const char *json)

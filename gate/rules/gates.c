@@ -9,11 +9,17 @@
  * one asker floods with leaves room for what others wait for. */
 enum { MAX_WAITS_IN_FLIGHT = 32, MAX_WAITS_OF_ONE = 8 };
 
-/* What is open says who has let it through, of several passes the one that fits best. Nobody has
- * proven a name that is not among the approvers of a pass. */
 static const struct db_statement check = {
     .name = "check",
-    .sql = "SELECT a.*, CASE WHEN a.open THEN (SELECT 'Approved' || "
+    .sql = "SELECT * FROM flagger_gate_ask($1, $2, $3, $4, $5, $6, $7)",
+    .n_params = 7,
+    .lane = DB_ASK};
+/* Who has let it through: by itself, since most checks are of closed gates and would pay for it. Of
+ * several passes the one that fits best. Nobody has proven a name that is not among the approvers of a
+ * pass. */
+static const struct db_statement approval = {
+    .name = "approval",
+    .sql = "SELECT (SELECT 'Approved' || "
            "CASE WHEN p.approvers IS NULL THEN ' by the deadline' "
            "WHEN cardinality(p.approvers) > 0 "
            "THEN ' by ' || left(array_to_string(p.approvers, ', '), 500) "
@@ -23,9 +29,8 @@ static const struct db_statement check = {
            "FROM flagger_gate_passes p WHERE p.kind = $1 AND p.namespace = $2 AND p.name = $3 "
            "AND p.hook IN ('', $4) AND p.revision IN ('', $5) "
            "AND (p.expires IS NULL OR p.expires > now()) "
-           "ORDER BY p.revision = '', p.hook = '' LIMIT 1) END AS approval "
-           "FROM flagger_gate_ask($1, $2, $3, $4, $5, $6, $7) a",
-    .n_params = 7,
+           "ORDER BY p.revision = '', p.hook = '' LIMIT 1)",
+    .n_params = 5,
     .lane = DB_ASK};
 static const struct db_statement wait_ = {
     .name = "wait",
@@ -109,8 +114,8 @@ static const struct db_statement freezes = {
     .lane = DB_READ};
 
 const struct db_statement *const gates_statements[] = {
-    &check, &wait_, &through, &deadline, &open_,    &close_,  &policy_,
-    &list,  &show,  &history, &freeze,   &unfreeze, &freezes, NULL};
+    &check, &approval, &wait_,   &through, &deadline, &open_,   &close_, &policy_,
+    &list,  &show,     &history, &freeze,  &unfreeze, &freezes, NULL};
 
 /* --- checks */
 
@@ -119,6 +124,7 @@ struct checking {
     struct arena *arena;
     struct gate_name gate;
     const char *revision, *phase, *asker;
+    bool tells_who;
     gates_check_fn done;
     void *arg;
     bool after_deadline; /* asked again, once what the deadline says has happened */
@@ -165,10 +171,9 @@ static void keep_wait(const struct checking *c, bool open)
         db_run(c->db, open ? &through : &wait_, open ? goes : waits, on_wait_kept, slot);
 }
 
-static void answer(struct checking *c, enum err err, const struct errinfo *info,
-                   const char *approval)
+static void answer(struct checking *c, enum err err, const struct errinfo *info, const char *text)
 {
-    c->done(c->arg, err, info, approval);
+    c->done(c->arg, err, info, text);
     arena_free(c->arena);
 }
 
@@ -182,6 +187,21 @@ static void on_deadline(void *arg, enum err err, const struct errinfo *info, PGr
     }
     c->after_deadline = true;
     ask(c);
+}
+
+/* The gate was open, whatever is known of who has opened it, and whether it is so still. */
+static void on_approval(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+{
+    (void)info;
+    answer(arg, ERR_OK, NULL,
+           err == ERR_OK && !PQgetisnull(result, 0, 0) ? PQgetvalue(result, 0, 0) : GATES_OPEN);
+}
+
+static void ask_who(struct checking *c)
+{
+    const char *const params[] = {c->gate.kind, c->gate.namespace_, c->gate.name, c->gate.hook,
+                                  c->revision};
+    db_run(c->db, &approval, params, on_approval, c);
 }
 
 static bool is_true(PGresult *result, int column)
@@ -204,7 +224,10 @@ static void on_check(void *arg, enum err err, const struct errinfo *info, PGresu
     }
     if (strcmp(c->gate.kind, "gate") == 0 && (open ? waits : stale))
         keep_wait(c, open);
-    answer(c, ERR_OK, info, open ? PQgetvalue(result, 0, 4) : NULL);
+    if (open && c->tells_who)
+        ask_who(c);
+    else
+        answer(c, ERR_OK, info, open ? GATES_OPEN : NULL);
 }
 
 static void ask(struct checking *c)
@@ -215,7 +238,8 @@ static void ask(struct checking *c)
 }
 
 void gates_check(struct db *db, const struct gate_name *gate, const char *revision,
-                 const char *phase, const char *asker, gates_check_fn done, void *arg)
+                 const char *phase, const char *asker, bool tells_who, gates_check_fn done,
+                 void *arg)
 {
     struct arena *arena = arena_new();
     struct checking *c = ARENA_NEW(arena, struct checking);
@@ -228,6 +252,7 @@ void gates_check(struct db *db, const struct gate_name *gate, const char *revisi
                            .revision = arena_strdup(arena, revision),
                            .phase = arena_strdup(arena, phase),
                            .asker = arena_strdup(arena, asker),
+                           .tells_who = tells_who,
                            .done = done,
                            .arg = arg};
     ask(c);

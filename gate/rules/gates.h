@@ -31,6 +31,9 @@ struct gate_change {
     const char *reason;    /* "" if none was given */
 };
 
+/* What is said of an open gate of which no more is known, or may be told. */
+#define GATES_OPEN "Approved"
+
 /* Every callback comes exactly once, never before the starter has returned. approval is for people:
  * who has let it through, and why ("Approved by alice: looks good"); NULL: it is closed. It is
  * borrowed, and meaningless unless err is ERR_OK. */
@@ -43,9 +46,10 @@ typedef void (*gates_json_fn)(void *arg, enum err err, const struct errinfo *inf
 /* A check that is told to wait is written down, behind the answer; one whose deadline has passed
  * has what the policy says happen first. phase and revision are the message's, "" if none; asker is
  * the proven name of who asks, "" if none: what is written down for one asker no other can push
- * out. */
+ * out. tells_who: the asker may know who has let it through; otherwise it is told GATES_OPEN. */
 void gates_check(struct db *db, const struct gate_name *gate, const char *revision,
-                 const char *phase, const char *asker, gates_check_fn done, void *arg);
+                 const char *phase, const char *asker, bool tells_who, gates_check_fn done,
+                 void *arg);
 /* {"changed","open","votes","quorum","seq"} */
 void gates_open(struct db *db, const struct gate_change *change, gates_json_fn done, void *arg);
 void gates_close(struct db *db, const struct gate_change *change, gates_json_fn done, void *arg);
