@@ -76,7 +76,9 @@ curl() { command curl -sS --fail-with-body -m 10 "$@"; }
         sort -u "$BATS_TEST_TMPDIR/seen" | comm -13 - <(sort "$BATS_TEST_TMPDIR/shown") >"$BATS_TEST_TMPDIR/unseen"
         [ ! -s "$BATS_TEST_TMPDIR/unseen" ]
     }
-    eventually 30 seen || { cat "$BATS_TEST_TMPDIR/unseen" && false; }
+    # Without a pause: what is under way is over in a moment.
+    local deadline=$((SECONDS + 120))
+    until seen; do [ "$SECONDS" -lt "$deadline" ] || { cat "$BATS_TEST_TMPDIR/unseen" && false; }; done
     daemon_stop
     unset DAEMON_PID
     kubectl -n test delete canary podinfo --wait=false
