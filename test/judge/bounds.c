@@ -1,15 +1,18 @@
 #include "test/judge/bounds.h"
 
 #include <math.h>
+#include <stdint.h>
 
 /* The chance of at most k of n. */
 static double at_most(double k, double n, double share)
 {
     double sum = 0;
 
-    for (double i = 0; i <= k; i++)
-        sum += exp(lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) + i * log(share) +
-                   (n - i) * log1p(-share));
+    for (int64_t i = 0; (double)i <= k; i++) {
+        double one = (double)i;
+        sum += exp(lgamma(n + 1) - lgamma(one + 1) - lgamma(n - one + 1) + one * log(share) +
+                   (n - one) * log1p(-share));
+    }
     return fmin(sum, 1);
 }
 

@@ -32,7 +32,8 @@ static double few(struct dice *dice, double n, double share)
 {
     double odds = share / (1 - share), chance = exp(n * log1p(-share)), left = dice_unit(dice);
 
-    for (double k = 0; k < n; k++) {
+    for (int64_t i = 0; (double)i < n; i++) {
+        double k = (double)i;
         if (left < chance)
             return k;
         left -= chance;

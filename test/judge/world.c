@@ -34,7 +34,7 @@ static double clumps(struct dice *dice, double mean, double total, double share)
 {
     double count = dice_poisson(dice, total * share / mean), bad = 0;
 
-    for (double i = 0; i < count; i++)
+    for (int64_t i = 0; (double)i < count; i++)
         bad += dice_geometric(dice, mean);
     return fmin(bad, total);
 }

@@ -2,12 +2,14 @@
  * Explores the rules of a release: every state that a scenario can reach, every safety rule in each
  * of them, and that every run ends. Called by test/model/run.
  *
- *   explorer [SCENARIO...]      these, or all
- *   explorer --list             their names
+ *   explorer [SCENARIO...]             these, or all
+ *   explorer --most N [SCENARIO...]    of those that have a limit, at most so many states
+ *   explorer --list                    their names
  *
  * Exit status 1: a rule does not hold; the shortest way there is printed.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "explore.h"
@@ -19,7 +21,17 @@ static int list(void)
     return 0;
 }
 
-static int explore_named(int argc, char **argv)
+/* most: 0 for the scenario's own limit. */
+static bool explore_within(const struct scenario *scenario, uint32_t most)
+{
+    struct scenario within = *scenario;
+
+    if (most > 0 && within.limit > most)
+        within.limit = most;
+    return explore(&within, false);
+}
+
+static int explore_named(int argc, char **argv, uint32_t most)
 {
     for (int i = 0; i < argc; i++) {
         const struct scenario *scenario = scenario_find(argv[i]);
@@ -27,7 +39,7 @@ static int explore_named(int argc, char **argv)
             fprintf(stderr, "explorer: no scenario \"%s\"; --list names them\n", argv[i]);
             return 2;
         }
-        if (!explore(scenario, false))
+        if (!explore_within(scenario, most))
             return 1;
     }
     return 0;
@@ -35,13 +47,20 @@ static int explore_named(int argc, char **argv)
 
 static int run(int argc, char **argv)
 {
+    int named = 1;
+    uint32_t most = 0;
+
     if (argc == 2 && strcmp(argv[1], "--list") == 0)
         return list();
-    for (int i = 0; argc == 1 && i < n_scenarios; i++) {
-        if (!explore(&scenarios[i], false))
+    if (argc > 2 && strcmp(argv[1], "--most") == 0) {
+        most = (uint32_t)strtoul(argv[2], NULL, 10); /* test/model/run has looked at it */
+        named = 3;
+    }
+    for (int i = 0; argc == named && i < n_scenarios; i++) {
+        if (!explore_within(&scenarios[i], most))
             return 1;
     }
-    return explore_named(argc - 1, argv + 1);
+    return explore_named(argc - named, argv + named, most);
 }
 
 int main(int argc, char **argv)
