@@ -156,11 +156,20 @@ static bool unschedulable(struct why *w)
     return false;
 }
 
+/* Pods of a revision before, which a Deployment keeps until those of the new one are ready. */
+static int64_t old_pods(struct json_object *deployment)
+{
+    int64_t all = json_int_at(deployment, 0, "status", "replicas", NULL);
+
+    return all - json_int_at(deployment, all, "status", "updatedReplicas", NULL);
+}
+
 /* Fewer are ready than asked for. */
 static bool falls_short(struct json_object *object, int64_t *ready, int64_t *wanted)
 {
     *wanted = json_int_at(object, 1, "spec", "replicas", NULL);
-    *ready = json_int_at(object, 0, "status", "readyReplicas", NULL);
+    *ready = json_int_at(object, 0, "status", "readyReplicas", NULL) - old_pods(object);
+    *ready = *ready > 0 ? *ready : 0;
     if (json_at(object, "status", "desiredNumberScheduled", NULL)) {
         *wanted = json_int_at(object, 0, "status", "desiredNumberScheduled", NULL);
         *ready = json_int_at(object, 0, "status", "numberReady", NULL);

@@ -116,6 +116,10 @@ static const struct {
      .target = "{\"metadata\": {\"name\": \"app\"}, \"spec\": {\"replicas\": 4}, \"status\": "
                "{\"readyReplicas\": 1}}",
      .text = "of the canary app, 1 of 4 are ready"},
+    {"pods-not-ready", PHASE("Progressing"),
+     .target = "{\"metadata\": {\"name\": \"app\"}, \"spec\": {\"replicas\": 1}, \"status\": "
+               "{\"replicas\": 2, \"updatedReplicas\": 1, \"readyReplicas\": 1}}",
+     .text = "of the canary app, 0 of 1 are ready"},
     {"side-waits", CONDITION("PrimaryReady", "False", "Waiting"), .text = "it says so"},
     {"routes-pending", CONDITION("RoutesSettled", "False", "RoutesPending"),
      .text = "has not accepted the routes of app, for 5m: it says so"},
