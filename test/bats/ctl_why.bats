@@ -96,7 +96,7 @@ says() { # NAME SITUATION TEXT [NEXT]
 }
 # because NAME SITUATION TEXT [NEXT]: in the end, why says so; both are patterns
 because() {
-    eventually 90 says "$@" || { cat "$BATS_TEST_TMPDIR/why" && "$FLAGGER_BUILD/kubectl-canary" why "$1" -n test -o yaml && return 1; }
+    eventually 150 says "$@" || { cat "$BATS_TEST_TMPDIR/why" && "$FLAGGER_BUILD/kubectl-canary" why "$1" -n test -o yaml && return 1; }
     sed "s/^/# $2: /" "$BATS_TEST_TMPDIR/why" >&3
 }
 
