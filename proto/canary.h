@@ -102,7 +102,9 @@ struct canary_metric {
     enum canary_policy no_data; /* FAIL */
     struct canary_metric_judge judge;
 };
-/* request-success-rate or request-duration */
+/* request-success-rate; request-duration; one of them, whose query is the router's. */
+bool canary_metric_is_success_rate(const struct canary_metric *metric);
+bool canary_metric_is_duration(const struct canary_metric *metric);
 bool canary_metric_is_builtin(const struct canary_metric *metric);
 
 /* The empty type is HOOK_ROLLOUT. */

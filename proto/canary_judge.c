@@ -135,19 +135,13 @@ void canary_read_metric_judge(struct json_reader *r, struct json_object *metric,
                          out->name);
 }
 
-bool canary_metric_is_builtin(const struct canary_metric *metric)
-{
-    return metric->name != NULL && (strcmp(metric->name, "request-success-rate") == 0 ||
-                                    strcmp(metric->name, "request-duration") == 0);
-}
-
 static void check_duration(struct json_reader *r, struct json_object *array, int index,
                            const struct canary_metric *metric)
 {
     double most = metric->has_range ? metric->max : metric->threshold;
     bool has_most = metric->has_range ? metric->has_max : metric->has_threshold;
 
-    if (metric->judge.off || strcmp(metric->name, "request-duration") != 0)
+    if (metric->judge.off || !canary_metric_is_duration(metric))
         return;
     if (!has_most || !(most > 0) || !isfinite(most))
         json_reader_fail(r, json_read_elem(r, array, (size_t)index), NULL,

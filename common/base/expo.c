@@ -277,35 +277,43 @@ static void put_number(struct buf *out, double value)
  * everything. */
 static void put_escaped(struct buf *out, const char *text, bool label)
 {
-    size_t len = strlen(text);
-    for (size_t at = 0; at < len;) {
-        size_t n = utf8_sequence(text + at, len - at);
+    size_t len = strlen(text), plain = 0, at = 0;
+    while (at < len) {
+        unsigned char c = (unsigned char)text[at];
+        size_t n = c < 0x80 ? 1 : utf8_sequence(text + at, len - at);
+        if (n > 0 && c != '\n' && c != '\\' && !(label && c == '"')) {
+            at += n;
+            continue;
+        }
+        buf_add(out, text + plain, at - plain);
         if (n == 0)
             buf_puts(out, "\xef\xbf\xbd");
-        else if (text[at] == '\n')
-            buf_puts(out, "\\n");
-        else if (text[at] == '\\' || (label && text[at] == '"'))
-            buf_printf(out, "\\%c", text[at]);
         else
-            buf_add(out, text + at, n);
-        at += n ? n : 1;
+            buf_add(out, (const char[]){'\\', c == '\n' ? 'n' : (char)c}, 2);
+        plain = ++at;
     }
+    buf_add(out, text + plain, len - plain);
 }
 
-/* The name with a suffix and, in braces, the labels and a histogram's bound. */
+/* The name with a suffix and, in braces, the labels and a histogram's bound. Of 100,000 Canaries there
+ * are 300,000 of them: no formats. */
 static void put_series(struct buf *out, const struct expo_metric *metric, const char *const *values,
                        const char *suffix, const double *bound)
 {
-    buf_printf(out, "%s%s", metric->name, suffix);
+    buf_puts(out, metric->name);
+    buf_puts(out, suffix);
     const char *separator = "{";
     for (size_t i = 0; metric->labels[i]; i++) {
-        buf_printf(out, "%s%s=\"", separator, metric->labels[i]);
+        buf_puts(out, separator);
+        buf_puts(out, metric->labels[i]);
+        buf_puts(out, "=\"");
         put_escaped(out, values[i], true);
         buf_puts(out, "\"");
         separator = ",";
     }
     if (bound) {
-        buf_printf(out, "%sle=\"", separator);
+        buf_puts(out, separator);
+        buf_puts(out, "le=\"");
         put_number(out, *bound);
         buf_puts(out, "\"");
         separator = ",";

@@ -158,17 +158,12 @@ static void warn_provider(const struct look *look)
 
 /* --- metrics */
 
-static bool is_builtin(const char *name)
-{
-    return strcmp(name, "request-success-rate") == 0 || strcmp(name, "request-duration") == 0;
-}
-
 static void warn_metric(const struct look *look, int index)
 {
     const struct canary_metric *metric = &look->analysis->metrics[index];
     const char *at = field(look, arena_printf(look->arena, "metrics[%d]", index));
 
-    if (!is_builtin(metric->name) && !metric->query && !metric->template_ref.name)
+    if (!canary_metric_is_builtin(metric) && !metric->query && !metric->template_ref.name)
         document_warn(
             look->document, at,
             "neither query nor templateRef, and \"%s\" is no built-in metric: every check "
@@ -176,7 +171,7 @@ static void warn_metric(const struct look *look, int index)
             metric->name);
     else if (!metric->has_range && !metric->has_threshold)
         document_warn(look->document, at,
-                      strcmp(metric->name, "request-success-rate") == 0
+                      canary_metric_is_success_rate(metric)
                           ? "no thresholdRange: every value passes"
                           : "no thresholdRange: every value above 0 fails");
     else if (metric->has_range && !metric->has_min && !metric->has_max)

@@ -19,11 +19,11 @@ static const char *template_of(struct arena *arena, const struct settings *setti
     const char *provider = canary->provider ? canary->provider : settings->mesh_provider;
     const struct router *router = router_find(provider);
     const struct target *target = target_find(canary->target.api_version, canary->target.kind);
-    bool rate = strcmp(metric->name, "request-success-rate") == 0;
+    bool rate = canary_metric_is_success_rate(metric);
 
     if (metric->query && *metric->query)
         return metric->query;
-    if (!router || !target || (!rate && strcmp(metric->name, "request-duration") != 0))
+    if (!router || !target || !canary_metric_is_builtin(metric))
         return NULL;
     const struct metric_family *family = metric_family_find(router->metric_family);
     model->plain_words = family->plain_words;
@@ -78,6 +78,8 @@ static const char *prometheus_link(struct arena *arena, const struct settings *s
 static const char *grafana_link(struct arena *arena, const struct show_links *links,
                                 const char *query)
 {
+    if (!links->grafana)
+        return NULL;
     struct json_object *left = json_own(arena, json_object_new_object());
     struct json_object *list = json_object_new_array(), *one = json_object_new_object();
     struct json_object *range = json_sub(left, "range");
@@ -88,8 +90,6 @@ static const char *grafana_link(struct arena *arena, const struct show_links *li
     json_object_array_add(list, one);
     json_set_str(one, "refId", "A");
     json_set_str(one, "expr", query);
-    if (!links->grafana)
-        return NULL;
     return bounded(arena_printf(arena, "%s/explore?left=%s", links->grafana,
                                 url_encode(arena, json_text(arena, left))));
 }

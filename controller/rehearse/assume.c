@@ -146,7 +146,7 @@ static double unit_of(const struct tick *tick, const struct canary_metric *metri
                       const char *question)
 {
     const struct router *router = router_find(tick->provider);
-    bool builtin = strcmp(metric->name, "request-duration") == 0 && !strchr(question, '.');
+    bool builtin = canary_metric_is_duration(metric) && !strchr(question, '.');
 
     return builtin && router ? metric_family_find(router->metric_family)->duration_to_ms : 1;
 }

@@ -26,7 +26,7 @@ struct asking {
 
 static enum metric_kind kind_of(const struct canary_metric *metric)
 {
-    return strcmp(metric->name, "request-duration") == 0 ? METRIC_DURATION : METRIC_SUCCESS_RATE;
+    return canary_metric_is_duration(metric) ? METRIC_DURATION : METRIC_SUCCESS_RATE;
 }
 
 static double slowest_ms(const struct canary_metric *metric)

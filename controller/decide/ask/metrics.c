@@ -21,24 +21,6 @@
 #include "metric/render.h"
 #include "tick/edit.h"
 
-static const char success_rate[] = "request-success-rate";
-static const char request_duration[] = "request-duration";
-
-static bool is_success_rate(const struct canary_metric *metric)
-{
-    return strcmp(metric->name, success_rate) == 0;
-}
-
-static bool is_duration(const struct canary_metric *metric)
-{
-    return strcmp(metric->name, request_duration) == 0;
-}
-
-static bool is_builtin(const struct canary_metric *metric)
-{
-    return is_success_rate(metric) || is_duration(metric);
-}
-
 static bool is_inline(const struct canary_metric *metric)
 {
     return metric->query && *metric->query;
@@ -257,9 +239,9 @@ static enum verdict check_own(struct release *r, int index)
     const struct canary_metric *metric = &r->canary->analysis.metrics[index];
     enum verdict verdict = VERDICT_GO, inline_verdict = VERDICT_GO;
 
-    if (is_success_rate(metric))
+    if (canary_metric_is_success_rate(metric))
         verdict = check_prometheus(r, index, SOURCE_SUCCESS_RATE);
-    else if (is_duration(metric))
+    else if (canary_metric_is_duration(metric))
         verdict = check_prometheus(r, index, SOURCE_DURATION);
     if (verdict != VERDICT_STOP && is_inline(metric))
         inline_verdict = check_prometheus(r, index, SOURCE_QUERY);
@@ -272,7 +254,7 @@ static enum verdict check_other(struct release *r, int index)
 
     if (metric->template_ref.name)
         return check_template(r, index);
-    if (is_builtin(metric) || is_inline(metric))
+    if (canary_metric_is_builtin(metric) || is_inline(metric))
         return VERDICT_GO;
     const struct metric_check none = {.metric = metric, .source = SOURCE_TEMPLATE};
     return checks_failed(
@@ -323,9 +305,9 @@ static enum verdict probe_one(struct release *r, int index, const char **why)
     const struct metric_answer *answer;
     struct json_object *template;
 
-    if (!is_builtin(metric) && !metric->template_ref.name)
+    if (!canary_metric_is_builtin(metric) && !metric->template_ref.name)
         return VERDICT_GO;
-    if (!is_builtin(metric)) {
+    if (!canary_metric_is_builtin(metric)) {
         enum verdict verdict = metrics_template_question(r, index, &question, &template, why);
         if (verdict != VERDICT_GO)
             return verdict;

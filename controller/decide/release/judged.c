@@ -7,17 +7,14 @@
 
 enum { SECOND_MS = 1000 };
 
-static const char duration[] = "request-duration";
-
 /* --- what the spec says of a metric */
 
 static struct judge_tolerance tolerance_of(const struct canary_judge *judge,
                                            const struct canary_metric *metric)
 {
     const struct canary_tolerance *given = metric->judge.has_tolerance ? &metric->judge.tolerate
-                                           : strcmp(metric->name, duration) == 0
-                                               ? &judge->latency
-                                               : &judge->error_rate;
+                                           : canary_metric_is_duration(metric) ? &judge->latency
+                                                                               : &judge->error_rate;
 
     return (struct judge_tolerance){.points = given->points, .ratio = given->ratio};
 }
