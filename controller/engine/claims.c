@@ -6,26 +6,29 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/table.h"
 
 /* The target, its primary and three Services; of the spec and of the accepted one. */
-enum { MAX_CLAIMS = 10 };
+enum { MAX_CLAIMS = 10, MAX_NAME = 253 };
 
+/* There are five of them for each Canary, so they are kept small. */
 struct claim {
-    const char *key;    /* "test Deployment/podinfo" */
-    struct claim *next; /* in the list of its key, while the set is added */
-    uint8_t place;      /* in the set */
-    bool by_service;    /* spec.service.name names it, and not spec.targetRef.name */
-    bool target;        /* it is the target itself */
-    bool wanted;        /* by the spec; otherwise only held */
-    bool held;
+    struct claim *next;  /* in the list of its key, while the set is added */
+    uint16_t key;        /* where in the set its text begins: "Deployment/podinfo" */
+    uint8_t place;       /* in the set */
+    bool by_service : 1; /* spec.service.name names it, and not spec.targetRef.name */
+    bool target : 1;     /* it is the target itself */
+    bool wanted : 1;     /* by the spec; otherwise only held */
+    bool held : 1;
 };
 
 /* One block, with all its texts behind it. */
 struct claim_set {
-    const char *namespace_, *name, *uid, *created;
+    const char *namespace_, *name, *uid;
+    int64_t created; /* 0: it does not say, or no time */
     bool deleting;
-    int n;
+    uint8_t n;
     struct claim claims[]; /* n */
 };
 
@@ -34,6 +37,11 @@ static const struct claim_set *set_of(const struct claim *claim)
     const struct claim *first = claim - claim->place;
 
     return (const void *)((const char *)first - offsetof(struct claim_set, claims));
+}
+
+static const char *key_of(const struct claim *claim)
+{
+    return (const char *)set_of(claim) + claim->key;
 }
 
 struct claims {
@@ -45,24 +53,30 @@ struct claims {
 /* What is read of a Canary, before it is put into one block. */
 struct draft {
     struct arena *arena;
-    const char *namespace_;
-    int n;
+    uint8_t n;
     struct claim claims[MAX_CLAIMS];
+    const char *keys[MAX_CLAIMS];
 };
 
 static struct claim *put_claim(struct draft *draft, const char *kind, const char *name,
                                const char *suffix)
 {
-    const char *key =
-        arena_printf(draft->arena, "%s %s/%s%s", draft->namespace_, kind, name, suffix);
+    const char *key = arena_printf(draft->arena, "%s/%s%s", kind, name, suffix);
 
     for (int i = 0; i < draft->n; i++) {
-        if (strcmp(draft->claims[i].key, key) == 0)
+        if (strcmp(draft->keys[i], key) == 0)
             return &draft->claims[i];
     }
     struct claim *claim = &draft->claims[draft->n];
-    *claim = (struct claim){.key = key, .place = (uint8_t)draft->n++};
+    draft->keys[draft->n] = key;
+    *claim = (struct claim){.place = draft->n++};
     return claim;
+}
+
+/* What may name an object. No object has a longer name, so whoever asks for one claims nothing. */
+static bool is_name(const char *text)
+{
+    return text && *text && strlen(text) <= MAX_NAME;
 }
 
 static void put_spec(struct draft *draft, struct json_object *spec, bool wanted, bool held)
@@ -74,7 +88,7 @@ static void put_spec(struct draft *draft, struct json_object *spec, bool wanted,
     bool named = service && *service;
     struct claim *claim;
 
-    if (!kind || !*kind || !target || !*target)
+    if (!is_name(kind) || !is_name(target) || (named && !is_name(service)))
         return;
     for (int i = 0; i < 5; i++) {
         int known = draft->n;
@@ -116,25 +130,26 @@ static const char *copy_text(char **at, const char *text)
 
 static struct claim_set *set_new(const struct draft *draft, struct json_object *metadata)
 {
-    const char *texts[] = {draft->namespace_, text_at(metadata, "name"), text_at(metadata, "uid"),
-                           text_at(metadata, "creationTimestamp")};
-    size_t fixed = sizeof(struct claim_set) + (size_t)draft->n * sizeof(struct claim);
+    const char *texts[] = {text_at(metadata, "namespace"), text_at(metadata, "name"),
+                           text_at(metadata, "uid")};
+    size_t fixed = sizeof(struct claim_set) + draft->n * sizeof(struct claim);
     size_t size = fixed;
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         size += strlen(texts[i]) + 1;
     for (int i = 0; i < draft->n; i++)
-        size += strlen(draft->claims[i].key) + 1;
+        size += strlen(draft->keys[i]) + 1;
     struct claim_set *set = heap_alloc(size);
     char *at = (char *)set + fixed;
     *set = (struct claim_set){.n = draft->n};
     set->namespace_ = copy_text(&at, texts[0]);
     set->name = copy_text(&at, texts[1]);
     set->uid = copy_text(&at, texts[2]);
-    set->created = copy_text(&at, texts[3]);
+    if (clock_parse(text_at(metadata, "creationTimestamp"), &set->created, NULL) != ERR_OK)
+        set->created = 0;
     for (int i = 0; i < draft->n; i++) {
         set->claims[i] = draft->claims[i];
-        set->claims[i].key = copy_text(&at, draft->claims[i].key);
+        set->claims[i].key = (uint16_t)(copy_text(&at, draft->keys[i]) - (const char *)set);
     }
     return set;
 }
@@ -144,7 +159,7 @@ struct claim_set *claim_set_read(struct json_object *canary)
     struct json_object *metadata = json_at(canary, "metadata", NULL);
     struct json_object *status = json_at(canary, "status", NULL);
     struct json_object *accepted = json_at(status, "acceptedSpec", NULL);
-    struct draft draft = {.arena = arena_new(), .namespace_ = text_at(metadata, "namespace")};
+    struct draft draft = {.arena = arena_new()};
 
     put_spec(&draft, json_at(canary, "spec", NULL), true, !accepted && has_begun(status));
     put_spec(&draft, accepted, false, true);
@@ -166,20 +181,18 @@ bool claim_set_same(const struct claim_set *one, const struct claim_set *other)
 
     for (int i = 0; same && i < one->n; i++) {
         const struct claim *a = &one->claims[i], *b = &other->claims[i];
-        same = strcmp(a->key, b->key) == 0 && a->target == b->target && a->wanted == b->wanted &&
-               a->held == b->held;
+        same = strcmp(key_of(a), key_of(b)) == 0 && a->target == b->target &&
+               a->wanted == b->wanted && a->held == b->held;
     }
     return same;
 }
 
 /* --- the claims of all */
 
-static void claim_key(const void *item, const char **key, const char **none)
+static void claim_key(const void *item, const char **namespace_, const char **key)
 {
-    const struct claim *claim = item;
-
-    *key = claim->key;
-    *none = NULL;
+    *namespace_ = set_of(item)->namespace_;
+    *key = key_of(item);
 }
 
 struct claims *claims_new(void)
@@ -198,16 +211,16 @@ void claims_free(struct claims *claims)
     free(claims);
 }
 
-static struct claim *first_of(const struct claims *claims, const char *key)
+static struct claim *first_of(const struct claims *claims, const struct claim *claim)
 {
-    return table_get(&claims->keys, key, NULL);
+    return table_get(&claims->keys, set_of(claim)->namespace_, key_of(claim));
 }
 
 void claims_add(struct claims *claims, struct claim_set *set)
 {
     for (int i = 0; i < set->n; i++) {
         struct claim *claim = &set->claims[i];
-        struct claim *first = first_of(claims, claim->key);
+        struct claim *first = first_of(claims, claim);
         claim->next = NULL;
         if (!first) {
             (void)table_put(&claims->keys, claim);
@@ -221,9 +234,10 @@ void claims_add(struct claims *claims, struct claim_set *set)
 void claims_drop(struct claims *claims, struct claim_set *set)
 {
     for (int i = 0; i < set->n; i++) {
-        struct claim *gone = &set->claims[i], *first = first_of(claims, gone->key);
+        struct claim *gone = &set->claims[i], *first = first_of(claims, gone);
         if (first == gone) {
-            (void)table_take(&claims->keys, gone->key, NULL); /* its key goes with the set */
+            (void)table_take(&claims->keys, set->namespace_,
+                             key_of(gone)); /* its key goes with the set */
             if (gone->next)
                 (void)table_put(&claims->keys, gone->next);
             continue;
@@ -244,7 +258,7 @@ void claims_neighbours(const struct claims *claims, const struct claim_set *set,
                        void (*fn)(void *arg, const char *namespace_, const char *name), void *arg)
 {
     for (int i = 0; i < set->n; i++) {
-        for (const struct claim *e = first_of(claims, set->claims[i].key); e; e = e->next) {
+        for (const struct claim *e = first_of(claims, &set->claims[i]); e; e = e->next) {
             if (!is_same_canary(set_of(e), set))
                 fn(arg, set_of(e)->namespace_, set_of(e)->name);
         }
@@ -256,11 +270,11 @@ void claims_neighbours(const struct claims *claims, const struct claim_set *set,
 static bool comes_first(const struct claim_set *a, bool a_holds, const struct claim_set *b,
                         bool b_holds)
 {
-    int age = strcmp(a->created, b->created);
-
     if (a_holds != b_holds)
         return a_holds;
-    return age < 0 || (age == 0 && strcmp(a->uid, b->uid) < 0);
+    if (a->created != b->created)
+        return a->created < b->created;
+    return strcmp(a->uid, b->uid) < 0;
 }
 
 /* Of those that come before `own`, the first. */
@@ -269,7 +283,7 @@ static const struct claim *find_rival(const struct claims *claims, const struct 
 {
     const struct claim *rival = NULL;
 
-    for (const struct claim *e = first_of(claims, claim->key); e; e = e->next) {
+    for (const struct claim *e = first_of(claims, claim); e; e = e->next) {
         if (is_same_canary(set_of(e), own) || !comes_first(set_of(e), e->held, own, claim->held))
             continue;
         if (!rival || comes_first(set_of(e), e->held, set_of(rival), rival->held))
@@ -283,7 +297,7 @@ static const char *find_heir(const struct claims *claims, struct arena *arena,
 {
     const struct claim_set *heir = NULL;
 
-    for (const struct claim *e = first_of(claims, claim->key); e; e = e->next) {
+    for (const struct claim *e = first_of(claims, claim); e; e = e->next) {
         if (is_same_canary(set_of(e), own) || set_of(e)->deleting || !e->target)
             continue;
         if (!heir || comes_first(set_of(e), false, heir, false))
@@ -311,9 +325,8 @@ struct rivalry claims_judge(const struct claims *claims, struct arena *arena,
                 arena,
                 "%s: %s is looked after by Canary %s.%s; choose another, or delete one of "
                 "the two Canaries",
-                claim->by_service ? "spec.service.name" : "spec.targetRef.name",
-                claim->key + strlen(own->namespace_) + 1, set_of(rival)->name,
-                set_of(rival)->namespace_);
+                claim->by_service ? "spec.service.name" : "spec.targetRef.name", key_of(claim),
+                set_of(rival)->name, set_of(rival)->namespace_);
     }
     out.barred |= out.rival && !holds;
     claim_set_free(own);

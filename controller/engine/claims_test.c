@@ -44,7 +44,7 @@ static struct json_object *canary(struct arena *arena, const char *name, const s
                      one->spec, one->status ? one->status : "");
     struct json_object *out;
 
-    assert_int_equal(json_parse(arena, text, strlen(text), 10000, &out, NULL), ERR_OK);
+    assert_int_equal(json_parse(arena, text, strlen(text), 100000, &out, NULL), ERR_OK);
     return out;
 }
 
@@ -214,4 +214,22 @@ CASE(sets_are_the_same_when_they_claim_the_same)
         claim_set_free(other);
     }
     claim_set_free(set);
+}
+
+/* No object has a name that long, so nobody else can want it either. */
+CASE(a_name_that_no_object_can_have_claims_nothing)
+{
+    static const size_t lengths[] = {253, 254, 70000};
+
+    EACH_ROW (row, lengths) {
+        char *name = arena_alloc(arena, *row + 1);
+        memset(name, 'x', *row);
+        name[*row] = '\0';
+        const struct one one =
+            AT("01", arena_printf(arena, "\"targetRef\":{\"kind\":\"Deployment\",\"name\":\"%s\"}",
+                                  name));
+        struct pair pair = pair_new(&one, &one, 0);
+        assert_int_equal(judge(&pair, 1).rival != NULL, *row == 253);
+        pair_free(&pair);
+    }
 }
