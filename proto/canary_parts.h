@@ -1,6 +1,6 @@
 /*
- * The readers that canary_view() is made of, one file each; nobody else includes this. Each fills
- * its part of *out from a tree that `r` has handed out, records the first mistake in `r`, and
+ * The readers that canary_view() is made of, one file each; nobody else includes this but the
+ * readers of an Application, for the readings at the end. Each fills its part of *out from a tree that `r` has handed out, records the first mistake in `r`, and
  * leaves out's strings in the tree or the arena of `r`. After a mistake the part is incomplete and
  * must not be used.
  */

@@ -1,8 +1,9 @@
-/* proto/: webhook messages, Canaries, and what is hashed. */
+/* proto/: webhook messages, Canaries, Applications, and what is hashed. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fuzz.h"
+#include "proto/application.h"
 #include "proto/canary.h"
 #include "proto/spechash.h"
 #include "proto/webhook.h"
@@ -49,6 +50,37 @@ static void check_canary(struct arena *arena, struct json_object *obj)
         check_hook(&analysis->webhooks[i]);
 }
 
+/* So does an Application. */
+static void check_rollout(const struct rollout *rollout)
+{
+    const struct rollout_analysis *analysis = &rollout->analysis;
+    if (!rollout->provider || !rollout->workload.name || !rollout->workload.namespace_ ||
+        !rollout->service_name || rollout->port < 1 || rollout->port > 65535 ||
+        (rollout->routing.weighted && rollout->routing.iterations > 0) || analysis->interval_s < 1)
+        abort();
+    for (int i = 0; i < analysis->n_metrics; i++)
+        if (!analysis->metrics[i].name || analysis->metrics[i].interval_s < 1)
+            abort();
+    for (int i = 0; i < analysis->n_commands; i++)
+        if (!*analysis->commands[i].text || analysis->commands[i].timeout_s < 1)
+            abort();
+}
+
+static void check_application(struct arena *arena, struct json_object *obj)
+{
+    struct application app;
+    if (application_view(arena, obj, &app, NULL) != ERR_OK)
+        return;
+    if (!app.name || !app.namespace_ || app.n_policies > APPLICATION_MAX_POLICIES)
+        abort();
+    for (int i = 0; i < app.n_policies; i++) {
+        if (!app.policies[i].name)
+            abort();
+        if (app.policies[i].rollout)
+            check_rollout(app.policies[i].rollout);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena *arena = arena_new();
@@ -58,6 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (json_parse(arena, text, size, JSON_MAX_BYTES, &obj, NULL) == ERR_OK) {
         char hash[SPECHASH_TEXT], config[CONFIG_HASH_TEXT];
         check_canary(arena, obj);
+        check_application(arena, obj);
         enum err pod = spechash_pod_template(arena, obj, hash, NULL);
         enum err service = spechash_service(arena, obj, hash, NULL);
         (void)pod;

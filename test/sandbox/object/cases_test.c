@@ -110,6 +110,7 @@ static const char *judge(struct arena *arena, struct json_object *obj)
         {"MetricTemplate", "proto/crd/metrictemplates.yaml"},
         {"AlertProvider", "proto/crd/alertproviders.yaml"},
         {"ReleaseRequest", "proto/crd/releaserequests.yaml"},
+        {"Application", "deploy/fleet/applications.yaml"},
     };
     const char *kind = json_str_at(obj, "kind", NULL), *path = NULL;
     struct causes causes = {.arena = arena};
