@@ -156,6 +156,7 @@ enum verdict guard_weights(struct release *r)
     if (is_next_step(r, told) || is_of_another_strategy(r, told) ||
         r->phase == PHASE_WaitingPromotion) {
         status_weight(r, r->weights.canary);
+        condition_clear(r, CONDITION_JUDGED); /* the wait for this step is over */
         if (r->strategy == STRATEGY_BLUE_GREEN && r->weights.canary == 100)
             status_int(r, "iterations", r->iterations + 1);
         return VERDICT_STOP;

@@ -16,8 +16,8 @@
 #include "decide/release/steering.h"
 #include "decide/rules.h"
 
-/* A look ends so long ago, for samples come late. */
-enum { SECOND_MS = 1000, MS_NS = 1000000, LATE_S = 3 };
+/* LATE_S: a look ends so long ago, for samples come late. PLAIN_S: so many are said as seconds. */
+enum { SECOND_MS = 1000, MS_NS = 1000000, LATE_S = 3, PLAIN_S = 120 };
 
 static const char undecided[] = "Undecided", waits_on[] = "Inconclusive";
 
@@ -125,6 +125,8 @@ static enum verdict look(struct release *r, struct judged_metric *metric, int64_
     }
     judge_look(&metric->evidence, &metric->policy, counts.canary, counts.primary);
     metric->counted_s = end_s;
+    if (metric->first_s == 0 && counts.canary.total > 0)
+        metric->first_s = end_s - window.length_s;
     metric->says = judge_sentence(r->tick->arena, &metric->evidence, &metric->policy, counts.bad);
     return VERDICT_GO;
 }
@@ -163,10 +165,26 @@ static const struct judged_metric *worse_one(const struct judged *judged)
     return NULL;
 }
 
+/* From the first requests of the canary that were counted to the look that was an alarm: the same,
+ * however long the rollback waits for the primary. */
+static const char *after(struct release *r, const struct judged_metric *metric)
+{
+    int64_t seconds = metric->counted_s + LATE_S - metric->first_s;
+    char text[DURATION_TEXT];
+
+    if (metric->first_s == 0 || seconds <= 0)
+        return "";
+    if (seconds <= PLAIN_S)
+        return arena_printf(r->tick->arena, "; rolled back after %lld s", (long long)seconds);
+    return arena_printf(r->tick->arena, "; rolled back after %s",
+                        duration_format(seconds * SECOND_MS * MS_NS, text));
+}
+
 static enum verdict alarm(struct release *r, const struct judged_metric *metric)
 {
-    const char *says = arena_printf(r->tick->arena, "%s: %s", metric->name,
-                                    metric->says ? metric->says : "worse than the primary");
+    const char *says =
+        arena_printf(r->tick->arena, "%s: %s%s", metric->name,
+                     metric->says ? metric->says : "worse than the primary", after(r, metric));
 
     (void)condition_set(r, CONDITION_CHECKS, "Worse", says);
     release_warn(r, "Rolling back %s, the canary is worse than the primary: %s", release_canary(r),

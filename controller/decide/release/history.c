@@ -244,6 +244,8 @@ static void learn(struct release *r, struct json_object *release, struct json_ob
     add_step(r, release, after);
     note_hooks(r, release);
     set_cut(r, release, "reason", r->failing, HISTORY_TEXT);
+    if (r->judged && r->phase == PHASE_Promoting)
+        set_cut(r, release, "verdict", judged_sentence(r->tick->arena, r->judged), HISTORY_TEXT);
     struct json_object *steps = list_of(r, release, "steps");
     while (json_len(steps) > 0 && bytes_of(r, release) > HISTORY_RELEASE_MAX)
         json_object_array_del_idx(steps, 0, 1);
@@ -283,6 +285,17 @@ static const char *failure_of(struct release *r, struct json_object *release)
 
 /* --- those that have ended */
 
+static const char *success_of(struct release *r, struct json_object *release)
+{
+    const char *verdict = json_str_at(release, "verdict", NULL);
+
+    if (r->canary->skip_analysis)
+        return "It was promoted without an analysis (skipAnalysis).";
+    return verdict
+               ? arena_printf(r->tick->arena, "Its checks passed, and it was promoted: %s", verdict)
+               : "Its checks passed, and it was promoted.";
+}
+
 /* What people asked of this very revision. */
 static void note_requests(struct release *r, struct json_object *release, struct json_object *after)
 {
@@ -313,8 +326,8 @@ static void end(struct release *r, struct json_object *release, struct json_obje
     const char *why = r->cancelled ? r->cancelled : failure_of(r, release);
 
     if (!r->cancelled && r->phase == PHASE_Succeeded)
-        why = r->canary->skip_analysis ? "It was promoted without an analysis (skipAnalysis)."
-                                       : "Its checks passed, and it was promoted.";
+        why = success_of(r, release);
+    json_object_object_del(release, "verdict");
     set_now(r, release, "ended");
     json_set_str(release, "outcome", outcome);
     set_cut(r, release, "reason", why, HISTORY_TEXT);

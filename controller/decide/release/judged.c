@@ -82,8 +82,10 @@ static void read_metric(struct release *r, struct json_object *list, int index, 
         return;
     out->counted_s = time_at(entry, "lastLook") / SECOND_MS;
     out->says = json_str_at(entry, "says", NULL);
-    if (judge_read(json_at(entry, "evidence", NULL), &out->evidence))
+    if (judge_read(json_at(entry, "evidence", NULL), &out->evidence)) {
         out->from = number_at(entry, "from");
+        out->first_s = time_at(entry, "first") / SECOND_MS;
+    }
 }
 
 struct judged *judged_read(struct release *r, const int *metrics, int n)
@@ -126,6 +128,7 @@ static struct json_object *metric_json(struct release *r, const struct judged_me
 
     json_set_str(entry, "name", metric->name);
     set_time(entry, "lastLook", metric->counted_s * SECOND_MS);
+    set_time(entry, "first", metric->first_s * SECOND_MS);
     json_set_str(entry, "says", metric->says);
     set_number(entry, "from", metric->from);
     set_number(tolerate, "points", metric->policy.tolerate.points);
@@ -152,6 +155,19 @@ void judged_write(struct release *r, const struct judged *judged)
 }
 
 /* --- what it says */
+
+const char *judged_sentence(struct arena *arena, const struct judged *judged)
+{
+    const char *text = "";
+
+    for (int i = 0; i < judged->n; i++) {
+        const struct judged_metric *metric = &judged->metrics[i];
+        if (metric->says)
+            text = arena_printf(arena, "%s%s%s: %s", text, *text ? "; " : "", metric->name,
+                                metric->says);
+    }
+    return text;
+}
 
 enum judge_verdict judged_verdict(const struct judged_metric *metric)
 {

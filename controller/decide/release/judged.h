@@ -18,6 +18,7 @@ struct judged_metric {
     const char *name;
     struct judge_evidence evidence;
     int64_t counted_s; /* up to this Unix time; 0: nothing was yet */
+    int64_t first_s;   /* the first window with requests of the canary began; 0: there was none */
     double from;       /* requests of the canary before this step */
     const char *says;  /* one sentence, NULL: none */
     struct judge_policy policy;
@@ -34,6 +35,9 @@ struct judged {
 /* As the status has it, of these metrics of the spec, in this order; begun anew where it has none. */
 struct judged *judged_read(struct release *r, const int *metrics, int n);
 void judged_write(struct release *r, const struct judged *judged);
+/* "request-success-rate: ..." of each metric that says something, in one line; "": none does. Owned by
+ * the arena. */
+const char *judged_sentence(struct arena *arena, const struct judged *judged);
 /* The policy of this metric has been shown to be broken, or kept. */
 enum judge_verdict judged_verdict(const struct judged_metric *metric);
 /* Requests of the canary since the last step. */
