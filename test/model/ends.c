@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "asked.h"
+#include "judged.h"
 #include "said.h"
 
 /* How the world is from now on. */
@@ -14,12 +15,14 @@ struct policy {
     bool only_new; /* revision 1 is always healthy */
     uint8_t answers[QUESTIONS];
     const char *hook; /* only for scenarios that have this type of hook; NULL: all */
+    bool judged;      /* only for scenarios with the judge */
     bool may_wait;    /* for ever, when it tells why */
 };
 
+/* In the order of enum question. */
 #define WELL                                                                                       \
     {                                                                                              \
-        PASS, PASS, PASS, PASS, PASS, FAIL, PASS                                                   \
+        PASS, PASS, PASS, PASS, PASS, FAIL, PASS, PASS                                             \
     }
 /* A row; what all rows have stands first. */
 #define POLICY(what_, ...)                                                                         \
@@ -29,28 +32,36 @@ struct policy {
 
 static const struct policy policies[] = {
     POLICY("all is well", .answers = WELL),
-    POLICY("the metrics stay bad", .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, FAIL}),
-    POLICY("the metrics stay away", .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, NONE}),
-    POLICY("the metric server stays away", .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, ERROR}),
+    POLICY("the metrics stay bad", .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, FAIL, PASS}),
+    POLICY("the metrics stay away", .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, NONE, PASS}),
+    POLICY("the metric server stays away",
+           .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, ERROR, PASS}),
     POLICY("new revisions never get ready as canary", .target = HEALTH_STUCK, .only_new = true,
            .answers = WELL),
     POLICY("new revisions never get ready as primary", .primary = HEALTH_STUCK, .only_new = true,
            .answers = WELL, .may_wait = true),
-    POLICY("somebody asks for a rollback", .answers = {PASS, PASS, PASS, PASS, PASS, PASS, PASS},
-           .hook = "rollback"),
+    POLICY("somebody asks for a rollback",
+           .answers = {PASS, PASS, PASS, PASS, PASS, PASS, PASS, PASS}, .hook = "rollback"),
     POLICY("somebody asks for a rollback, and the gate of the start stays closed",
-           .answers = {FAIL, PASS, PASS, PASS, PASS, PASS, PASS}, .hook = "rollback"),
-    POLICY("the pre-rollout hook refuses", .answers = {PASS, FAIL, PASS, PASS, PASS, FAIL, PASS},
-           .hook = "pre-rollout"),
+           .answers = {FAIL, PASS, PASS, PASS, PASS, PASS, PASS, PASS}, .hook = "rollback"),
+    POLICY("the pre-rollout hook refuses",
+           .answers = {PASS, FAIL, PASS, PASS, PASS, FAIL, PASS, PASS}, .hook = "pre-rollout"),
     POLICY("the gate of the promotion stays closed",
-           .answers = {PASS, PASS, PASS, PASS, FAIL, FAIL, PASS}, .hook = "confirm-promotion",
+           .answers = {PASS, PASS, PASS, PASS, FAIL, FAIL, PASS, PASS}, .hook = "confirm-promotion",
            .may_wait = true),
     POLICY("the gate for more traffic stays closed",
-           .answers = {PASS, PASS, PASS, FAIL, PASS, FAIL, PASS},
+           .answers = {PASS, PASS, PASS, FAIL, PASS, FAIL, PASS, PASS},
            .hook = "confirm-traffic-increase", .may_wait = true),
     POLICY("the gate of the start stays closed",
-           .answers = {FAIL, PASS, PASS, PASS, PASS, FAIL, PASS}, .hook = "confirm-rollout",
+           .answers = {FAIL, PASS, PASS, PASS, PASS, FAIL, PASS, PASS}, .hook = "confirm-rollout",
            .may_wait = true),
+    POLICY("the canary is worse than the primary",
+           .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, PASS, FAIL}, .judged = true),
+    POLICY("the canary has no requests",
+           .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, PASS, NONE}, .judged = true,
+           .may_wait = true),
+    POLICY("nobody counts requests", .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, PASS, ERROR},
+           .judged = true, .may_wait = true),
 };
 enum { POLICIES = sizeof(policies) / sizeof(policies[0]), MAX_WAY = 60 };
 
@@ -295,6 +306,13 @@ static bool follow(struct ends *ends, uint32_t node, struct state state, uint32_
             *end = way->end;
             break;
         }
+        if (way->on && judged_wait(model, &state.cluster)) {
+            violation->rule = check_end(model, ends->policy, &state, true);
+            if (violation->rule)
+                return false;
+            *end = 1 + pool_put(&model->clusters, &state.cluster, NULL);
+            break;
+        }
         if (n == MAX_WAY || way->on) {
             violation->rule = "every run ends";
             return false;
@@ -328,7 +346,8 @@ static bool is_possible(const struct policy *policy, const struct model *model)
 {
     unsigned world = model->scenario->world;
 
-    if (policy->hook && !scenario_has(model->scenario, policy->hook))
+    if ((policy->hook && !scenario_has(model->scenario, policy->hook)) ||
+        (policy->judged && !model->scenario->judged))
         return false;
     if (policy->target != HEALTH_READY && !(world & WORLD_CANARY_FAILS))
         return false;

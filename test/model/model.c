@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "looks.h"
 #include "test/rows.h"
 #include "tick/wake.h"
 
@@ -88,7 +89,15 @@ static bool pass_time(struct arena *arena, struct json_object *tree, const struc
     const char *const from[2] = {ticks_now, days ? ticks_lately : ticks_now};
 
     (void)arena;
-    return grow_old(tree, from, days ? ticks_past : ticks_lately);
+    bool looked = looks_grow_old(tree);
+    return grow_old(tree, from, days ? ticks_past : ticks_lately) || looked;
+}
+
+static bool pass_look(struct arena *arena, struct json_object *tree, const struct event *event)
+{
+    (void)arena;
+    (void)event;
+    return looks_grow_old(tree);
 }
 
 /* Where no other time passes, that between moving traffic and taking away what it came from does.
@@ -97,7 +106,7 @@ static bool pass_pause(struct arena *arena, struct json_object *tree, const stru
 {
     struct json_object *conditions = json_at(tree, "status", "conditions", NULL);
     const char *const from[2] = {ticks_now, ticks_now};
-    bool any = false;
+    bool any = looks_grow_old(tree);
 
     (void)arena;
     (void)event;
@@ -242,6 +251,9 @@ static void add_world(struct model *model)
                                     .place = -1,
                                     .change = pass_time,
                                     .number = EVENT_DAYS});
+    add_event(model, (struct event){.what = "it is time for a look",
+                                    .place = model->place[ROLE_CANARY],
+                                    .change = pass_look});
 }
 
 static void add_pushes(struct model *model)
@@ -302,6 +314,16 @@ static int place_of(struct model *model, const char *plural, const char *name)
     return objects_place(model->objects, key);
 }
 
+/* What a metric that stays away leads to is walked without the judge. */
+static void ask_less(struct ticks *ticks)
+{
+    uint8_t allowed[QUESTIONS];
+
+    memset(allowed, 0xff, sizeof(allowed));
+    allowed[Q_METRIC] = 1 << PASS | 1 << FAIL;
+    ticks_allow(ticks, allowed);
+}
+
 struct model *model_new(const struct scenario *scenario)
 {
     struct model *model = heap_alloc(sizeof(*model));
@@ -321,6 +343,8 @@ struct model *model_new(const struct scenario *scenario)
     model->place[ROLE_COPY] = place_of(model, "services", "podinfo-canary");
     model->place[ROLE_SCALER_COPY] = place_of(model, "horizontalpodautoscalers", "podinfo-primary");
     model->ticks = ticks_new(model->objects, model->place[ROLE_CANARY]);
+    if (scenario->judged)
+        ask_less(model->ticks);
     model->place[ROLE_RIVAL] = place_of(model, "canaries", "rival");
     for (int i = 0; i < MAX_OBJECTS && scenario->objects[i].key; i++) {
         if (strcmp(scenario->objects[i].key, "canaries/rival") == 0)

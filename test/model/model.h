@@ -44,9 +44,9 @@ struct look {
     bool labelled; /* route, too: as spec.service.apex.labels asks */
 };
 
-/* Events: target and primary in each health, then the gateway, then time, then what a
- * scenario has. */
-enum { EVENT_GATEWAY = 6, EVENT_MINUTES, EVENT_DAYS, EVENT_DEEDS, MAX_EVENTS = 40 };
+/* Events: target and primary in each health, then the gateway, then time, at last until the next
+ * look of the judge, then what a scenario has. */
+enum { EVENT_GATEWAY = 6, EVENT_MINUTES, EVENT_DAYS, EVENT_LOOK, EVENT_DEEDS, MAX_EVENTS = 40 };
 
 struct event {
     const char *what;

@@ -12,6 +12,9 @@ struct json_object *prose_reworded(struct arena *arena, struct json_object *cana
 
     for (size_t i = 0; i < json_len(list); i++)
         json_set_str(json_elem(list, i), "message", "said in other words");
+    struct json_object *judged = json_at(copy, "status", "judge", "metrics", NULL);
+    for (size_t i = 0; i < json_len(judged); i++)
+        json_set_str(json_elem(judged, i), "says", "said in other words");
     return json_len(list) > 0 ? copy : NULL;
 }
 
@@ -30,6 +33,9 @@ static const char *status_after(struct arena *arena, const struct tick *tick,
         json_object_object_del(json_elem(list, i), "message");
         json_object_object_del(json_elem(list, i), "lastUpdateTime");
     }
+    struct json_object *judged = json_at(status, "judge", "metrics", NULL);
+    for (size_t i = 0; i < json_len(judged); i++)
+        json_object_object_del(json_elem(judged, i), "says");
     json_object_object_del(status, "acceptedSpec");
     json_object_object_del(status, "release");
     json_object_object_del(status, "history");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "asked.h"
+#include "judged.h"
 #include "router/router.h"
 #include "said.h"
 
@@ -92,6 +93,7 @@ static bool has_cause(struct model *model, const struct cluster *facts,
 
     return asked_to_abort(model, facts) || ghost->flags & GHOST_CAUSES ||
            ghost->fails >= canary->analysis.threshold || outcome->answers[Q_ROLLBACK] == PASS ||
+           judged_fail(model, facts, outcome, ghost) ||
            model_look(model, facts, ROLE_TARGET)->stuck ||
            model_look(model, facts, ROLE_PRIMARY)->stuck ||
            /* gone until its deadline */
@@ -155,7 +157,7 @@ const char *rules_decided(struct model *model, const struct cluster *facts,
                        !model_canary(model, facts)->autoscaler.name &&
                        model_look(model, facts, ROLE_PRIMARY)->answers
                    ? "a rollback that is asked for is done"
-                   : NULL;
+                   : judged_decided(model, facts, outcome);
     if (!has_cause(model, facts, outcome, ghost))
         return "a release fails only for a reason";
     ghost->flags |= GHOST_DOOMED;
@@ -557,6 +559,8 @@ const char *rules_step(struct model *model, const struct cluster *facts,
         broken = asked_step(model, facts, before, after);
     if (!broken)
         broken = check_version(step);
+    if (!broken)
+        broken = judged_step(model, facts, before, after, outcome, step, ghost);
     if (!broken)
         broken = check_refusal(model, facts, before, after, step);
     if (!broken)

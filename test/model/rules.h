@@ -13,6 +13,9 @@ enum {
     GHOST_STOPPED = 2, /* somebody else has scaled the target to zero */
     GHOST_WARM = 4,    /* the target has had traffic, and no interval has passed since the gateway
                         * knows that it has no more */
+    GHOST_ALARM = 8,   /* the judge has written that the canary is worse */
+    GHOST_SHOWN = 16,  /* ... that it is not worse */
+    GHOST_JUDGED = GHOST_ALARM | GHOST_SHOWN,
     GHOST_CAUSES = GHOST_DOOMED | GHOST_STOPPED,
 };
 

@@ -39,6 +39,7 @@ struct scenario {
     int revisions;      /* how many the target may hold, 1 is the first */
     unsigned world;
     uint32_t limit; /* how many states at most, where there is no end of them; 0: all */
+    bool judged;    /* the analysis asks for the judge */
     int passes;     /* checks that a revision must pass before it may be promoted; 0: one, at the
                        maximal weight */
     struct deed deeds[MAX_DEEDS];

@@ -122,10 +122,10 @@ const char *search_move(struct model *model, struct state *state, struct move mo
         const struct cluster before = state->cluster;
         model_happen(model, move.event, &state->cluster);
         rules_happened(model, &before, &state->cluster, &state->ghost);
-        if (move.event != EVENT_MINUTES && move.event != EVENT_DAYS)
-            wake(model, state, &before);
-        else
+        if (move.event == EVENT_MINUTES || move.event == EVENT_DAYS)
             rules_waited(model, &state->cluster, &state->ghost);
+        else if (move.event != EVENT_LOOK)
+            wake(model, state, &before);
     }
     if (move.kind == MOVE_WAIT) {
         model_wait(model, &state->cluster);
@@ -190,7 +190,10 @@ static bool can_happen(const struct model *model, int event)
                                      WORLD_PRIMARY_FAILS,
                                      WORLD_GATEWAY_LAGS,
                                      0,
-                                     WORLD_TIME_PASSES};
+                                     WORLD_TIME_PASSES,
+                                     0};
+    if (event == EVENT_LOOK)
+        return model->scenario->judged;
     return event >= EVENT_DEEDS || needs[event] == 0 || world & needs[event];
 }
 
@@ -202,8 +205,8 @@ static bool try_races(struct search *search, uint32_t from, const struct state *
 
     for (int event = 0; event < model->n_events; event++) {
         struct cluster cluster = state->cluster;
-        /* that pods come and go is in no conflict with a write */
-        if (event < EVENT_GATEWAY || !can_happen(model, event) ||
+        /* that pods come and go is in no conflict with a write, nor is a moment */
+        if (event < EVENT_GATEWAY || event == EVENT_LOOK || !can_happen(model, event) ||
             !model_happen(search->model, event, &cluster))
             continue;
         for (int at = 0; at < steps; at++) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/claims.h"
+#include "looks.h"
 #include "pool.h"
 #include "prose.h"
 #include "tick/wake.h"
@@ -154,6 +155,7 @@ struct attempt {
     bool wants_more;
     bool broken;
     uint8_t answers[QUESTIONS];
+    int64_t look_from, look_to;
     char about[SPECHASH_TEXT];
 };
 
@@ -167,7 +169,7 @@ static void on_abort(int signal)
 static enum question question_of(const struct tick *tick, const struct need *need)
 {
     if (need->kind == NEED_METRIC)
-        return Q_METRIC;
+        return looks_asks(need) ? Q_LOOK : Q_METRIC;
     switch (tick->canary->analysis.webhooks[need->webhook].type) {
     case HOOK_CONFIRM_ROLLOUT:
         return Q_CONFIRM_ROLLOUT;
@@ -240,6 +242,41 @@ static void give_list(struct ticks *ticks, const struct cluster *cluster, struct
     fact_object(tick, need, list);
 }
 
+/* The answer to a question that rules ask the world. False: none was given for it. */
+static bool take_answer(struct attempt *attempt, enum question question, uint8_t *answer)
+{
+    /* all questions of a look have one */
+    bool is_given = question == Q_LOOK && attempt->answers[Q_LOOK] != NOT_ASKED;
+
+    if (!is_given && attempt->used == attempt->n_given) {
+        attempt->asks = question;
+        attempt->wants_more = true;
+        return false;
+    }
+    *answer = is_given ? attempt->answers[question] : attempt->given[attempt->used++];
+    attempt->answers[question] = *answer;
+    return true;
+}
+
+static bool answer_question(struct tick *tick, const struct need *need, struct attempt *attempt)
+{
+    enum question question = question_of(tick, need);
+    bool probe = need->kind == NEED_METRIC && !need->metric.query;
+    uint8_t answer = PASS;
+
+    if (!probe && !take_answer(attempt, question, &answer))
+        return false;
+    if (question == Q_LOOK) {
+        looks_window(need, &attempt->look_from, &attempt->look_to);
+        fact_metric(tick, need, looks_answer(need, answer));
+    } else if (need->kind == NEED_METRIC) {
+        answer_metric(tick, need, answer);
+    } else {
+        answer_hook(tick, need, answer, attempt);
+    }
+    return true;
+}
+
 /* Answers what was asked. False: a question is left for which no answer was given. */
 static bool answer_needs(struct ticks *ticks, struct tick *tick, struct attempt *attempt)
 {
@@ -253,20 +290,8 @@ static bool answer_needs(struct ticks *ticks, struct tick *tick, struct attempt 
             give_object(ticks, attempt->cluster, tick, &ticks->needs[ticks->n_needs - 1]);
             continue;
         }
-        enum question question = question_of(tick, need);
-        bool probe = need->kind == NEED_METRIC && !need->metric.query;
-        if (!probe && attempt->used == attempt->n_given) {
-            attempt->asks = question;
-            attempt->wants_more = true;
+        if (!answer_question(tick, need, attempt))
             return false;
-        }
-        uint8_t answer = probe ? PASS : attempt->given[attempt->used++];
-        if (!probe)
-            attempt->answers[question] = answer;
-        if (need->kind == NEED_METRIC)
-            answer_metric(tick, need, answer);
-        else
-            answer_hook(tick, need, answer, attempt);
     }
     return true;
 }
@@ -352,7 +377,7 @@ static int place_of(struct ticks *ticks, const struct effect *effect)
 }
 
 /* No rule reads what is remembered of releases: to the model, two states that differ in nothing else
- * are one. */
+ * are one. Of evidence only the verdict counts. */
 static struct json_object *without_memory(struct ticks *ticks, const struct effect *effect)
 {
     if (effect->kind != EFFECT_STATUS)
@@ -362,6 +387,7 @@ static struct json_object *without_memory(struct ticks *ticks, const struct effe
     if (status) {
         json_object_object_del(status, "release");
         json_object_object_del(status, "history");
+        looks_abstract(ticks->scratch, status);
     }
     return body;
 }
@@ -403,7 +429,10 @@ static uint32_t read_in(const struct ticks *ticks, const struct tick *tick,
 
 static void add_outcome(struct ticks *ticks, const struct attempt *attempt, const struct tick *tick)
 {
-    struct outcome outcome = {.first_step = ticks->n_steps, .broken = attempt->broken};
+    struct outcome outcome = {.first_step = ticks->n_steps,
+                              .broken = attempt->broken,
+                              .look_from = attempt->look_from,
+                              .look_to = attempt->look_to};
 
     memcpy(outcome.answers, attempt->answers, sizeof(outcome.answers));
     memcpy(outcome.about, attempt->about, sizeof(outcome.about));
@@ -475,7 +504,7 @@ static void ask(struct ticks *ticks, const struct cluster *cluster, bool due, ui
         return;
     }
     assert(n_given < MAX_ANSWERS);
-    uint8_t last = attempt.asks == Q_METRIC ? ERROR : FAIL;
+    uint8_t last = attempt.asks == Q_METRIC || attempt.asks == Q_LOOK ? ERROR : FAIL;
     for (uint8_t answer = PASS; answer <= last; answer++) {
         if (!(ticks->allowed[attempt.asks] >> answer & 1))
             continue;
@@ -535,6 +564,7 @@ static const char *const question_names[QUESTIONS] = {
     [Q_CONFIRM_PROMOTION] = "confirm-promotion",
     [Q_ROLLBACK] = "rollback",
     [Q_METRIC] = "metric",
+    [Q_LOOK] = "look",
 };
 static const char *const answer_names[] = {"not asked", "passes", "fails", "no values", "error"};
 

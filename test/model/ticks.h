@@ -18,6 +18,7 @@ enum question {
     Q_CONFIRM_PROMOTION,
     Q_ROLLBACK,
     Q_METRIC,
+    Q_LOOK, /* of the judge: looks.h */
     QUESTIONS
 };
 /* How it was answered. NONE and ERROR are a metric's: no values, and a server that is away. */
@@ -45,6 +46,7 @@ struct outcome {
     bool reads_prose;           /* with other words in its conditions, it would be another one */
     bool broken;                /* an assertion of the rules failed, or they asked without end */
     uint8_t answers[QUESTIONS]; /* enum answer */
+    int64_t look_from, look_to; /* the window of its look, in Unix seconds; 0: it takes none */
     char about[SPECHASH_TEXT];  /* the checksum that its webhooks were asked about, "" without */
 };
 

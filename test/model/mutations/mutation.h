@@ -29,6 +29,7 @@
 #include "decide/ask/metrics.h"
 #include "decide/decide.h"
 #include "decide/release/condition.h"
+#include "decide/release/judged.h"
 #include "decide/release/pause.h"
 #include "decide/release/revision.h"
 #include "decide/release/serving.h"
