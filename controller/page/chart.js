@@ -11,10 +11,10 @@ function svg(tag, attributes, ...children) {
 
 const line = (points, className) => svg("polyline", { class: `line ${className ?? ""}`, points: points.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ") });
 
-// How much of the traffic the canary has.
-export function meter(percent) {
+// How much of the traffic the canary has, or of some other whole.
+export function meter(percent, className) {
     const share = Math.max(0, Math.min(100, percent));
-    return svg("svg", { class: "meter", viewBox: "0 0 100 12", preserveAspectRatio: "none", "aria-hidden": "true" },
+    return svg("svg", { class: `meter ${className ?? ""}`, viewBox: "0 0 100 12", preserveAspectRatio: "none", "aria-hidden": "true" },
         svg("rect", { class: "ground", x: 0, y: 0, width: 100, height: 12, rx: 3 }), svg("rect", { class: "share", x: 0, y: 0, width: share, height: 12, rx: 3 }));
 }
 

@@ -1,8 +1,8 @@
 // One Canary: its release that runs, or else the last one, and those before.
-import { checkChart, trafficChart } from "./chart.js";
+import { checkChart, meter, trafficChart } from "./chart.js";
 import { $, make, quoted, show, text, timeOf, visible } from "./dom.js";
 import { span } from "./span.js";
-import { addressIn, approvalsOf, isOut, isWeb, outcomeWords, rangeWords, seriesOf, stateOf, stateWords, valueWords, waitsFor } from "./words.js";
+import { addressIn, approvalsOf, isOut, isWeb, judgedOf, outcomeWords, percentWords, rangeWords, seriesOf, shareWords, stateOf, stateWords, valueWords, verdictWords, waitsFor } from "./words.js";
 
 function anchor(address, ...parts) {
     const element = make("a", "", ...parts);
@@ -92,6 +92,32 @@ function checks(canary, release, now) {
     draw("checks-list", [[...series], metrics], () => [...series].map(([name, values]) => checkOf(name, values, metrics.find((metric) => metric.name === name), now)));
 }
 
+// How far the evidence is on its way to either verdict; the words stand beside the pictures.
+function evidenceOf(one) {
+    const rows = [["worse", one.worse, "worse"], ["not worse", one.notWorse, "not-worse"]].filter(([, part]) => typeof part === "number");
+    const grid = make("div", "evidence");
+    for (const [words, part, className] of rows) grid.append(make("span", "", `Evidence that it is ${words}`), meter(part * 100, className), make("span", "", percentWords(Math.floor(part * 100))));
+    return grid;
+}
+
+function judgedItem(one, now) {
+    const item = make("li", ""), verdict = one.verdict === "worse" ? make("span", "bad", verdictWords.worse) : verdictWords[one.verdict];
+    item.append(make("h4", "", quoted(one.name ?? "")));
+    if (verdict) item.append(make("p", "now", "The canary is ", verdict));
+    item.append(tableOf(["", "Bad requests"], [["canary", shareWords(one.canary)], ["primary", shareWords(one.primary)]]));
+    if (one.says) item.append(make("p", "said", quoted(one.says)));
+    item.append(evidenceOf(one));
+    if (one.lastLook) item.append(make("p", "range", "counted up to ", timeOf(one.lastLook, "at", now)));
+    return item;
+}
+
+function judge(canary, release, now) {
+    const judged = judgedOf(canary, release);
+    show($("judge"), judged.length > 0);
+    text($("judge-of"), canary.release || !release ? "" : "of the last release");
+    draw("judge-list", judged, () => judged.map((one) => judgedItem(one, now)));
+}
+
 function lineOf(what, said, ...rest) {
     const item = make("li", "", make("span", "what", what), make("span", "", ...said));
     item.append(...rest);
@@ -162,6 +188,7 @@ export function drawOne(canary, now) {
     show($("one-waits"), Boolean(why));
     traffic(canary, release, now);
     checks(canary, release, now);
+    judge(canary, release, now);
     hooks(canary, release, now);
     people(canary, release, now);
     conditions(canary, now);
@@ -172,7 +199,7 @@ export function drawOne(canary, now) {
 // Another Canary will be shown: nothing of this one may stand beside it.
 export function clearOne() {
     drawn.clear();
-    for (const id of ["one-facts", "split", "traffic-chart", "checks-list", "hooks-list", "people-list", "conditions-list", "events-list", "past-list"]) $(id).replaceChildren();
+    for (const id of ["one-facts", "split", "traffic-chart", "checks-list", "judge-list", "hooks-list", "people-list", "conditions-list", "events-list", "past-list"]) $(id).replaceChildren();
     show($("one-waits"), false);
     show($("one-gone"), false);
     text($("one-state"), "");

@@ -1,4 +1,5 @@
 #include "page/show.h"
+#include "page/show_judge.h"
 
 #include <string.h>
 
@@ -264,7 +265,9 @@ struct json_object *show_one(const struct engine *engine, const struct settings 
         copy(out, whole[i], status_of(tree, whole[i]));
     set_conditions(out, tree);
     set_events(out, engine, arena, namespace_, name);
-    if (canary_view(arena, tree, &canary, &ei) == ERR_OK)
+    if (canary_view(arena, tree, &canary, &ei) == ERR_OK) {
         set_plan(out, settings, links, arena, &canary);
+        copy(out, "judged", show_judge(arena, &canary));
+    }
     return out;
 }

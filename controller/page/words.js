@@ -61,9 +61,25 @@ export const isOut = ({ value, min, max }) => typeof value !== "number" || value
 export function seriesOf(release) {
     const series = new Map();
     for (const step of release?.steps ?? [])
-        for (const check of step.checks ?? []) series.set(check.name, [...(series.get(check.name) ?? []), { ...check, at: step.at }]);
+        for (const check of step.checks ?? []) if ("value" in check) series.set(check.name, [...(series.get(check.name) ?? []), { ...check, at: step.at }]);
     return series;
 }
+
+// What the judge has counted of each metric: of a release that runs as it stands, of one that has ended what its last step has.
+export function judgedOf(canary, release) {
+    if (canary.release) return canary.judged ?? [];
+    const last = new Map();
+    for (const step of release?.steps ?? [])
+        for (const check of step.checks ?? [])
+            if (Array.isArray(check.counts) && check.counts.length === 4 && check.counts.every((count) => typeof count === "number"))
+                last.set(check.name, check.counts);
+    return [...last].map(([name, [total, bad, primaryTotal, primaryBad]]) => ({ name, canary: [total, bad], primary: [primaryTotal, primaryBad] }));
+}
+
+const whole = new Intl.NumberFormat("en");
+export const shareWords = ([total, bad]) => `${whole.format(bad)} of ${whole.format(total)}${total > 0 ? ` (${percentWords((bad / total) * 100)})` : ""}`;
+export const percentWords = (percent) => `${percent === 0 || percent >= 10 ? Math.round(percent) : Number(percent.toPrecision(2))} %`;
+export const verdictWords = { worse: "worse", "not worse": "not worse", undecided: "not known yet" };
 
 // The gates that have let a release through and said by whom.
 export const approvalsOf = (release) =>

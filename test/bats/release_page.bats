@@ -125,6 +125,34 @@ restart() {
     gojq -e '.[1] | startswith("https://grafana.shop.example/explore?left=")' "$BATS_TEST_TMPDIR/links"
 }
 
+@test "the canary beside the primary: counts, evidence and the sentence of each metric, and of a release that has ended its counts" {
+    canary checkout '{"judge":{"type":"sequential"}}'
+    in_analysis checkout 20
+    browser_open "$DAEMON_URL/ui/#/test/checkout"
+    browser_wait 20 '#split' '20 % canary'
+    [ "$(browser_js 'return document.querySelector("#judge").hidden')" = true ]
+    judged checkout 'canary 14 of 708 requests failed (2.0 %) <b>&amp;</b>'
+    browser_wait 20 '#judge-list' 'The canary is not known yet'
+    browser_wait 5 '#judge-list' '14 of 708 (2 %)'
+    browser_wait 5 '#judge-list' '31 of 6,370 (0.49 %)'
+    browser_wait 5 '#judge-list' 'canary 14 of 708 requests failed (2.0 %) <b>&amp;</b>'
+    browser_wait 5 '#judge-list li:last-child' 'The canary is not worse'
+    [ "$(browser_js 'return document.querySelectorAll("#judge-list li:last-child .evidence .meter").length')" = 2 ]
+    browser_js 'return document.querySelector("#judge-list li:last-child .evidence").innerText' | grep -q '100 %'
+    answers 200 GET /ui/api/canaries/test/checkout
+    gojq -e '.judged[0] | .canary == [708, 14] and .primary == [6370, 31] and .verdict == "undecided" and .worse > 0 and .worse < 1 and .notWorse == 0' "$BATS_TEST_TMPDIR/body"
+    rolled_back checkout
+    status checkout '{"judge":null}'
+    browser_wait 20 '#one-state' Failed
+    browser_gone 5 '//ul[@id="judge-list"]/li'
+    status checkout "$(gojq -nc --arg at "$(ago 60)" '{history: [{revision: "6c7d8e9f0a", began: $at, ended: $at, outcome: "failed",
+        reason: "The canary is worse than the primary: request-success-rate: canary 14 of 708 requests failed (2.0 %), rolled back after 12 s",
+        steps: [{at: $at, weight: 10}, {at: $at, weight: 0, checks: [{name: "request-success-rate", counts: [708, 14, 6370, 31]}]}]}]}')"
+    browser_wait 20 '#judge-list' '14 of 708 (2 %)'
+    browser_wait 5 '#judge-of' 'of the last release'
+    browser_wait 5 '#one-waits' 'rolled back after 12 s'
+}
+
 @test "by keyboard alone: to a Canary, and back to where one was" {
     for name in a b c; do canary "$name"; done
     in_analysis b 20
@@ -170,10 +198,11 @@ restart() {
 }
 
 @test "every text has a contrast of at least 4.5 in both themes" {
-    canary checkout
+    canary checkout '{"judge":{"type":"sequential"}}'
     canary search
     canary mail
     in_analysis checkout 40
+    judged checkout 'canary 14 of 708 requests failed (2.0 %)'
     rolled_back search
     status mail "{\"phase\":\"WaitingPromotion\"}"
     enough() {
@@ -295,6 +324,13 @@ fail"' | sed 1d >"$BATS_TEST_TMPDIR/made"
     browser_open "$DAEMON_URL/ui/#/test/search"
     browser_wait 20 '#one-waits' 'Failed checks'
     picture rolled-back
+    canary judged '{"judge":{"type":"sequential"}}'
+    in_analysis judged 20
+    judged judged 'canary 14 of 708 requests failed (2.0 %), primary 31 of 6,370 (0.5 %); that is too little to tell whether the canary is worse'
+    browser_open "$DAEMON_URL/ui/#/test/judged"
+    browser_wait 20 '#judge-list' 'not known yet'
+    browser_js 'document.querySelector("#judge").scrollIntoView()' >/dev/null
+    picture judged
     browser_theme dark
     browser_open "$DAEMON_URL/ui/#/test/checkout"
     browser_wait 20 '#split' '40 % canary'
@@ -305,6 +341,11 @@ fail"' | sed 1d >"$BATS_TEST_TMPDIR/made"
     browser_wait 20 '#one-waits' approve
     fits_the_width
     picture 320
+    browser_open "$DAEMON_URL/ui/#/test/judged"
+    browser_wait 20 '#judge-list' 'not known yet'
+    fits_the_width
+    browser_js 'document.querySelector("#judge").scrollIntoView()' >/dev/null
+    picture 320-judged
     browser_open "$DAEMON_URL/ui/#/"
     browser_wait 20 "$(row payment)"
     fits_the_width

@@ -96,6 +96,18 @@ in_analysis() {
             hooks: [{name: "load", type: "rollout", at: $at, passed: true, said: "OK"}]}}')"
 }
 
+# judged NAME SAYS: what the judge has seen of it, of two metrics: one on its way to an alarm, one with enough to go on
+judged() {
+    status "$1" "$(gojq -nc --arg at "$(ago 8)" --arg says "$2" '{judge: {pods: [2, 1], since: $at, step: "20/0", metrics: [
+        {name: "request-success-rate", lastLook: $at, says: $says, from: 0, tolerate: {points: 0, ratio: 0}, evidence: {looks: 6,
+            canary: [708, 14], primary: [6370, 31], recentCanary: [500, 10], recentPrimary: [4000, 20], lastCanary: [120, 3],
+            lastPrimary: [1000, 5], scatter: [9, 10, 20], worse: [5, 5, 5, 5, 5, 5, 5, 5, 5, 5], notWorse: [-4, -4, -4, -4]}},
+        {name: "request-duration", lastLook: $at, says: "canary 1 of 708 requests took longer than 500 ms (0.14 %)", from: 0,
+            tolerate: {points: 0, ratio: 0.05}, evidence: {looks: 6, canary: [708, 1], primary: [6370, 120], recentCanary: [500, 1],
+            recentPrimary: [4000, 80], lastCanary: [120, 0], lastPrimary: [1000, 20], scatter: [9, 10, 20],
+            worse: [-6, -6, -6, -6, -6, -6, -6, -6, -6, -6], notWorse: [400, 400, 400, 400]}}]}}')"
+}
+
 # rolled_back NAME: its last release was
 rolled_back() {
     status "$1" "$(gojq -nc --argjson steps "$(steps 30 360)" --arg began "$(ago 900)" --arg ended "$(ago 300)" --arg at "$(ago 330)" '{
