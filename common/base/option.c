@@ -15,7 +15,7 @@
 
 extern char **environ;
 
-enum { MAX_NAME = 64, SHOWN = 60 };
+enum { MAX_NAME = 64, SHOWN = 60, BETWEEN = '\n' /* the values of a list */ };
 enum asked { ASKED_NOTHING, ASKED_HELP, ASKED_VERSION };
 
 /* One reading of the arguments. Values stay text until all of them are known: --help works beside a
@@ -149,7 +149,10 @@ static enum err read_flag(struct reading *r, const char *word)
                            row->arg ? row->arg : "VALUE");
         value = r->argv[r->next++];
     }
-    r->given[row - r->program->rows] = value;
+    const char **given = &r->given[row - r->program->rows];
+    *given = row->type == OPTION_LIST && *given
+                 ? arena_printf(r->arena, "%s%c%s", *given, BETWEEN, value)
+                 : value;
     return ERR_OK;
 }
 
@@ -229,6 +232,23 @@ static bool is_choice(const struct option_row *row, const char *text)
     return !row->choices;
 }
 
+/* No value is an empty list, an empty one is none of it. */
+static const char *const *list_of(struct arena *arena, const char *text)
+{
+    size_t most = 1, n = 0;
+
+    for (const char *at = text; *at; at++)
+        most += *at == BETWEEN;
+    const char **list = arena_array(arena, most + 1, sizeof(*list));
+    for (const char *at = text; *at; at += *at == BETWEEN) {
+        size_t len = strcspn(at, (const char[]){BETWEEN, '\0'});
+        if (len > 0)
+            list[n++] = arena_strndup(arena, at, len);
+        at += len;
+    }
+    return list;
+}
+
 /* False when the text does not fit the row. */
 static bool store(struct arena *arena, const struct option_row *row, const char *text)
 {
@@ -239,6 +259,9 @@ static bool store(struct arena *arena, const struct option_row *row, const char 
         if (!is_choice(row, text))
             return false;
         *(const char **)row->at = arena_strdup(arena, text);
+        return true;
+    case OPTION_LIST:
+        *(const char *const **)row->at = list_of(arena, text);
         return true;
     case OPTION_BOOL:
         return to_bool(text, row->at);
@@ -306,11 +329,9 @@ static enum err unfit(struct reading *r, const struct option_row *row, const cha
 
 static void store_default(struct arena *arena, const struct option_row *row)
 {
-    static const char *const nothing[] = {[OPTION_INT] = "0",
-                                          [OPTION_BOOL] = "false",
-                                          [OPTION_DURATION] = "0",
-                                          [OPTION_NUMBER] = "0",
-                                          [OPTION_IGNORED] = ""};
+    static const char *const nothing[] = {
+        [OPTION_INT] = "0",    [OPTION_BOOL] = "false", [OPTION_DURATION] = "0",
+        [OPTION_NUMBER] = "0", [OPTION_LIST] = "",      [OPTION_IGNORED] = ""};
     if (row->type == OPTION_STRING && !row->value) {
         *(const char **)row->at = NULL;
         return;

@@ -26,6 +26,7 @@
 
 enum option_type {
     OPTION_STRING,   /* const char *  */
+    OPTION_LIST,     /* const char *const *, NULL-ended: each time the flag is given adds one */
     OPTION_INT,      /* int64_t, within min..max when max > min */
     OPTION_BOOL,     /* bool */
     OPTION_DURATION, /* int64_t milliseconds, Go text */

@@ -13,6 +13,7 @@ static struct {
     int64_t port, interval, level_count;
     double ratio;
     const char *database, *level, *slack;
+    const char *const *files;
     bool verbose, leader;
 } opt;
 
@@ -27,6 +28,7 @@ static const struct option_row rows[] = {
     OPTION(DURATION, "interval", &opt.interval, .value = "10s", .min = 1000, .max = 3600000),
     OPTION(NUMBER, "ratio", &opt.ratio, .value = "0.5", .min = 0, .max = 1),
     OPTION(BOOL, "verbose", &opt.verbose),
+    OPTION(LIST, "file", &opt.files, .arg = "FILE"),
     OPTION(BOOL, "leader", &opt.leader, .env = "LEADER", .value = "true"),
     OPTION(IGNORED, "old-flag", NULL, .help = "nothing needs it any more"),
     OPTION(IGNORED, "old-value", NULL, .arg = "X", .help = "nothing needs it any more"),
@@ -263,4 +265,19 @@ CASE(the_process_ends_as_it_should)
     assert_non_null(strstr(err, "\"event\":\"option_ignored\""));
     assert_non_null(strstr(err, "\"flag\":\"old-flag\""));
     assert_non_null(strstr(err, "\"flag\":\"old-value\""));
+}
+
+CASE(a_list_has_each_value_of_its_flag)
+{
+    static const char *const none[] = {NULL};
+    static const char *const given[] = {"--file", "a b,c", "--port=1", "--file=b", "--file=", NULL};
+    struct errinfo ei;
+    int first;
+
+    assert_int_equal(read_words(arena, &program, given, none, &first, &ei), ERR_OK);
+    assert_int_equal(count(opt.files), 2);
+    assert_string_equal(opt.files[0], "a b,c");
+    assert_string_equal(opt.files[1], "b");
+    assert_int_equal(read_words(arena, &program, none, none, &first, &ei), ERR_OK);
+    assert_int_equal(count(opt.files), 0);
 }

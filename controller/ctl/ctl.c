@@ -191,7 +191,8 @@ static int run_command(struct ctl *ctl, int argc, char **argv)
         return help_one(ctl);
     if (err != ERR_OK)
         return ctl_fail(ctl, CTL_USAGE, "%s", ei.text);
-    if (ctl->command->accepts & CTL_OFFLINE)
+    if ((ctl->command->accepts & CTL_OFFLINE) ||
+        (ctl->command->needs_no_server && ctl->command->needs_no_server()))
         return ctl->command->run(ctl);
     return run_with_server(ctl, &source);
 }

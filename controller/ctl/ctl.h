@@ -78,6 +78,7 @@ struct ctl_command {
     int min_args, max_args;        /* how many arguments; max -1: any number */
     const char *completes;         /* what an argument is, for shells: "canary", "file" or a list of
                                       words; NULL: nothing */
+    bool (*needs_no_server)(void); /* asked once its rows are read; NULL: as CTL_OFFLINE says */
     int (*run)(struct ctl *ctl);   /* returns an enum ctl_exit */
 };
 

@@ -124,6 +124,8 @@ static enum verdict look(struct release *r, struct judged_metric *metric, int64_
         return VERDICT_GO;
     }
     judge_look(&metric->evidence, &metric->policy, counts.canary, counts.primary);
+    judged_keep(r, metric, metric->counted_s, end_s, counts.canary, counts.primary);
+    metric->bad = counts.bad;
     metric->counted_s = end_s;
     if (metric->first_s == 0 && counts.canary.total > 0)
         metric->first_s = end_s - window.length_s;
@@ -220,10 +222,8 @@ enum verdict looks_take(struct release *r)
 static const struct judged_metric *silent_one(const struct release *r)
 {
     for (int i = 0; i < r->judged->n; i++) {
-        const struct judged_metric *metric = &r->judged->metrics[i];
-        if (judged_verdict(metric) != JUDGE_NOT_WORSE &&
-            judged_requests(metric) < (double)r->canary->analysis.judge.min_requests)
-            return metric;
+        if (judged_is_silent(&r->judged->metrics[i], &r->canary->analysis.judge))
+            return &r->judged->metrics[i];
     }
     return NULL;
 }

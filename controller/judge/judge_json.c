@@ -1,9 +1,10 @@
-/* Evidence in the status of a Canary: a list of numbers under each name. */
+/* Evidence in the status of a Canary: a list of numbers under each name; and looks, a list each. */
 #include <math.h>
 #include <stdio.h>
 
 #include "base/json.h"
 #include "judge/judge.h"
+#include "judge/series.h"
 
 enum { COUNTS = 2 };
 static const double MOST = 1e30; /* squares of sums of 10^12 */
@@ -111,5 +112,69 @@ bool judge_read(struct json_object *json, struct judge_evidence *evidence)
         judge_begin(evidence);
         return false;
     }
+    return true;
+}
+
+/* --- looks */
+
+enum { LOOK_NUMBERS = 6 };
+
+struct json_object *judge_samples_write(struct arena *arena, const struct judge_sample *samples,
+                                        int n)
+{
+    struct json_object *list = json_own(arena, json_object_new_array());
+
+    for (int i = 0; i < n; i++) {
+        const struct judge_sample *look = &samples[i];
+        const double counts[] = {look->canary.total, look->canary.bad, look->primary.total,
+                                 look->primary.bad};
+        struct json_object *row = json_object_new_array();
+        json_object_array_add(row, json_object_new_int64(look->at_s));
+        json_object_array_add(row, json_object_new_int64(look->step));
+        for (size_t j = 0; j < sizeof(counts) / sizeof(counts[0]); j++)
+            json_object_array_add(row, number(counts[j]));
+        json_object_array_add(list, row);
+    }
+    return list;
+}
+
+static bool read_look(struct json_object *row, struct judge_sample *look)
+{
+    double values[LOOK_NUMBERS];
+
+    if (!json_object_is_type(row, json_type_array) || json_len(row) != LOOK_NUMBERS ||
+        !json_to_int(json_elem(row, 0), &look->at_s) ||
+        !json_to_int(json_elem(row, 1), &look->step) || look->at_s < 0 || look->step < 0)
+        return false;
+    for (size_t i = 2; i < LOOK_NUMBERS; i++) {
+        struct json_object *value = json_elem(row, i);
+        if (!json_object_is_type(value, json_type_int) &&
+            !json_object_is_type(value, json_type_double))
+            return false;
+        values[i] = json_object_get_double(value);
+        if (!(values[i] >= 0 && values[i] <= MOST))
+            return false;
+    }
+    look->canary = (struct judge_counts){.total = values[2], .bad = values[3]};
+    look->primary = (struct judge_counts){.total = values[4], .bad = values[5]};
+    return can_be(look->canary) && can_be(look->primary);
+}
+
+bool judge_samples_read(struct arena *arena, struct json_object *json, int most,
+                        struct judge_sample **out, int *n)
+{
+    size_t len = json_len(json);
+    struct judge_sample *samples = arena_array(arena, len + 1, sizeof(*samples));
+
+    *n = 0;
+    *out = samples;
+    if (!json_object_is_type(json, json_type_array) || len > (size_t)most)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        if (!read_look(json_elem(json, i), &samples[i]) ||
+            (i > 0 && samples[i].at_s <= samples[i - 1].at_s))
+            return false;
+    }
+    *n = (int)len;
     return true;
 }

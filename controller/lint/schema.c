@@ -394,11 +394,17 @@ static struct json_object *check(struct walk *w, struct json_object *node,
     }
 }
 
-void schema_check(struct document *document, struct json_object *schema, struct json_object *object)
+void schema_check_part(struct document *document, struct json_object *schema,
+                       struct json_object *object)
 {
     struct walk w = {.arena = document->lint->arena, .document = document, .root = schema};
 
     (void)check(&w, schema, object, &(struct place){0});
+}
+
+void schema_check(struct document *document, struct json_object *schema, struct json_object *object)
+{
+    schema_check_part(document, schema, object);
     /* The root asks for no spec, but nothing can be said without one. */
     if (!json_at(object, "spec", NULL)) {
         const struct place spec = place_in(&(struct place){0}, "spec", 0);

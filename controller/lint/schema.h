@@ -12,6 +12,10 @@
 void schema_check(struct document *document, struct json_object *schema,
                   struct json_object *object);
 
+/* The same of a part of an object, by its part of the schema. */
+void schema_check_part(struct document *document, struct json_object *schema,
+                       struct json_object *object);
+
 /* That of the document's kind, which is one of ours. */
 struct json_object *schema_of(struct document *document);
 

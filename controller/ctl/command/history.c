@@ -156,7 +156,11 @@ static int run(struct ctl *ctl)
         return code;
     struct json_object *list = releases_of(ctl, canary);
     if (ctl->output != CTL_TEXT) {
+        const char *namespace_ = json_str_at(canary, "metadata", "namespace", NULL);
         struct json_object *out = json_own(ctl->arena, json_object_new_object());
+        json_set_str(
+            out, "canary",
+            arena_printf(ctl->arena, "%s/%s", namespace_ ? namespace_ : "default", ctl->args[0]));
         json_set(out, "releases", list);
         print_object(ctl, out);
     } else if (json_len(list) > 0) {
@@ -175,14 +179,16 @@ const struct ctl_command ctl_history = {
     .name = "history",
     .summary = "Shows the last releases of a Canary, how long they took, how they ended and why.",
     .usage = "NAME",
-    .help = "The release that runs comes first, then the last ten, the newest first. With -o json "
-            "or -o yaml each has its steps, the values of its checks, what hooks have answered and "
-            "what people asked for. Below the list stands who has let a release through at its "
-            "gates, and who has asked something of it.\n"
-            "\n"
-            "Examples:\n"
-            "    {ctl} history podinfo -n test\n"
-            "    {ctl} history podinfo -n test -o json\n",
+    .help =
+        "The release that runs comes first, then the last ten, the newest first. With -o json "
+        "or -o yaml each has its steps, the values of its checks, what the judge has counted, what "
+        "hooks have answered and what people asked for; backtest --counts reads it. Below the list "
+        "stands who has let a release through at its "
+        "gates, and who has asked something of it.\n"
+        "\n"
+        "Examples:\n"
+        "    {ctl} history podinfo -n test\n"
+        "    {ctl} history podinfo -n test -o json\n",
     .accepts = CTL_OUT_DATA,
     .min_args = 1,
     .max_args = 1,

@@ -204,18 +204,28 @@ static enum verdict out_of_bounds(struct release *r, const struct metric_check *
                          metrics_about(r, check));
 }
 
+bool metrics_within(const struct metric_check *check, double value)
+{
+    const struct shown shown = shown_as(check);
+    const struct bounds bounds = bounds_of(check->metric, &shown);
+
+    if (isinf(value) && (bounds.has_min || bounds.has_max))
+        return false; /* something was divided by nothing */
+    return !(bounds.has_min && value < bounds.min) && !(bounds.has_max && value > bounds.max);
+}
+
 enum verdict metrics_judge(struct release *r, const struct metric_check *check, double value)
 {
     struct arena *arena = r->tick->arena;
     const struct shown shown = shown_as(check);
     const struct bounds bounds = bounds_of(check->metric, &shown);
-    const char *fault = NULL;
+    const char *fault = "is no measure";
 
+    if (metrics_within(check, value))
+        return VERDICT_GO;
     if (bounds.has_min && value < bounds.min)
         fault = arena_printf(arena, "< %s", shown.bound(arena, bounds.min));
     else if (bounds.has_max && value > bounds.max)
         fault = arena_printf(arena, "> %s", shown.bound(arena, bounds.max));
-    else if (isinf(value) && (bounds.has_min || bounds.has_max))
-        fault = "is no measure"; /* something was divided by nothing */
-    return fault ? out_of_bounds(r, check, &shown, value, fault) : VERDICT_GO;
+    return out_of_bounds(r, check, &shown, value, fault);
 }

@@ -19,6 +19,8 @@ const char *metrics_interval(const struct metric_check *check);
 const char *metrics_about(struct release *r, const struct metric_check *check);
 /* The gauges of a value, and of its bounds. A duration is in ms. */
 void metrics_show(struct release *r, const struct metric_check *check, double value);
+/* A duration is in ms. The question and the answer of the check are not looked at. */
+bool metrics_within(const struct metric_check *check, double value);
 /* STOP: the value is out of bounds, which was told. A duration is in ms. */
 enum verdict metrics_judge(struct release *r, const struct metric_check *check, double value);
 

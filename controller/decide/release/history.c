@@ -249,6 +249,21 @@ static void learn(struct release *r, struct json_object *release, struct json_ob
     struct json_object *steps = list_of(r, release, "steps");
     while (json_len(steps) > 0 && bytes_of(r, release) > HISTORY_RELEASE_MAX)
         json_object_array_del_idx(steps, 0, 1);
+    if (bytes_of(r, release) > HISTORY_RELEASE_MAX)
+        json_object_object_del(release, "looks");
+}
+
+/* The evidence of the analysis that ends now is forgotten; what it was made of is kept, in the
+ * release that it was of. */
+static void keep_looks(struct release *r, struct json_object *release)
+{
+    struct json_object *judge, *looks;
+
+    if (!json_object_object_get_ex(release_status(r), "judge", &judge) || judge)
+        return;
+    looks = judged_looks(r);
+    if (looks)
+        json_set(release, "looks", looks);
 }
 
 /* --- why one ends */
@@ -334,13 +349,13 @@ static void end(struct release *r, struct json_object *release, struct json_obje
     note_requests(r, release, after);
 }
 
-/* The oldest one that has steps loses them. False: none has any. */
-static bool forget_steps(struct json_object *list)
+/* The oldest one that has this loses it. False: none has it. */
+static bool forget(struct json_object *list, const char *key)
 {
     for (size_t i = json_len(list); i-- > 1;) {
         struct json_object *entry = json_elem(list, i);
-        if (json_at(entry, "steps", NULL)) {
-            json_object_object_del(entry, "steps");
+        if (json_at(entry, key, NULL)) {
+            json_object_object_del(entry, key);
             return true;
         }
     }
@@ -357,7 +372,7 @@ static void keep(struct release *r, struct json_object *release)
         if (json_object_is_type(json_elem(old, i), json_type_object))
             edit_add(list, json_copy(r->tick->arena, json_elem(old, i)));
     while (bytes_of(r, list) > HISTORY_MAX && json_len(list) > 1)
-        if (!forget_steps(list))
+        if (!forget(list, "steps") && !forget(list, "looks"))
             json_object_array_del_idx(list, json_len(list) - 1, 1);
     json_set(release_status(r), "history", list);
 }
@@ -393,6 +408,8 @@ void history_write(struct release *r)
         json_object_is_type(release, json_type_object) ? json_copy(r->tick->arena, release) : NULL;
     if (!release && !runs)
         return;
+    if (release)
+        keep_looks(r, release);
     if (release && ends && (r->phase == PHASE_Succeeded || r->phase == PHASE_Failed || runs)) {
         if (!runs)
             learn(r, release, after);

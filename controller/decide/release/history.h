@@ -18,8 +18,8 @@ enum {
     HISTORY_CHECKS = 10, /* of a step */
     HISTORY_HOOKS = 10,
     HISTORY_TEXT = 300,             /* bytes of a sentence */
-    HISTORY_RELEASE_MAX = 4 * 1024, /* bytes of one as JSON: then its first steps go */
-    HISTORY_MAX = 12 * 1024 - 1,    /* of all: the oldest lose their steps, then go */
+    HISTORY_RELEASE_MAX = 6 * 1024, /* bytes of one as JSON: then its first steps go */
+    HISTORY_MAX = 16 * 1024 - 1,    /* of all: the oldest lose steps, then looks, then go */
 };
 
 /* The release that this tick ends, or puts another one in the place of, was neither promoted nor did

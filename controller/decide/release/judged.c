@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "tick/edit.h"
 
-enum { SECOND_MS = 1000 };
+enum { SECOND_MS = 1000, LEAST_LOOKS = 6 };
 
 /* --- what the spec says of a metric */
 
@@ -17,6 +17,14 @@ static struct judge_tolerance tolerance_of(const struct canary_judge *judge,
                                                                                : &judge->error_rate;
 
     return (struct judge_tolerance){.points = given->points, .ratio = given->ratio};
+}
+
+struct judge_policy judged_policy(const struct canary_judge *judge,
+                                  const struct canary_metric *metric, int n)
+{
+    return (struct judge_policy){.false_alarm_rate = judge->false_alarm_rate,
+                                 .tolerate = tolerance_of(judge, metric),
+                                 .share = 1.0 / n};
 }
 
 static int64_t time_at(struct json_object *object, const char *key)
@@ -64,6 +72,24 @@ static bool is_of_policy(struct json_object *entry, const struct judge_policy *p
            number_at(json_at(entry, "tolerate", NULL), "ratio") == policy->tolerate.ratio;
 }
 
+/* They are about requests and not about a tolerance. */
+static void read_looks(struct release *r, struct json_object *entry, struct judged_metric *out)
+{
+    struct json_object *looks = json_at(entry, "looks", NULL);
+    struct judge_sample *samples;
+    int64_t since_ms = time_at(looks, "since");
+    int n;
+
+    out->bad = json_str_at(looks, "bad", NULL);
+    if (since_ms == 0 || !judge_samples_read(r->tick->arena, json_at(looks, "counts", NULL),
+                                             JUDGE_SERIES, &samples, &n))
+        return;
+    out->looks_since_s = since_ms / SECOND_MS;
+    out->looks.n = n;
+    if (n > 0)
+        memcpy(out->looks.samples, samples, (size_t)n * sizeof(*samples));
+}
+
 static void read_metric(struct release *r, struct json_object *list, int index, int n,
                         struct judged *judged)
 {
@@ -72,12 +98,10 @@ static void read_metric(struct release *r, struct json_object *list, int index, 
     struct json_object *entry = entry_of(list, metric->name, nth_of(judged, metric->name));
     struct judged_metric *out = &judged->metrics[judged->n++];
 
-    *out = (struct judged_metric){.index = index,
-                                  .name = metric->name,
-                                  .policy = {.false_alarm_rate = judge->false_alarm_rate,
-                                             .tolerate = tolerance_of(judge, metric),
-                                             .share = 1.0 / n}};
+    *out = (struct judged_metric){
+        .index = index, .name = metric->name, .policy = judged_policy(judge, metric, n)};
     judge_begin(&out->evidence);
+    read_looks(r, entry, out);
     if (!entry || !is_of_policy(entry, &out->policy))
         return;
     out->counted_s = time_at(entry, "lastLook") / SECOND_MS;
@@ -121,6 +145,17 @@ static void set_number(struct json_object *object, const char *key, double value
     json_object_object_add(object, key, json_object_new_double(value));
 }
 
+static struct json_object *looks_json(struct release *r, const struct judged_metric *metric)
+{
+    struct json_object *looks = edit_object(r->tick->arena);
+
+    json_set_str(looks, "bad", metric->bad);
+    set_time(looks, "since", metric->looks_since_s * SECOND_MS);
+    json_set(looks, "counts",
+             judge_samples_write(r->tick->arena, metric->looks.samples, metric->looks.n));
+    return looks;
+}
+
 static struct json_object *metric_json(struct release *r, const struct judged_metric *metric)
 {
     struct json_object *entry = edit_object(r->tick->arena);
@@ -135,6 +170,8 @@ static struct json_object *metric_json(struct release *r, const struct judged_me
     set_number(tolerate, "ratio", metric->policy.tolerate.ratio);
     json_set(entry, "tolerate", tolerate);
     json_set(entry, "evidence", judge_write(r->tick->arena, &metric->evidence));
+    if (metric->looks.n > 0)
+        json_set(entry, "looks", looks_json(r, metric));
     return entry;
 }
 
@@ -177,6 +214,59 @@ enum judge_verdict judged_verdict(const struct judged_metric *metric)
 double judged_requests(const struct judged_metric *metric)
 {
     return metric->evidence.canary.total - metric->from;
+}
+
+bool judged_is_silent(const struct judged_metric *metric, const struct canary_judge *judge)
+{
+    return judged_verdict(metric) != JUDGE_NOT_WORSE &&
+           judged_requests(metric) < (double)judge->min_requests;
+}
+
+/* --- what is kept of it */
+
+void judged_keep(struct release *r, struct judged_metric *metric, int64_t begin_s, int64_t end_s,
+                 struct judge_counts canary, struct judge_counts primary)
+{
+    const struct canary_status *status = &r->canary->status;
+    int most = JUDGED_LOOKS / r->judged->n;
+
+    if (metric->looks.n == 0)
+        metric->looks_since_s = begin_s;
+    judge_series_add(&metric->looks,
+                     most < LEAST_LOOKS    ? LEAST_LOOKS
+                     : most > JUDGE_SERIES ? JUDGE_SERIES
+                                           : most,
+                     &(struct judge_sample){.at_s = end_s - metric->looks_since_s,
+                                            .step = r->strategy == STRATEGY_CANARY
+                                                        ? status->canary_weight
+                                                        : status->iterations,
+                                            .canary = canary,
+                                            .primary = primary});
+}
+
+static void add_looks(struct json_object *list, const char *name, struct json_object *looks)
+{
+    json_set_str(looks, "name", name);
+    edit_add(list, looks);
+}
+
+/* Of a tick that has not looked, as the status has it. */
+struct json_object *judged_looks(struct release *r)
+{
+    struct json_object *before = json_at(r->canary->status.json, "judge", "metrics", NULL);
+    struct json_object *list = edit_array(r->tick->arena);
+
+    for (int i = 0; r->judged && i < r->judged->n; i++) {
+        if (r->judged->metrics[i].looks.n > 0)
+            add_looks(list, r->judged->metrics[i].name, looks_json(r, &r->judged->metrics[i]));
+    }
+    for (size_t i = 0; !r->judged && i < json_len(before); i++) {
+        struct json_object *looks = json_at(json_elem(before, i), "looks", NULL);
+        if (json_object_is_type(looks, json_type_object))
+            add_looks(list, json_str_at(json_elem(before, i), "name", NULL),
+                      json_copy(r->tick->arena, looks));
+    }
+    return json_len(list) > 0 ? list : NULL;
 }
 
 struct json_object *judged_counts(struct release *r, const struct judged_metric *metric)

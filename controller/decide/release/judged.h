@@ -10,8 +10,10 @@
 
 #include "decide/release/release.h"
 #include "judge/judge.h"
+#include "judge/series.h"
 
-enum { JUDGED_METRICS = 10 };
+/* LOOKS: of all metrics that are kept; a metric has its part of them, and never less than a few. */
+enum { JUDGED_METRICS = 10, JUDGED_LOOKS = 60 };
 
 struct judged_metric {
     int index; /* of spec.analysis.metrics */
@@ -21,7 +23,10 @@ struct judged_metric {
     int64_t first_s;   /* the first window with requests of the canary began; 0: there was none */
     double from;       /* requests of the canary before this step */
     const char *says;  /* one sentence, NULL: none */
+    const char *bad;   /* what a bad request is, "failed"; NULL: nothing was counted */
     struct judge_policy policy;
+    int64_t looks_since_s; /* Unix time at which the first of these begins */
+    struct judge_series looks;
 };
 
 struct judged {
@@ -38,10 +43,21 @@ void judged_write(struct release *r, const struct judged *judged);
 /* "request-success-rate: ..." of each metric that says something, in one line; "": none does. Owned by
  * the arena. */
 const char *judged_sentence(struct arena *arena, const struct judged *judged);
+/* What the spec says of one metric of n that are judged. */
+struct judge_policy judged_policy(const struct canary_judge *judge,
+                                  const struct canary_metric *metric, int n);
 /* The policy of this metric has been shown to be broken, or kept. */
 enum judge_verdict judged_verdict(const struct judged_metric *metric);
 /* Requests of the canary since the last step. */
 double judged_requests(const struct judged_metric *metric);
+/* It is not enough for a step: nothing is shown, and the canary has had too few requests. */
+bool judged_is_silent(const struct judged_metric *metric, const struct canary_judge *judge);
+/* One look more, from begin_s to end_s, to be kept beside the evidence. */
+void judged_keep(struct release *r, struct judged_metric *metric, int64_t begin_s, int64_t end_s,
+                 struct judge_counts canary, struct judge_counts primary);
+/* The looks of all metrics so far, for the history: name, bad, since and counts of each; NULL: there
+ * are none. */
+struct json_object *judged_looks(struct release *r);
 /* [canary's requests, its bad ones, the primary's, its bad ones], of the release so far. */
 struct json_object *judged_counts(struct release *r, const struct judged_metric *metric);
 

@@ -1,0 +1,328 @@
+#include "ctl/backtest/past.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/yaml.h"
+#include "ctl/input.h"
+
+enum { SECOND_MS = 1000, COUNTS = 4 };
+
+void pasts_init(struct pasts *pasts)
+{
+    *pasts = (struct pasts){0};
+    pasts->last = &pasts->first;
+}
+
+const struct past_series *past_series_of(const struct past *past, const char *name)
+{
+    for (int i = 0; i < past->n_series; i++)
+        if (strcmp(past->series[i].name, name) == 0)
+            return &past->series[i];
+    return NULL;
+}
+
+/* --- times */
+
+/* Unix time; 0: it says none. */
+static int64_t time_at(struct json_object *object, const char *key)
+{
+    const char *text = json_str_at(object, key, NULL);
+    int64_t ms;
+
+    return text && clock_parse(text, &ms, NULL) == ERR_OK && ms > 0 ? ms : 0;
+}
+
+static int64_t earlier(int64_t one, int64_t other)
+{
+    return one == 0 || (other > 0 && other < one) ? other : one;
+}
+
+/* When it began, or the first time of which it tells. */
+static int64_t zero_of(struct json_object *entry)
+{
+    struct json_object *looks = json_at(entry, "looks", NULL),
+                       *steps = json_at(entry, "steps", NULL);
+    int64_t zero = time_at(entry, "began");
+
+    for (size_t i = 0; zero == 0 && i < json_len(looks); i++)
+        zero = earlier(zero, time_at(json_elem(looks, i), "since"));
+    if (zero == 0)
+        zero = time_at(json_elem(steps, 0), "at");
+    return zero;
+}
+
+static int64_t seconds_after(int64_t zero_ms, int64_t ms)
+{
+    return ms > zero_ms && zero_ms > 0 ? (ms - zero_ms) / SECOND_MS : 0;
+}
+
+/* --- looks */
+
+static enum err read_series(struct arena *arena, struct past *past, struct json_object *looks,
+                            size_t index, int64_t zero_ms, struct errinfo *ei)
+{
+    struct json_object *one = json_elem(looks, index);
+    struct past_series *series = &past->series[past->n_series];
+    int64_t shift = seconds_after(zero_ms, time_at(one, "since"));
+
+    series->name = json_str_at(one, "name", NULL);
+    series->bad = json_str_at(one, "bad", NULL);
+    if (!series->name)
+        return err_set(ei, ERR_INVALID, "looks[%zu].name: expected the name of a metric", index);
+    if (!judge_samples_read(arena, json_at(one, "counts", NULL), PAST_MAX_LOOKS, &series->samples,
+                            &series->n))
+        return err_set(ei, ERR_INVALID,
+                       "looks[%zu].counts: expected at most %d lists of seconds, rising, step, "
+                       "requests of the canary, bad ones of them, requests of the primary, bad "
+                       "ones of them",
+                       index, (int)PAST_MAX_LOOKS);
+    for (int i = 0; i < series->n; i++)
+        series->samples[i].at_s += shift;
+    past->n_series += series->n > 0;
+    return ERR_OK;
+}
+
+static bool read_sums(struct json_object *json, struct judge_counts *canary,
+                      struct judge_counts *primary)
+{
+    double values[COUNTS];
+
+    for (size_t i = 0; i < COUNTS; i++)
+        values[i] = json_elem(json, i) ? json_object_get_double(json_elem(json, i)) : -1;
+    *canary = (struct judge_counts){.total = values[0], .bad = values[1]};
+    *primary = (struct judge_counts){.total = values[2], .bad = values[3]};
+    return json_len(json) == COUNTS && values[0] >= values[1] && values[2] >= values[3] &&
+           values[1] >= 0 && values[3] >= 0 && isfinite(values[0]) && isfinite(values[2]);
+}
+
+/* The series of this name, begun where there is none: `room` of them, with `most` samples each. */
+static struct past_series *series_named(struct arena *arena, struct past *past, const char *name,
+                                        size_t most)
+{
+    for (int i = 0; i < past->n_series; i++)
+        if (strcmp(past->series[i].name, name) == 0)
+            return &past->series[i];
+    struct past_series *series = &past->series[past->n_series++];
+    *series = (struct past_series){
+        .name = name, .samples = arena_array(arena, most + 1, sizeof(*series->samples))};
+    return series;
+}
+
+/* Before looks were kept, steps had the sums of all counts until then. */
+static void add_sums(struct past_series *series, int64_t at_s, int64_t step,
+                     struct judge_counts canary, struct judge_counts primary)
+{
+    struct judge_sample *next = &series->samples[series->n];
+
+    *next = (struct judge_sample){.at_s = at_s, .step = step, .canary = canary, .primary = primary};
+    for (int i = 0; i < series->n; i++) {
+        next->canary.total -= series->samples[i].canary.total;
+        next->canary.bad -= series->samples[i].canary.bad;
+        next->primary.total -= series->samples[i].primary.total;
+        next->primary.bad -= series->samples[i].primary.bad;
+    }
+    bool later = series->n == 0 || at_s > series->samples[series->n - 1].at_s;
+    if (later && next->canary.total + next->primary.total > 0 && next->canary.bad >= 0 &&
+        next->primary.bad >= 0 && next->canary.total >= next->canary.bad &&
+        next->primary.total >= next->primary.bad)
+        series->n++;
+}
+
+static int64_t step_of(struct json_object *step)
+{
+    int64_t weight = json_int_at(step, -1, "weight", NULL);
+
+    return weight >= 0 ? weight : json_int_at(step, 0, "iteration", NULL);
+}
+
+/* Behind a step stands what is routed from then on; its counts are of before. */
+static void read_steps_sums(struct arena *arena, struct past *past, struct json_object *steps,
+                            int64_t zero_ms)
+{
+    int64_t before = 0;
+
+    for (size_t i = 0; i < json_len(steps); i++) {
+        struct json_object *step = json_elem(steps, i), *checks = json_at(step, "checks", NULL);
+        for (size_t k = 0; k < json_len(checks); k++) {
+            const char *name = json_str_at(json_elem(checks, k), "name", NULL);
+            struct judge_counts canary, primary;
+            if (!name ||
+                !read_sums(json_at(json_elem(checks, k), "counts", NULL), &canary, &primary))
+                continue;
+            add_sums(series_named(arena, past, name, json_len(steps)),
+                     seconds_after(zero_ms, time_at(step, "at")), before, canary, primary);
+        }
+        before = step_of(step);
+    }
+}
+
+/* --- checks */
+
+static size_t count_checks(struct json_object *steps)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < json_len(steps); i++)
+        n += json_len(json_at(json_elem(steps, i), "checks", NULL));
+    return n;
+}
+
+static void read_checks(struct past *past, struct json_object *steps, int64_t zero_ms)
+{
+    for (size_t i = 0; i < json_len(steps); i++) {
+        struct json_object *checks = json_at(json_elem(steps, i), "checks", NULL);
+        for (size_t k = 0; k < json_len(checks); k++) {
+            struct json_object *check = json_elem(checks, k),
+                               *value = json_at(check, "value", NULL);
+            const char *name = json_str_at(check, "name", NULL);
+            if (!name || !value)
+                continue;
+            past->checks[past->n_checks++] = (struct past_check){
+                .at_s = seconds_after(zero_ms, time_at(json_elem(steps, i), "at")),
+                .name = name,
+                .value = json_object_get_double(value)};
+        }
+    }
+}
+
+/* --- a release */
+
+static void sum_up(struct past *past, int64_t zero_ms)
+{
+    for (int i = 0; i < past->n_series; i++) {
+        const struct past_series *series = &past->series[i];
+        double requests = 0;
+        for (int k = 0; k < series->n; k++)
+            requests += series->samples[k].canary.total;
+        past->requests = fmax(past->requests, requests);
+        if (series->n > 0 && series->samples[series->n - 1].at_s > past->end_s)
+            past->end_s = series->samples[series->n - 1].at_s;
+    }
+    int64_t ended = seconds_after(zero_ms, time_at(past->json, "ended"));
+    past->end_s = ended > past->end_s ? ended : past->end_s;
+}
+
+static const char *text_or(struct json_object *entry, const char *key, const char *missing)
+{
+    const char *text = json_str_at(entry, key, NULL);
+
+    return text ? text : missing;
+}
+
+enum err pasts_add(struct arena *arena, struct pasts *pasts, const char *canary,
+                   struct json_object *entry, struct errinfo *ei)
+{
+    struct json_object *looks = json_at(entry, "looks", NULL),
+                       *steps = json_at(entry, "steps", NULL);
+    struct past *past = ARENA_NEW(arena, struct past);
+    int64_t zero_ms = zero_of(entry);
+    enum err err = ERR_OK;
+
+    if (!json_object_is_type(entry, json_type_object))
+        return err_set(ei, ERR_INVALID, "expected a release, an object with outcome and looks");
+    if (!json_str_at(entry, "outcome", NULL)) {
+        pasts->running++;
+        return ERR_OK;
+    }
+    *past = (struct past){.canary = text_or(entry, "canary", canary),
+                          .revision = text_or(entry, "revision", ""),
+                          .outcome = text_or(entry, "outcome", ""),
+                          .json = entry};
+    past->series =
+        arena_array(arena, json_len(looks) + count_checks(steps) + 1, sizeof(*past->series));
+    past->checks = arena_array(arena, count_checks(steps) + 1, sizeof(*past->checks));
+    for (size_t i = 0; err == ERR_OK && i < json_len(looks); i++)
+        err = read_series(arena, past, looks, i, zero_ms, ei);
+    if (err != ERR_OK)
+        return err;
+    if (past->n_series == 0)
+        read_steps_sums(arena, past, steps, zero_ms);
+    read_checks(past, steps, zero_ms);
+    sum_up(past, zero_ms);
+    *pasts->last = past;
+    pasts->last = &past->next;
+    return ERR_OK;
+}
+
+enum err pasts_add_canary(struct arena *arena, struct pasts *pasts, struct json_object *canary,
+                          struct errinfo *ei)
+{
+    const char *namespace_ = json_str_at(canary, "metadata", "namespace", NULL);
+    const char *name = arena_printf(arena, "%s/%s", namespace_ ? namespace_ : "default",
+                                    text_or(json_at(canary, "metadata", NULL), "name", ""));
+    struct json_object *history = json_at(canary, "status", "history", NULL);
+    enum err err = ERR_OK;
+
+    pasts->running += json_at(canary, "status", "release", NULL) != NULL;
+    for (size_t i = 0; err == ERR_OK && i < json_len(history); i++) {
+        err = pasts_add(arena, pasts, name, json_elem(history, i), ei);
+        if (err != ERR_OK)
+            err = err_wrap(ei, err, "Canary %s: status.history[%zu]", name, i);
+    }
+    return err;
+}
+
+/* --- files */
+
+struct reading {
+    struct arena *arena;
+    struct pasts *pasts;
+    const char *file;
+    struct yaml_marks *marks;
+};
+
+static enum err add_releases(const struct reading *rd, struct json_object *doc, struct errinfo *ei)
+{
+    struct json_object *list = json_at(doc, "releases", NULL);
+    enum err err = ERR_OK;
+
+    for (size_t i = 0; err == ERR_OK && i < json_len(list); i++) {
+        struct yaml_place at = {.line = 1, .column = 1};
+        err = pasts_add(rd->arena, rd->pasts, text_or(doc, "canary", ""), json_elem(list, i), ei);
+        if (err == ERR_OK)
+            continue;
+        (void)yaml_mark(rd->marks, list, NULL, i, &at);
+        err = err_wrap(ei, err, "%s:%zu:%zu: releases[%zu]", rd->file, at.line, at.column, i);
+    }
+    return err;
+}
+
+static enum err add_doc(const struct reading *rd, struct json_object *list, size_t index,
+                        struct errinfo *ei)
+{
+    struct json_object *doc = json_elem(list, index);
+    struct yaml_place at = {.line = 1, .column = 1};
+    const char *kind = text_or(doc, "kind", "");
+
+    if (json_object_is_type(json_at(doc, "releases", NULL), json_type_array))
+        return add_releases(rd, doc, ei);
+    if (strcmp(kind, "Canary") == 0)
+        return pasts_add_canary(rd->arena, rd->pasts, doc, ei);
+    (void)yaml_mark(rd->marks, list, NULL, index, &at);
+    return err_set(ei, ERR_INVALID,
+                   "%s:%zu:%zu: expected releases, or a Canary, or a list of Canaries", rd->file,
+                   at.line, at.column);
+}
+
+enum err pasts_add_file(struct arena *arena, struct pasts *pasts, const char *file,
+                        struct errinfo *ei)
+{
+    struct reading rd = {.arena = arena, .pasts = pasts, .file = input_name(file)};
+    struct json_object *docs;
+    char *text;
+    size_t len;
+    enum err err = input_read(arena, file, PAST_MAX_BYTES, &text, &len, ei);
+
+    if (err == ERR_OK)
+        err = yaml_parse_marked(arena, rd.file, text, len, PAST_MAX_BYTES, &docs, &rd.marks, ei);
+    for (size_t i = 0; err == ERR_OK && i < json_len(docs); i++) {
+        struct json_object *items = json_at(json_elem(docs, i), "items", NULL);
+        if (!json_object_is_type(items, json_type_array))
+            err = add_doc(&rd, docs, i, ei);
+        for (size_t k = 0; err == ERR_OK && k < json_len(items); k++)
+            err = add_doc(&rd, items, k, ei);
+    }
+    return err;
+}

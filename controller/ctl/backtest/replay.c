@@ -1,0 +1,410 @@
+#include "ctl/backtest/replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "decide/ask/metrics_judge.h"
+#include "decide/release/judged.h"
+
+enum { SECOND_MS = 1000, USUAL_WINDOW_S = 60 };
+
+static const char success_rate[] = "request-success-rate", duration[] = "request-duration";
+
+/* A metric that is judged, and how far its looks have been seen. */
+struct seen {
+    struct judged_metric judged;
+    const struct past_series *series;
+    int next;
+    int64_t looked_s;
+    struct judge_counts canary, primary; /* since then */
+};
+
+struct run {
+    struct arena *arena;
+    const struct past *past;
+    const struct canary_analysis *analysis;
+    const struct past_series *clock; /* tells steps and requests; NULL: nothing was counted */
+    struct seen seen[JUDGED_METRICS];
+    int n_seen;
+    int failed;           /* checks */
+    int owed;             /* steps that were made, and are not allowed yet */
+    int64_t waits_from_s; /* below 0: no step waits */
+    struct replay out;
+    bool over;
+};
+
+const char *replay_end_name(enum replay_end end)
+{
+    static const char *const names[] = {[REPLAY_UNKNOWN] = "unknown",
+                                        [REPLAY_UNDER_WAY] = "under way",
+                                        [REPLAY_PROMOTED] = "promoted",
+                                        [REPLAY_ROLLED_BACK] = "rolled back"};
+
+    return names[end];
+}
+
+/* --- what was kept */
+
+static double requests_until(const struct run *run, int64_t at_s)
+{
+    double sum = 0;
+
+    for (int i = 0; run->clock && i < run->clock->n && run->clock->samples[i].at_s <= at_s; i++)
+        sum += run->clock->samples[i].canary.total;
+    return sum;
+}
+
+static void end(struct run *run, enum replay_end how, int64_t at_s, const char *why)
+{
+    if (run->over)
+        return;
+    run->over = true;
+    run->out.end = how;
+    run->out.at_s = at_s < run->past->end_s ? at_s : run->past->end_s;
+    run->out.requests = requests_until(run, run->out.at_s);
+    run->out.why = why;
+}
+
+static void note(struct run *run, const char *text)
+{
+    if (!run->out.note)
+        run->out.note = text;
+}
+
+static bool is_named(const struct canary_metric *metric, const char *name)
+{
+    return strcmp(metric->name, name) == 0;
+}
+
+static bool has_values(const struct run *run, const char *name)
+{
+    for (int i = 0; i < run->past->n_checks; i++)
+        if (strcmp(run->past->checks[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* A template is judged if it was: whether it has queries, the policy does not say. */
+static bool is_judged(const struct run *run, const struct canary_metric *metric)
+{
+    if (!run->analysis->judge.given || metric->judge.off)
+        return false;
+    return canary_metric_is_builtin(metric) ||
+           (metric->template_ref.name &&
+            (metric->judge.given || past_series_of(run->past, metric->name)));
+}
+
+static bool can_be_checked(const struct run *run, const struct canary_metric *metric)
+{
+    return has_values(run, metric->name) ||
+           (is_named(metric, success_rate) && past_series_of(run->past, success_rate));
+}
+
+/* The bound of slow requests stands in the counts, whatever the policy says. */
+static void note_bound(struct run *run, const struct canary_metric *metric,
+                       const struct past_series *series)
+{
+    static const char words[] = "took longer than ";
+    double most = metric->has_range ? metric->max : metric->threshold;
+
+    if (is_named(metric, duration) && series->bad &&
+        strncmp(series->bad, words, strlen(words)) == 0 &&
+        strtod(series->bad + strlen(words), NULL) != most)
+        note(run, arena_printf(run->arena, "%s: what was counted are requests that %s", duration,
+                               series->bad));
+}
+
+/* Files that people write may leave it out. */
+static const char *bad_of(const struct canary_metric *metric, const struct past_series *series)
+{
+    if (series && series->bad)
+        return series->bad;
+    return is_named(metric, success_rate) ? "failed" : "were bad";
+}
+
+static void begin_metric(struct run *run, const struct canary_metric *metric, int judged)
+{
+    const struct past_series *series = past_series_of(run->past, metric->name);
+    struct seen *seen = &run->seen[run->n_seen++];
+
+    *seen =
+        (struct seen){.series = series,
+                      .judged = {.name = metric->name,
+                                 .bad = bad_of(metric, series),
+                                 .policy = judged_policy(&run->analysis->judge, metric, judged)}};
+    judge_begin(&seen->judged.evidence);
+    if (series)
+        note_bound(run, metric, series);
+}
+
+static void begin(struct run *run)
+{
+    int judged = 0;
+
+    for (int i = 0; i < run->past->n_series; i++) {
+        const struct past_series *series = &run->past->series[i];
+        if (!run->clock || series->n > run->clock->n)
+            run->clock = series;
+    }
+    for (int i = 0; i < run->analysis->n_metrics; i++)
+        judged += is_judged(run, &run->analysis->metrics[i]);
+    for (int i = 0; i < run->analysis->n_metrics && run->n_seen < JUDGED_METRICS; i++)
+        if (is_judged(run, &run->analysis->metrics[i]))
+            begin_metric(run, &run->analysis->metrics[i], judged);
+}
+
+/* What of the policy nobody can tell; NULL: it can be told what it needs. */
+static const char *missing(struct run *run)
+{
+    const char *none = NULL;
+
+    for (int i = 0; i < run->analysis->n_metrics; i++) {
+        const struct canary_metric *metric = &run->analysis->metrics[i];
+        bool judged = is_judged(run, metric);
+        if (judged && !past_series_of(run->past, metric->name))
+            return arena_printf(run->arena, "no counts of %s were kept", metric->name);
+        if (can_be_checked(run, metric))
+            continue;
+        if (judged)
+            note(run, arena_printf(run->arena,
+                                   "%s: no values were kept, so that its threshold is left out",
+                                   metric->name));
+        else
+            none = arena_printf(run->arena, "no values of %s were kept", metric->name);
+    }
+    return none;
+}
+
+/* --- looks */
+
+static void take(struct seen *seen, const struct judge_sample *sample)
+{
+    seen->canary.total += sample->canary.total;
+    seen->canary.bad += sample->canary.bad;
+    seen->primary.total += sample->primary.total;
+    seen->primary.bad += sample->primary.bad;
+}
+
+static void look(struct run *run, struct seen *seen, int64_t at_s)
+{
+    const struct past_series *series = seen->series;
+    int64_t every_s = run->analysis->judge.every_ms / SECOND_MS;
+    bool news = false;
+
+    for (; series && seen->next < series->n && series->samples[seen->next].at_s <= at_s;
+         news = true)
+        take(seen, &series->samples[seen->next++]);
+    if (!news || (at_s - seen->looked_s < every_s && seen->next < series->n && seen->looked_s > 0))
+        return;
+    judge_look(&seen->judged.evidence, &seen->judged.policy, seen->canary, seen->primary);
+    seen->canary = seen->primary = (struct judge_counts){0};
+    seen->looked_s = at_s;
+    if (judged_verdict(&seen->judged) == JUDGE_WORSE)
+        end(run, REPLAY_ROLLED_BACK, at_s,
+            arena_printf(run->arena, "%s: %s", seen->judged.name,
+                         judge_sentence(run->arena, &seen->judged.evidence, &seen->judged.policy,
+                                        seen->judged.bad)));
+}
+
+/* --- checks */
+
+static int64_t interval_of(const struct run *run)
+{
+    int64_t interval_s = run->analysis->interval_ms / SECOND_MS;
+
+    return interval_s > 0 ? interval_s : 1;
+}
+
+/* Of the canary's requests in the metric's window that ends now. */
+static bool rate_of(const struct run *run, const struct canary_metric *metric, int64_t at_s,
+                    double *value)
+{
+    const struct past_series *series = past_series_of(run->past, success_rate);
+    int64_t window_s = metric->interval_ms > 0 ? metric->interval_ms / SECOND_MS : USUAL_WINDOW_S;
+    struct judge_counts sum = {0};
+
+    for (int i = 0; series && i < series->n && series->samples[i].at_s <= at_s; i++) {
+        if (series->samples[i].at_s <= at_s - window_s)
+            continue;
+        sum.total += series->samples[i].canary.total;
+        sum.bad += series->samples[i].canary.bad;
+    }
+    if (sum.total > 0)
+        *value = 100 * (1 - sum.bad / sum.total);
+    return sum.total > 0;
+}
+
+static bool value_at(const struct run *run, const struct canary_metric *metric, int64_t at_s,
+                     double *value)
+{
+    for (int i = 0; i < run->past->n_checks; i++) {
+        const struct past_check *check = &run->past->checks[i];
+        if (check->at_s != at_s || strcmp(check->name, metric->name) != 0)
+            continue;
+        *value = is_named(metric, duration) && !metric->template_ref.name ? check->value * SECOND_MS
+                                                                          : check->value;
+        return true;
+    }
+    return run->past->n_checks == 0 && is_named(metric, success_rate) &&
+           at_s % interval_of(run) == 0 && rate_of(run, metric, at_s, value);
+}
+
+static struct metric_check check_of(const struct canary_metric *metric)
+{
+    return (struct metric_check){.metric = metric,
+                                 .source = metric->template_ref.name        ? SOURCE_TEMPLATE
+                                           : is_named(metric, success_rate) ? SOURCE_SUCCESS_RATE
+                                           : is_named(metric, duration)     ? SOURCE_DURATION
+                                                                            : SOURCE_QUERY};
+}
+
+static void check(struct run *run, int64_t at_s)
+{
+    for (int i = 0; i < run->analysis->n_metrics; i++) {
+        const struct canary_metric *metric = &run->analysis->metrics[i];
+        const struct metric_check check = check_of(metric);
+        double value = 0;
+        if (!value_at(run, metric, at_s, &value) || metrics_within(&check, value))
+            continue;
+        if (++run->failed >= run->analysis->threshold) /* it is acted on at the next one */
+            end(run, REPLAY_ROLLED_BACK, at_s + interval_of(run),
+                arena_printf(run->arena, "%d failed checks, of %s the last", run->failed,
+                             metric->name));
+        return;
+    }
+}
+
+/* --- steps */
+
+static const struct seen *silent_one(const struct run *run)
+{
+    for (int i = 0; i < run->n_seen; i++)
+        if (judged_is_silent(&run->seen[i].judged, &run->analysis->judge))
+            return &run->seen[i];
+    return NULL;
+}
+
+static const char *too_little(const struct run *run)
+{
+    const struct seen *silent = silent_one(run);
+
+    if (!silent)
+        return "";
+    return arena_printf(run->arena, "%s has seen %.0f of the %lld requests that a step needs",
+                        silent->judged.name, judged_requests(&silent->judged),
+                        (long long)run->analysis->judge.min_requests);
+}
+
+static void allow(struct run *run)
+{
+    run->owed--;
+    run->waits_from_s = -1;
+    for (int i = 0; i < run->n_seen; i++)
+        run->seen[i].judged.from = run->seen[i].judged.evidence.canary.total;
+}
+
+/* The release made a step when this look ended. Nothing is asked before its first. */
+static bool made_step(const struct run *run, int64_t at_s)
+{
+    const struct past_series *clock = run->clock;
+
+    for (int i = 0; clock && i < clock->n; i++) {
+        const struct judge_sample *one = &clock->samples[i];
+        if (one->at_s != at_s)
+            continue;
+        if (i + 1 == clock->n)
+            return strcmp(run->past->outcome, "promoted") == 0;
+        return one[1].step != one->step && one->step != 0;
+    }
+    return false;
+}
+
+static void step(struct run *run, int64_t at_s)
+{
+    const struct canary_judge *judge = &run->analysis->judge;
+
+    run->owed += made_step(run, at_s);
+    if (run->owed == 0)
+        return;
+    if (!silent_one(run)) {
+        allow(run);
+        return;
+    }
+    if (run->waits_from_s < 0)
+        run->waits_from_s = at_s;
+    if ((at_s - run->waits_from_s) * SECOND_MS < judge->max_wait_ms)
+        return;
+    if (judge->on_inconclusive == INCONCLUSIVE_PROMOTE)
+        allow(run);
+    else if (judge->on_inconclusive == INCONCLUSIVE_ROLLBACK)
+        end(run, REPLAY_ROLLED_BACK, at_s,
+            arena_printf(run->arena, "too little traffic: %s", too_little(run)));
+}
+
+/* --- all of it */
+
+static int compare(const void *a, const void *b)
+{
+    int64_t one = *(const int64_t *)a, other = *(const int64_t *)b;
+
+    return (one > other) - (one < other);
+}
+
+/* All moments at which something is known, in their order. */
+static int64_t *moments(const struct run *run, size_t *n)
+{
+    const struct past *past = run->past;
+    int64_t interval_s = interval_of(run);
+    bool counts_alone = past->n_checks == 0 && past->end_s / interval_s < PAST_MAX_LOOKS;
+    size_t most = (size_t)past->n_checks + (counts_alone ? (size_t)(past->end_s / interval_s) : 0);
+
+    for (int i = 0; i < past->n_series; i++)
+        most += (size_t)past->series[i].n;
+    int64_t *all = arena_array(run->arena, most + 1, sizeof(*all));
+    *n = 0;
+    for (int i = 0; i < past->n_series; i++)
+        for (int k = 0; k < past->series[i].n; k++)
+            all[(*n)++] = past->series[i].samples[k].at_s;
+    for (int i = 0; i < past->n_checks; i++)
+        all[(*n)++] = past->checks[i].at_s;
+    for (int64_t at_s = interval_s; counts_alone && at_s <= past->end_s; at_s += interval_s)
+        all[(*n)++] = at_s;
+    qsort(all, *n, sizeof(*all), &compare);
+    return all;
+}
+
+static void walk(struct run *run)
+{
+    size_t n;
+    const int64_t *all = moments(run, &n);
+
+    for (size_t i = 0; i < n && !run->over; i++) {
+        if (i > 0 && all[i] == all[i - 1])
+            continue;
+        for (int k = 0; k < run->n_seen; k++)
+            look(run, &run->seen[k], all[i]);
+        check(run, all[i]);
+        if (run->n_seen > 0)
+            step(run, all[i]);
+    }
+}
+
+struct replay replay_run(struct arena *arena, const struct past *past, const struct policy *policy)
+{
+    struct run run = {.arena = arena,
+                      .past = past,
+                      .analysis = policy->analysis,
+                      .waits_from_s = -1,
+                      .out = {.why = ""}};
+
+    begin(&run);
+    const char *lacks = missing(&run);
+    walk(&run);
+    if (lacks)
+        end(&run, REPLAY_UNKNOWN, past->end_s, lacks);
+    else if (run.owed > 0 || strcmp(past->outcome, "promoted") != 0)
+        end(&run, REPLAY_UNDER_WAY, past->end_s, run.owed > 0 ? too_little(&run) : "");
+    else
+        end(&run, REPLAY_PROMOTED, past->end_s, "");
+    return run.out;
+}

@@ -1,0 +1,39 @@
+/*
+ * A past release under another policy. The judge is the controller's own (controller/judge), and so
+ * are the rule when a look is enough for a step (decide/release/judged.h) and the bounds of a
+ * threshold (decide/ask/metrics_judge.h).
+ *
+ * The traffic is what it was: a replay knows none that would have come after the real end, nor that
+ * of another weight. Steps are made where the release made its own; those that the policy would not
+ * have allowed yet are made at a later look, and where there is none, the release would still be
+ * under way. A check is made when one was, and otherwise, where there are counts alone, once each
+ * interval; the value of request-success-rate is then made of the counts.
+ */
+#ifndef BACKTEST_REPLAY_H
+#define BACKTEST_REPLAY_H
+
+#include "ctl/backtest/past.h"
+#include "ctl/backtest/policy.h"
+
+enum replay_end {
+    REPLAY_UNKNOWN, /* something that the policy asks was not kept */
+    REPLAY_UNDER_WAY,
+    REPLAY_PROMOTED,
+    REPLAY_ROLLED_BACK,
+};
+
+struct replay {
+    enum replay_end end;
+    int64_t at_s;    /* as of struct past */
+    double requests; /* of the canary until then */
+    const char *why; /* "": there is nothing to say */
+    const char
+        *note; /* what of the policy could not be asked, and goes on without; NULL: nothing */
+};
+
+/* "promoted" and so on, for programs. */
+const char *replay_end_name(enum replay_end end);
+/* Texts live in the arena. */
+struct replay replay_run(struct arena *arena, const struct past *past, const struct policy *policy);
+
+#endif

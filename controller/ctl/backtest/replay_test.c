@@ -1,0 +1,223 @@
+/* Past releases under other policies, and what is read of them. */
+#include "ctl/backtest/replay.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "test/rows.h"
+#include "test/unit.h"
+
+#define JUDGE "judge: {type: sequential, every: 10s, minRequests: 100, maxWait: 1h}\n"
+#define RATE  "metrics: [{name: request-success-rate, thresholdRange: {min: 0}}]\n"
+
+static struct policy policy_of(struct arena *arena, const char *text)
+{
+    struct policy policy;
+    struct errinfo ei = {0};
+
+    if (policy_parse(arena, "p.yaml", text, strlen(text), &policy, &ei) != ERR_OK)
+        fail_msg("%s", ei.text);
+    return policy;
+}
+
+static struct past *past_of(struct arena *arena, struct json_object *entry)
+{
+    struct pasts pasts;
+    struct errinfo ei = {0};
+
+    pasts_init(&pasts);
+    if (pasts_add(arena, &pasts, "test/podinfo", entry, &ei) != ERR_OK)
+        fail_msg("%s", ei.text);
+    return pasts.first;
+}
+
+/* Looks each ten seconds at weights of 20, 40 and so on, six of each: 100 requests of the canary, of
+ * which so many are bad, and 1000 of the primary with ten bad. */
+static struct json_object *release_of(struct arena *arena, const char *outcome, int looks, int bad)
+{
+    struct json_object *entry = rows_json(
+        arena, "{'revision':'r1','began':'2026-01-01T00:00:00Z','looks':[{'name':'request-success-"
+               "rate','bad':'failed','since':'2026-01-01T00:00:30Z','counts':[]}]}");
+    struct json_object *counts =
+        json_at(json_elem(json_at(entry, "looks", NULL), 0), "counts", NULL);
+
+    json_set_str(entry, "outcome", outcome);
+    for (int i = 1; i <= looks; i++)
+        json_object_array_add(
+            counts,
+            json_object_get(rows_json(arena, arena_printf(arena, "[%d,%d,100,%d,1000,10]", 10 * i,
+                                                          20 * ((i - 1) / 6 + 1), bad))));
+    return entry;
+}
+
+static struct replay replay_of(struct arena *arena, struct json_object *entry, const char *policy)
+{
+    const struct policy read = policy_of(arena, policy);
+
+    return replay_run(arena, past_of(arena, entry), &read);
+}
+
+CASE(a_bad_release_that_was_promoted_would_have_been_rolled_back)
+{
+    const struct replay replay = replay_of(arena, release_of(arena, "promoted", 18, 8), JUDGE RATE);
+
+    assert_int_equal(replay.end, REPLAY_ROLLED_BACK);
+    assert_true(replay.at_s > 30 && replay.at_s < 130);
+    /* each look of ten seconds had a hundred */
+    assert_true(fabs(replay.requests - (double)(replay.at_s - 30) * 10) < 1e-9);
+    assert_non_null(strstr(replay.why, "request-success-rate: canary "));
+    assert_non_null(strstr(replay.why, "requests failed"));
+}
+
+/* The same looks one by one, as the controller takes them. */
+CASE(the_verdict_is_that_of_the_judge)
+{
+    static const struct judge_policy plain = {.false_alarm_rate = 0.01, .share = 1};
+    const struct replay replay = replay_of(arena, release_of(arena, "promoted", 18, 5), JUDGE RATE);
+    struct judge_evidence evidence;
+    int looks = 0;
+
+    judge_begin(&evidence);
+    while (judge_verdict(&evidence, &plain) != JUDGE_WORSE && looks++ < 18)
+        judge_look(&evidence, &plain, (struct judge_counts){.total = 100, .bad = 5},
+                   (struct judge_counts){.total = 1000, .bad = 10});
+    assert_int_equal(replay.end, REPLAY_ROLLED_BACK);
+    assert_int_equal(replay.at_s, 30 + 10 * looks);
+}
+
+CASE(each_end_of_a_replay)
+{
+    static const struct {
+        const char *outcome;
+        int looks, bad;
+        const char *policy;
+        enum replay_end end;
+        const char *why;
+    } rows[] = {
+        {"promoted", 18, 1, JUDGE RATE, REPLAY_PROMOTED, ""},
+        /* nobody knows what would have come */
+        {"failed", 3, 1, JUDGE RATE, REPLAY_UNDER_WAY, ""},
+        {"cancelled", 3, 1, JUDGE RATE, REPLAY_UNDER_WAY, ""},
+        {"promoted", 18, 1, "judge: {type: sequential, minRequests: 700}\n" RATE, REPLAY_UNDER_WAY,
+         "has seen 400 of the 700 requests that a step needs"},
+        {"promoted", 18, 1,
+         "judge: {type: sequential, minRequests: 700, maxWait: 10s, onInconclusive: "
+         "promote}\n" RATE,
+         REPLAY_UNDER_WAY, "has seen 500 of the 700"},
+        {"promoted", 18, 1,
+         "judge: {type: sequential, minRequests: 700, maxWait: 5s, onInconclusive: "
+         "rollback}\n" RATE,
+         REPLAY_ROLLED_BACK, "too little traffic"},
+        /* more is tolerated than there is */
+        {"promoted", 18, 5,
+         "judge: {type: sequential, minRequests: 100, tolerate: {errorRate: 10 %-points}}\n" RATE,
+         REPLAY_PROMOTED, ""},
+        /* thresholds, of the counts */
+        {"promoted", 18, 5,
+         "interval: 10s\nthreshold: 3\nmetrics: [{name: request-success-rate, interval: 10s, "
+         "thresholdRange: {min: 99}}]\n",
+         REPLAY_ROLLED_BACK, "3 failed checks, of request-success-rate the last"},
+        {"promoted", 18, 5,
+         "interval: 10s\nthreshold: 3\nmetrics: [{name: request-success-rate, thresholdRange: "
+         "{min: "
+         "90}}]\n",
+         REPLAY_PROMOTED, ""},
+        {"promoted", 18, 1, "metrics: [{name: request-duration, thresholdRange: {max: 500}}]\n",
+         REPLAY_UNKNOWN, "no values of request-duration were kept"},
+        {"promoted", 18, 1,
+         "judge: {type: sequential}\nmetrics: [{name: request-duration, thresholdRange: {max: "
+         "500}}]\n",
+         REPLAY_UNKNOWN, "no counts of request-duration were kept"},
+        /* what is known is enough, whatever is not */
+        {"promoted", 18, 9,
+         JUDGE "metrics: [{name: request-success-rate, thresholdRange: {min: 0}}, {name: "
+               "request-duration, thresholdRange: {max: 500}}]\n",
+         REPLAY_ROLLED_BACK, "request-success-rate"},
+    };
+
+    for (size_t i = 0; unit_row("rows", i, sizeof(rows) / sizeof(rows[0])); i++) {
+        const struct replay replay = replay_of(
+            arena, release_of(arena, rows[i].outcome, rows[i].looks, rows[i].bad), rows[i].policy);
+        if (replay.end != rows[i].end || !strstr(replay.why, rows[i].why))
+            fail_msg("row %zu: %s: %s", i, replay_end_name(replay.end), replay.why);
+    }
+}
+
+/* Of a release that was judged by thresholds alone, values are known and no counts. */
+CASE(thresholds_are_asked_of_the_values_that_were_kept)
+{
+    static const char text[] =
+        "{'revision':'r','began':'2026-01-01T00:00:00Z','ended':'2026-01-01T00:05:00Z','outcome':"
+        "'promoted','steps':[{'at':'2026-01-01T00:01:00Z','weight':20,'checks':[{'name':'request-"
+        "duration','value':0.3}]},{'at':'2026-01-01T00:02:00Z','weight':40,'checks':[{'name':"
+        "'request-duration','value':0.6}]},{'at':'2026-01-01T00:03:00Z','weight':60,'checks':[{"
+        "'name':'request-duration','value':0.7}]}]}";
+    struct replay replay = replay_of(
+        arena, rows_json(arena, text),
+        "threshold: 2\nmetrics: [{name: request-duration, thresholdRange: {max: 500}}]\n");
+
+    assert_int_equal(replay.end, REPLAY_ROLLED_BACK);
+    assert_int_equal(replay.at_s, 240); /* an interval behind the second failed check */
+    replay = replay_of(arena, rows_json(arena, text),
+                       "threshold: 2\nmetrics: [{name: request-duration, thresholdRange: {max: "
+                       "650}}]\n");
+    assert_int_equal(replay.end, REPLAY_PROMOTED);
+    replay = replay_of(arena, rows_json(arena, text), JUDGE RATE);
+    assert_int_equal(replay.end, REPLAY_UNKNOWN);
+}
+
+/* Before looks were kept, steps had sums. */
+CASE(sums_at_the_steps_are_looks_of_an_older_history)
+{
+    static const char text[] =
+        "{'revision':'r','began':'2026-01-01T00:00:00Z','outcome':'failed','steps':["
+        "{'at':'2026-01-01T00:00:10Z','weight':20},"
+        "{'at':'2026-01-01T00:01:00Z','weight':40,'checks':[{'name':'request-success-rate',"
+        "'counts':[100,2,1000,10]}]},"
+        "{'at':'2026-01-01T00:02:00Z','weight':0,'failed':true,'checks':[{'name':"
+        "'request-success-rate','counts':[300,12,1900,20]}]}]}";
+    const struct past *past = past_of(arena, rows_json(arena, text));
+    const struct past_series *series = past_series_of(past, "request-success-rate");
+
+    assert_int_equal(series->n, 2);
+    assert_int_equal(series->samples[0].at_s, 60);
+    assert_int_equal(series->samples[0].step, 20);
+    assert_int_equal(series->samples[1].step, 40);
+    assert_true(series->samples[1].canary.total == 200 && series->samples[1].canary.bad == 10);
+    assert_true(series->samples[1].primary.total == 900 && past->requests == 300);
+}
+
+CASE(another_bound_of_slow_requests_is_told)
+{
+    struct json_object *entry = release_of(arena, "promoted", 18, 1);
+    struct json_object *looks = json_elem(json_at(entry, "looks", NULL), 0);
+
+    json_set_str(looks, "name", "request-duration");
+    json_set_str(looks, "bad", "took longer than 500 ms");
+    struct replay replay = replay_of(
+        arena, entry, JUDGE "metrics: [{name: request-duration, thresholdRange: {max: 250}}]\n");
+    assert_string_equal(replay.note, "request-duration: what was counted are requests that took "
+                                     "longer than 500 ms");
+    assert_int_equal(replay.end, REPLAY_PROMOTED);
+}
+
+CASE(what_is_no_release_is_told_with_its_place)
+{
+    static const struct {
+        const char *entry, *says;
+    } rows[] = {
+        {"1", "expected a release"},
+        {"{'outcome':'failed','looks':[{'counts':[]}]}", "looks[0].name: expected"},
+        {"{'outcome':'failed','looks':[{'name':'a','counts':[[1,2,3]]}]}",
+         "looks[0].counts: expected at most 100000 lists of seconds"},
+    };
+
+    for (size_t i = 0; unit_row("rows", i, sizeof(rows) / sizeof(rows[0])); i++) {
+        struct pasts pasts;
+        struct errinfo ei = {0};
+        pasts_init(&pasts);
+        assert_int_equal(pasts_add(arena, &pasts, "", rows_json(arena, rows[i].entry), &ei),
+                         ERR_INVALID);
+        assert_non_null(strstr(ei.text, rows[i].says));
+    }
+}
