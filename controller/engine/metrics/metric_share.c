@@ -250,17 +250,19 @@ static void copy_question(struct entry *entry, const struct metric_question *que
 {
     struct arena *arena = entry->arena;
 
-    entry->question = (struct metric_question){
-        .id = arena_strdup(arena, question->id),
-        .backend = arena_strdup(arena, question->backend),
-        .address = arena_strdup(arena, question->address),
-        .query = arena_strdup(arena, question->query),
-        .interval_ms = question->interval_ms,
-        .spec = held(arena, question->spec),
-        .secret = held(arena, question->secret),
-        .ca_pem = arena_strdup(arena, question->ca_pem),
-        .only_namespace = arena_strdup(arena, question->only_namespace),
-    };
+    entry->question = *question;
+    entry->question.id = arena_strdup(arena, question->id);
+    entry->question.backend = arena_strdup(arena, question->backend);
+    entry->question.address = arena_strdup(arena, question->address);
+    entry->question.query = arena_strdup(arena, question->query);
+    entry->question.spec = held(arena, question->spec);
+    entry->question.secret = held(arena, question->secret);
+    entry->question.ca_pem = arena_strdup(arena, question->ca_pem);
+    entry->question.only_namespace = arena_strdup(arena, question->only_namespace);
+    /* it is asked for nobody else */
+    entry->question.group = NULL;
+    entry->question.picks = NULL;
+    entry->question.n_picks = 0;
 }
 
 /* False: *at_once says why nothing can be asked. */

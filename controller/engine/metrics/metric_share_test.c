@@ -40,7 +40,7 @@ struct fixture {
     int requests, groups; /* that came; those of them that were for many */
     int status;           /* of an answer to many */
     const char *head;     /* of an answer, "Retry-After" is its value */
-    const char *query;    /* the last one for many */
+    const char *query;    /* the last one for many; of one at a time, the time */
     struct asked asked[MAX_ASKED];
 };
 
@@ -53,6 +53,15 @@ static void on_query(void *arg, struct http_conn_request *req)
     f->requests++;
     if (f->head)
         http_reply_header(req, "Retry-After", f->head);
+    const char *at = http_req_param(req, "time");
+    if (at) {
+        f->query = arena_strdup(f->arena, at);
+        http_reply_json(req, 200,
+                        "{\"data\":{\"resultType\":\"vector\",\"result\":["
+                        "{\"metric\":{\"le\":\"0.25\"},\"value\":[1,\"3\"]},"
+                        "{\"metric\":{\"le\":\"+Inf\"},\"value\":[1,\"9\"]}]}}");
+        return;
+    }
     if (!many) {
         http_reply_json(
             req, f->head ? 429 : 200,
@@ -201,6 +210,26 @@ FIXTURE_CASE(a_tenant_reads_no_other_namespace)
     assert_string_equal(asked->answer.text,
                         "keptn: the query reads namespace other, and cross-namespace references "
                         "are blocked: expected tenant");
+}
+
+/* What the judge counts: up to a time, of a bucket. */
+FIXTURE_CASE(all_of_a_question_reaches_the_server)
+{
+    struct asked *asked = &f->asked[0];
+    const char *address =
+        arena_printf(f->arena, "http://127.0.0.1:%d", http_server_port(f->server));
+
+    *asked = (struct asked){.question = {.id = "judge[0].canary.part",
+                                         .backend = "prometheus",
+                                         .address = address,
+                                         .query = "up",
+                                         .at_s = 1700000000,
+                                         .bucket = 0.2}};
+    asked->wait = metric_share_ask(f->share, f->arena, &asked->question, 0, INTERVAL_MS, on_answer,
+                                   asked, &asked->answer);
+    expect(f, 0, 3);
+    assert_string_equal(asked->answer.note, "0.25");
+    assert_string_equal(f->query, "1700000000");
 }
 
 FIXTURE_CASE(an_old_answer_is_not_shared)
