@@ -6,6 +6,9 @@
 #include "ctl/gate.h"
 #include "ctl/person.h"
 #include "ctl/print.h"
+#include "ctl/revision.h"
+#include "proto/canary.h"
+#include "proto/spechash.h"
 
 static struct {
     const char *why, *hook, *revision, *as_name, *gate, *token_file;
@@ -16,8 +19,9 @@ const struct option_row vote_rows[] = {
     OPTION(STRING, "why", &opt.why, .arg = "TEXT", .help = "the reason, for the gate's history"),
     OPTION(STRING, "hook", &opt.hook, .arg = "NAME",
            .help = "only at this webhook of the Canary; default at every one that waits"),
-    OPTION(STRING, "revision", &opt.revision, .arg = "CHECKSUM",
-           .help = "only this revision, as the gate calls it; default the one that waits"),
+    OPTION(STRING, "revision", &opt.revision, .arg = "HASH",
+           .help = "only this revision, or the checksum that the gate has of it; default the one "
+                   "that waits"),
     OPTION(STRING, "as-name", &opt.as_name, .arg = "NAME",
            .help = "who you are; default who you are to the API server. A gate with tokens knows "
                    "by itself"),
@@ -37,6 +41,10 @@ struct vote {
     struct gate gate;
     struct json_object *state; /* what the gate says of the Canary */
     const char *who;
+    struct canary view;
+    bool viewed;          /* view can be read */
+    const char *revision; /* checksum of the one that --revision asks for, NULL: of any */
+    bool guessed;         /* ... as it will be if no config has changed */
 };
 
 static enum err read_token(struct ctl *ctl, struct gate *gate, struct errinfo *ei)
@@ -65,6 +73,49 @@ static enum err open_gate(struct vote *vote, struct errinfo *ei)
     return read_token(ctl, &vote->gate, ei);
 }
 
+/* --- the two names of a revision: its hash, which people see of the Canary, and its checksum */
+
+static const char *checksum_of(const struct vote *vote, const char *hash)
+{
+    char *checksum = arena_alloc(vote->ctl->arena, SPECHASH_TEXT);
+
+    spechash_checksum(vote->ctl->arena, vote->view.status.tracked_configs, hash, checksum);
+    return checksum;
+}
+
+/* Sets what --revision asks for. */
+static void find_revision(struct vote *vote)
+{
+    const char *hash = vote->view.status.last_applied_spec;
+
+    vote->revision = opt.revision;
+    if (!vote->viewed || !opt.revision)
+        return;
+    if (hash && strcmp(opt.revision, hash) == 0) {
+        vote->revision = checksum_of(vote, hash);
+        return;
+    }
+    hash = revision_of_target(vote->ctl, vote->canary);
+    vote->guessed = hash && strcmp(opt.revision, hash) == 0;
+    if (vote->guessed)
+        vote->revision = checksum_of(vote, hash);
+}
+
+/* The hash of what waits, where it is known; otherwise what the gate calls it. */
+static const char *hash_of(const struct vote *vote, const char *checksum)
+{
+    const char *hash = vote->view.status.last_applied_spec;
+
+    if (!vote->viewed)
+        return checksum;
+    if (hash && strcmp(checksum_of(vote, hash), checksum) == 0)
+        return hash;
+    hash = revision_of_target(vote->ctl, vote->canary);
+    return hash && strcmp(checksum_of(vote, hash), checksum) == 0 ? hash : checksum;
+}
+
+/* --- what a person says */
+
 /* False: *code is why nothing can be said. */
 static bool begin(struct ctl *ctl, struct vote *vote, int *code)
 {
@@ -81,6 +132,8 @@ static bool begin(struct ctl *ctl, struct vote *vote, int *code)
     *code = read_canary(ctl, ctl->args[0], &vote->canary);
     if (*code != CTL_DONE)
         return false;
+    vote->viewed = canary_view(ctl->arena, vote->canary, &vote->view, NULL) == ERR_OK;
+    find_revision(vote);
     err = open_gate(vote, &ei);
     if (err == ERR_OK && !vote->gate.token)
         err = person_name(ctl, opt.as_name, &vote->who, &ei);
@@ -134,7 +187,7 @@ static bool next_wait(const struct vote *vote, size_t *i, struct wait *out)
                              .hook = json_str_at(at, "hook", NULL)};
         if (!out->revision || !*out->revision)
             continue;
-        if (opt.revision && strcmp(opt.revision, out->revision) != 0)
+        if (vote->revision && strcmp(vote->revision, out->revision) != 0)
             continue;
         if (opt.hook && out->hook && *out->hook && strcmp(opt.hook, out->hook) != 0)
             continue;
@@ -189,9 +242,9 @@ static int approve(const struct vote *vote, const struct wait *wait)
     if (err != ERR_OK)
         return ctl_fail(ctl, CTL_SERVER, "%s", ei.text);
     tell(ctl, result,
-         arena_printf(ctl->arena, "Approved revision %s of %s%s%s%s%s%s.", wait->revision,
-                      ctl->args[0], wait->hook && *wait->hook ? " at " : "",
-                      wait->hook ? wait->hook : "",
+         arena_printf(ctl->arena, "Approved revision %s of %s%s%s%s%s%s.",
+                      hash_of(vote, wait->revision), ctl->args[0],
+                      wait->hook && *wait->hook ? " at " : "", wait->hook ? wait->hook : "",
                       vote->who ? arena_printf(ctl->arena, " as %s", vote->who) : "",
                       votes_text(ctl, result), frozen_text(vote)));
     return CTL_DONE;
@@ -213,8 +266,8 @@ int vote_yes(struct ctl *ctl)
     }
     if (said > 0)
         return CTL_DONE;
-    if (opt.revision) { /* before it asks */
-        wait = (struct wait){.revision = opt.revision, .hook = opt.hook};
+    if (vote.revision && !vote.guessed) { /* before it asks */
+        wait = (struct wait){.revision = vote.revision, .hook = opt.hook};
         return approve(&vote, &wait);
     }
     return ctl_fail(ctl, CTL_FAILED, "nothing of %s waits at the gate %s; %s why %s says what does",
@@ -234,7 +287,7 @@ static int roll_back(const struct vote *vote, const struct wait *wait)
         return ctl_fail(ctl, CTL_SERVER, "%s", ei.text);
     tell(ctl, result,
          arena_printf(ctl->arena, "Rejected revision %s of %s%s: it is rolled back.",
-                      wait->revision, ctl->args[0],
+                      hash_of(vote, wait->revision), ctl->args[0],
                       vote->who ? arena_printf(ctl->arena, " as %s", vote->who) : ""));
     return CTL_DONE;
 }
@@ -242,7 +295,7 @@ static int roll_back(const struct vote *vote, const struct wait *wait)
 int vote_no(struct ctl *ctl)
 {
     struct vote vote;
-    struct wait wait = {.revision = opt.revision};
+    struct wait wait = {0};
     struct json_object *result = NULL;
     struct errinfo ei = {0};
     size_t i = 0;
@@ -253,15 +306,17 @@ int vote_no(struct ctl *ctl)
     enum err err = say(&vote, "close", body_of(&vote, "gate", NULL, opt.hook), &result, &ei);
     if (err != ERR_OK && err != ERR_CONFLICT)
         return ctl_fail(ctl, CTL_SERVER, "%s", ei.text);
-    if (!next_wait(&vote, &i, &wait) && !opt.revision)
+    if (!next_wait(&vote, &i, &wait) && !vote.revision)
         return ctl_fail(ctl, CTL_FAILED, "the gate %s is closed; nothing of %s waits there",
                         vote.gate.url, ctl->args[0]);
+    if (!wait.revision)
+        wait.revision = vote.revision;
     if (gate_rolls_back(ctl->arena, vote.canary, &vote.gate))
         return roll_back(&vote, &wait);
     tell(ctl, result,
          arena_printf(ctl->arena,
                       "The gate is closed to revision %s of %s, which waits on: the Canary has no "
                       "hook of type rollback at the gate. %s abort %s ends its release.",
-                      wait.revision, ctl->args[0], ctl->program, ctl->args[0]));
+                      hash_of(&vote, wait.revision), ctl->args[0], ctl->program, ctl->args[0]));
     return CTL_DONE;
 }

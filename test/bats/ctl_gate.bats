@@ -74,7 +74,8 @@ last() { curl -s -m 10 "$GATE/v1/gates/test/app" | gojq -c ".history[0] | [.kind
     run -1 --separate-stderr ctl approve app
     [[ $stderr == *'give --as-name'* ]]
     run -0 ctl approve app --as-name alice --why 'looks good'
-    [[ $output == 'Approved revision '*' of app at promote as alice.' ]]
+    revision=$(kubectl -n test get canary app -o jsonpath='{.status.lastAppliedSpec}')
+    [ "$output" = "Approved revision $revision of app at promote as alice." ]
     [ "$(last)" = '["gate","alice","looks good"]' ]
     run -0 --separate-stderr ctl status app --wait --timeout 60s
     # Nobody has proven to this gate who he is.
@@ -82,8 +83,10 @@ last() { curl -s -m 10 "$GATE/v1/gates/test/app" | gojq -c ".history[0] | [.kind
     ctl why app | tr -s ' \n' ' ' | grep -F 'At its gates: promote: Approved by alice (name not proven): looks good'
     image 3
     eventually 60 phase_is WaitingPromotion
-    run -0 ctl reject app --as-name bob --why 'too slow'
-    [[ $output == 'Rejected revision '*' of app as bob: it is rolled back.' ]]
+    # The revision has the same name everywhere.
+    revision=$(ctl status app -o json | gojq -r .revision)
+    run -0 ctl reject app --as-name bob --why 'too slow' --revision "$revision"
+    [ "$output" = "Rejected revision $revision of app as bob: it is rolled back." ]
     [ "$(last)" = '["rollback","bob","too slow"]' ]
     run -3 --separate-stderr ctl status app --wait --timeout 60s
 }

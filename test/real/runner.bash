@@ -81,9 +81,10 @@ may_break() { printf '%s\n' "$@" >>"$state/may_break.$case"; }
 
 # eventually COMMAND...: succeeds within the limit
 eventually() {
-    local deadline=$((SECONDS + LIMIT))
+    local patience=${PATIENCE:-$LIMIT} deadline
+    deadline=$((SECONDS + patience))
     until "$@"; do
-        [ "$SECONDS" -lt "$deadline" ] || fail "did not come within $LIMIT s: $*"
+        [ "$SECONDS" -lt "$deadline" ] || fail "did not come within $patience s: $*"
         read -r -t 0.2 <>"$state/never" || true
     done
 }

@@ -19,7 +19,7 @@ stands_by() { curl -sf "http://127.0.0.1:${ports[$1]}/readyz" >/dev/null; }
 # written when the next one is asked for.
 promoted() { [ "$(image "$1-primary")" = "demo-app:$2" ]; }
 releases() { # NAME
-    local version=2 LIMIT=$((LIMIT + kills * 60)) # a killed leader's lease lasts a minute
+    local version=2 PATIENCE=$((LIMIT + kills * 60)) # a killed leader's lease lasts a minute
     until [ -e "$state/replicas.stop" ]; do
         release "$version.0.0" "$1"
         eventually promoted "$1" "$version.0.0"
