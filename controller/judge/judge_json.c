@@ -117,7 +117,8 @@ bool judge_read(struct json_object *json, struct judge_evidence *evidence)
 
 /* --- looks */
 
-enum { LOOK_NUMBERS = 6 };
+enum { LOOK_NUMBERS = 6, MOST_SECONDS = 1000000000, MOST_STEP = 1000000000 };
+static const double MOST_REQUESTS = 1e12;
 
 struct json_object *judge_samples_write(struct arena *arena, const struct judge_sample *samples,
                                         int n)
@@ -144,7 +145,8 @@ static bool read_look(struct json_object *row, struct judge_sample *look)
 
     if (!json_object_is_type(row, json_type_array) || json_len(row) != LOOK_NUMBERS ||
         !json_to_int(json_elem(row, 0), &look->at_s) ||
-        !json_to_int(json_elem(row, 1), &look->step) || look->at_s < 0 || look->step < 0)
+        !json_to_int(json_elem(row, 1), &look->step) || look->at_s < 0 ||
+        look->at_s > MOST_SECONDS || look->step < 0 || look->step > MOST_STEP)
         return false;
     for (size_t i = 2; i < LOOK_NUMBERS; i++) {
         struct json_object *value = json_elem(row, i);
@@ -152,7 +154,7 @@ static bool read_look(struct json_object *row, struct judge_sample *look)
             !json_object_is_type(value, json_type_double))
             return false;
         values[i] = json_object_get_double(value);
-        if (!(values[i] >= 0 && values[i] <= MOST))
+        if (!(values[i] >= 0 && values[i] <= MOST_REQUESTS))
             return false;
     }
     look->canary = (struct judge_counts){.total = values[2], .bad = values[3]};

@@ -13,8 +13,8 @@
 
 /* One look: what both sides answered since the one before. */
 struct judge_sample {
-    int64_t at_s; /* when it ended, in seconds since the first one began; rising, at least 0 */
-    int64_t step; /* the weight, or the iteration, at that time; at least 0 */
+    int64_t at_s; /* when it ended, in seconds since the first one began; rising, 0 to 10^9 */
+    int64_t step; /* the weight, or the iteration, at that time; 0 to 10^9 */
     struct judge_counts canary, primary;
 };
 

@@ -9,6 +9,8 @@
 
 enum { SECOND_MS = 1000, COUNTS = 4 };
 
+static const double MOST_REQUESTS = 1e12;
+
 void pasts_init(struct pasts *pasts)
 {
     *pasts = (struct pasts){0};
@@ -94,7 +96,8 @@ static bool read_sums(struct json_object *json, struct judge_counts *canary,
     *canary = (struct judge_counts){.total = values[0], .bad = values[1]};
     *primary = (struct judge_counts){.total = values[2], .bad = values[3]};
     return json_len(json) == COUNTS && values[0] >= values[1] && values[2] >= values[3] &&
-           values[1] >= 0 && values[3] >= 0 && isfinite(values[0]) && isfinite(values[2]);
+           values[1] >= 0 && values[3] >= 0 && values[0] <= MOST_REQUESTS &&
+           values[2] <= MOST_REQUESTS;
 }
 
 /* The series of this name, begun where there is none: `room` of them, with `most` samples each. */
@@ -189,6 +192,20 @@ static void read_checks(struct past *past, struct json_object *steps, int64_t ze
 
 /* --- a release */
 
+static enum err bound_steps(struct json_object *steps, struct errinfo *ei)
+{
+    if (json_len(steps) > PAST_MAX_STEPS)
+        return err_set(ei, ERR_INVALID, "steps: expected at most %d, found %zu",
+                       (int)PAST_MAX_STEPS, json_len(steps));
+    for (size_t i = 0; i < json_len(steps); i++) {
+        size_t checks = json_len(json_at(json_elem(steps, i), "checks", NULL));
+        if (checks > PAST_MAX_CHECKS)
+            return err_set(ei, ERR_INVALID, "steps[%zu].checks: expected at most %d, found %zu", i,
+                           (int)PAST_MAX_CHECKS, checks);
+    }
+    return ERR_OK;
+}
+
 static void sum_up(struct past *past, int64_t zero_ms)
 {
     for (int i = 0; i < past->n_series; i++) {
@@ -218,8 +235,10 @@ enum err pasts_add(struct arena *arena, struct pasts *pasts, const char *canary,
                        *steps = json_at(entry, "steps", NULL);
     struct past *past = ARENA_NEW(arena, struct past);
     int64_t zero_ms = zero_of(entry);
-    enum err err = ERR_OK;
+    enum err err = bound_steps(steps, ei);
 
+    if (err != ERR_OK)
+        return err;
     if (!json_object_is_type(entry, json_type_object))
         return err_set(ei, ERR_INVALID, "expected a release, an object with outcome and looks");
     if (!json_str_at(entry, "outcome", NULL)) {
@@ -306,17 +325,15 @@ static enum err add_doc(const struct reading *rd, struct json_object *list, size
                    at.line, at.column);
 }
 
-enum err pasts_add_file(struct arena *arena, struct pasts *pasts, const char *file,
-                        struct errinfo *ei)
+enum err pasts_parse(struct arena *arena, struct pasts *pasts, const char *file, const char *text,
+                     size_t len, struct errinfo *ei)
 {
-    struct reading rd = {.arena = arena, .pasts = pasts, .file = input_name(file)};
+    struct reading rd = {.arena = arena, .pasts = pasts, .file = file};
     struct json_object *docs;
-    char *text;
-    size_t len;
-    enum err err = input_read(arena, file, PAST_MAX_BYTES, &text, &len, ei);
+    enum err err = yaml_parse_marked(arena, file, text, len, PAST_MAX_BYTES, &docs, &rd.marks, ei);
 
-    if (err == ERR_OK)
-        err = yaml_parse_marked(arena, rd.file, text, len, PAST_MAX_BYTES, &docs, &rd.marks, ei);
+    if (err != ERR_OK)
+        return err;
     for (size_t i = 0; err == ERR_OK && i < json_len(docs); i++) {
         struct json_object *items = json_at(json_elem(docs, i), "items", NULL);
         if (!json_object_is_type(items, json_type_array))
@@ -325,4 +342,14 @@ enum err pasts_add_file(struct arena *arena, struct pasts *pasts, const char *fi
             err = add_doc(&rd, items, k, ei);
     }
     return err;
+}
+
+enum err pasts_add_file(struct arena *arena, struct pasts *pasts, const char *file,
+                        struct errinfo *ei)
+{
+    char *text;
+    size_t len;
+    enum err err = input_read(arena, file, PAST_MAX_BYTES, &text, &len, ei);
+
+    return err == ERR_OK ? pasts_parse(arena, pasts, input_name(file), text, len, ei) : err;
 }

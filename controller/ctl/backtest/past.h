@@ -5,7 +5,12 @@
 #include "base/json.h"
 #include "judge/series.h"
 
-enum { PAST_MAX_LOOKS = 100000, PAST_MAX_BYTES = 64 * 1024 * 1024 /* of a file */ };
+enum {
+    PAST_MAX_LOOKS = 10000,            /* of a metric of a release */
+    PAST_MAX_STEPS = 1000,             /* of a release */
+    PAST_MAX_CHECKS = 100,             /* of a step */
+    PAST_MAX_BYTES = 64 * 1024 * 1024, /* of a file */
+};
 
 /* The looks at one judged metric. */
 struct past_series {
@@ -56,6 +61,10 @@ enum err pasts_add_canary(struct arena *arena, struct pasts *pasts, struct json_
  */
 enum err pasts_add_file(struct arena *arena, struct pasts *pasts, const char *file,
                         struct errinfo *ei) MUST_USE;
+
+/* The same of a text that was read already. */
+enum err pasts_parse(struct arena *arena, struct pasts *pasts, const char *file, const char *text,
+                     size_t len, struct errinfo *ei) MUST_USE;
 
 /* The metric's looks; NULL: none were kept. */
 const struct past_series *past_series_of(const struct past *past, const char *name);

@@ -209,7 +209,7 @@ CASE(what_is_no_release_is_told_with_its_place)
         {"1", "expected a release"},
         {"{'outcome':'failed','looks':[{'counts':[]}]}", "looks[0].name: expected"},
         {"{'outcome':'failed','looks':[{'name':'a','counts':[[1,2,3]]}]}",
-         "looks[0].counts: expected at most 100000 lists of seconds"},
+         "looks[0].counts: expected at most 10000 lists of seconds"},
     };
 
     for (size_t i = 0; unit_row("rows", i, sizeof(rows) / sizeof(rows[0])); i++) {

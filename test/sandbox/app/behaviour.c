@@ -30,13 +30,15 @@ bool behaviour_is_demo(const char *image)
     return behaviour_is_named(image, "demo-app");
 }
 
-static enum err read_errors(const char *text, struct behaviour *out, struct errinfo *ei)
+static enum err read_errors(const char *name, const char *text, struct behaviour *out,
+                            struct errinfo *ei)
 {
     char *end;
     long percent = *text ? strtol(text, &end, 10) : BEHAVIOUR_ERROR_PERCENT;
     if (*text && (*end || percent < 0 || percent > 100))
-        return err_set(ei, ERR_INVALID, "-errors%s: expected a percentage from 0 to 100", text);
+        return err_set(ei, ERR_INVALID, "-%s%s: expected a percentage from 0 to 100", name, text);
     out->error_percent = percent;
+    out->by_chance = strcmp(name, "chance") == 0;
     return ERR_OK;
 }
 
@@ -48,17 +50,19 @@ static enum err read_suffix(const char *suffix, struct behaviour *out, bool *kno
         const char *name;
         int64_t *ms, missing; /* ms NULL: a percentage */
     } rows[] = {{"errors", NULL, 0},
+                {"chance", NULL, 0},
                 {"slow", &out->latency_ms, BEHAVIOUR_SLOW_MS},
                 {"crash", &out->crash_after_ms, 0}};
+    const size_t count = sizeof(rows) / sizeof(rows[0]);
     size_t i = 0;
-    while (i < 3 && strncmp(suffix, rows[i].name, strlen(rows[i].name)) != 0)
+    while (i < count && strncmp(suffix, rows[i].name, strlen(rows[i].name)) != 0)
         i++;
-    *known = i < 3;
+    *known = i < count;
     if (!*known)
         return ERR_OK;
     const char *value = suffix + strlen(rows[i].name);
     if (!rows[i].ms)
-        return read_errors(value, out, ei);
+        return read_errors(rows[i].name, value, out, ei);
     *rows[i].ms = rows[i].missing;
     enum err err = *value ? duration_parse_ms(value, rows[i].ms, ei) : ERR_OK;
     return err == ERR_OK ? ERR_OK : err_wrap(ei, err, "-%s", suffix);
@@ -95,4 +99,14 @@ bool behaviour_fails(int64_t percent, int64_t *state)
         return false;
     *state -= 100;
     return true;
+}
+
+/* SplitMix64 (Steele, Lea, Flood 2014): good for any seed, also for neighbours. */
+bool behaviour_fails_by_chance(int64_t percent, uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15;
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return (int64_t)((z ^ (z >> 31)) % 100) < percent;
 }

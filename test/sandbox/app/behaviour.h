@@ -16,6 +16,7 @@ enum { BEHAVIOUR_ERROR_PERCENT = 50, BEHAVIOUR_SLOW_MS = 800 };
 struct behaviour {
     const char *version;   /* the tag without suffixes; "latest" without a tag */
     int64_t error_percent; /* 0..100 */
+    bool by_chance; /* each request fails with this chance; otherwise errors are spread evenly */
     int64_t latency_ms;
     int64_t crash_after_ms; /* < 0: never */
 };
@@ -25,7 +26,7 @@ bool behaviour_is_named(const char *image, const char *name);
 /* Whether a pod with this image runs the demo app: its name is demo-app. */
 bool behaviour_is_demo(const char *image);
 /*
- * Reads the tag: any number of suffixes -errors[N], -slow[DURATION] and -crash[DURATION] (at once
+ * Reads the tag: any number of suffixes -errors[N], -chance[N], -slow[DURATION] and -crash[DURATION] (at once
  * without a duration). A suffix that is none of these belongs to the version; one whose value
  * cannot be read is ERR_INVALID.
  */
@@ -34,5 +35,7 @@ enum err behaviour_of_image(struct arena *arena, const char *image, struct behav
 
 /* Spreads errors evenly: true for percent of 100 consecutive calls. state starts at 0. */
 bool behaviour_fails(int64_t percent, int64_t *state);
+/* True with a chance of percent of 100, whatever came before. state is the seed at first, and any. */
+bool behaviour_fails_by_chance(int64_t percent, uint64_t *state);
 
 #endif

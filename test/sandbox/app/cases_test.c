@@ -61,6 +61,27 @@ CASE(even_errors)
     }
 }
 
+CASE(errors_by_chance)
+{
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        uint64_t dice = seed;
+        int failed = 0, never = 0, twice = 0;
+        bool before = false;
+        for (int i = 0; i < 100000; i++) {
+            bool fails = behaviour_fails_by_chance(3, &dice);
+            failed += fails;
+            twice += fails && before;
+            before = fails;
+            never += behaviour_fails_by_chance(0, &dice);
+            assert_true(behaviour_fails_by_chance(100, &dice));
+        }
+        /* six standard deviations on both sides */
+        assert_in_range(failed, 2676, 3324);
+        assert_in_range(twice, 33, 147);
+        assert_int_equal(never, 0);
+    }
+}
+
 static const struct cases_group groups[] = {{"conversations", talk}, {"images", behaviour}};
 
 CASES("test/sandbox/app/cases.yaml", groups)

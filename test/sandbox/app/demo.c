@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/expo.h"
@@ -17,6 +18,7 @@ struct demo {
     struct http_server *server;
     int64_t started_ms;
     int64_t error_state;
+    uint64_t chance_state;
 };
 
 /* A reply that waits. Owned by the request's arena until the timer fires or the client goes. */
@@ -112,8 +114,10 @@ static void answer(struct demo *demo, struct http_conn_request *req, const char 
                    const char *type, const char *body, size_t len)
 {
     static const char *const failed = "{\"error\":\"this version fails on purpose\"}\n";
+    const struct behaviour *is = &demo->options.behaviour;
     struct pending *p;
-    if (behaviour_fails(demo->options.behaviour.error_percent, &demo->error_state))
+    if (is->by_chance ? behaviour_fails_by_chance(is->error_percent, &demo->chance_state)
+                      : behaviour_fails(is->error_percent, &demo->error_state))
         p = pending_new(demo, req, path, 500, "application/json", failed, strlen(failed));
     else
         p = pending_new(demo, req, path, 200, type, body, len);
@@ -245,6 +249,8 @@ enum err demo_new(struct loop *loop, const struct demo_options *options, struct 
 {
     struct demo *demo = heap_alloc(sizeof(*demo));
     *demo = (struct demo){.loop = loop, .options = *options, .started_ms = clock_monotonic_ms()};
+    /* two pods of one moment shall not fail together */
+    demo->chance_state = (uint64_t)demo->started_ms << 32 | (uint64_t)getpid();
     const struct http_server_options server = {.address = options->address,
                                                .port = options->port,
                                                .routes = routes,
