@@ -16,6 +16,7 @@ enum {
 struct past_series {
     const char *name;
     const char *bad; /* what a bad request was; NULL: nobody knows any more */
+    int64_t begin_s; /* of the first look */
     struct judge_sample *samples;
     int n;
 };

@@ -27,6 +27,7 @@ struct run {
     struct seen seen[JUDGED_METRICS];
     int n_seen;
     int failed;           /* checks */
+    int64_t failed_s;     /* the last of them */
     int owed;             /* steps that were made, and are not allowed yet */
     int64_t waits_from_s; /* below 0: no step waits */
     struct replay out;
@@ -215,19 +216,30 @@ static int64_t interval_of(const struct run *run)
     return interval_s > 0 ? interval_s : 1;
 }
 
-/* Of the canary's requests in the metric's window that ends now. */
-static bool rate_of(const struct run *run, const struct canary_metric *metric, int64_t at_s,
-                    double *value)
+/* How much of the look that ends with this sample lies within a window. */
+static double part_of(const struct past_series *series, int i, int64_t from_s, int64_t to_s)
 {
-    const struct past_series *series = past_series_of(run->past, success_rate);
-    int64_t window_s = metric->interval_ms > 0 ? metric->interval_ms / SECOND_MS : USUAL_WINDOW_S;
+    int64_t end_s = series->samples[i].at_s;
+    int64_t begin_s = i > 0 ? series->samples[i - 1].at_s : series->begin_s;
+    int64_t first_s = begin_s > from_s ? begin_s : from_s, last_s = end_s < to_s ? end_s : to_s;
+
+    if (end_s <= begin_s)
+        return end_s > from_s && end_s <= to_s ? 1 : 0;
+    return last_s > first_s ? (double)(last_s - first_s) / (double)(end_s - begin_s) : 0;
+}
+
+/* Of the canary's requests in the metric's window that ends now. */
+static bool rate_of(const struct past_series *series, const struct canary_metric *metric,
+                    int64_t at_s, double *value)
+{
+    int64_t window_s =
+        metric->interval_ms >= SECOND_MS ? metric->interval_ms / SECOND_MS : USUAL_WINDOW_S;
     struct judge_counts sum = {0};
 
-    for (int i = 0; series && i < series->n && series->samples[i].at_s <= at_s; i++) {
-        if (series->samples[i].at_s <= at_s - window_s)
-            continue;
-        sum.total += series->samples[i].canary.total;
-        sum.bad += series->samples[i].canary.bad;
+    for (int i = 0; i < series->n; i++) {
+        double part = part_of(series, i, at_s - window_s, at_s);
+        sum.total += part * series->samples[i].canary.total;
+        sum.bad += part * series->samples[i].canary.bad;
     }
     if (sum.total > 0)
         *value = 100 * (1 - sum.bad / sum.total);
@@ -237,6 +249,11 @@ static bool rate_of(const struct run *run, const struct canary_metric *metric, i
 static bool value_at(const struct run *run, const struct canary_metric *metric, int64_t at_s,
                      double *value)
 {
+    const struct past_series *series =
+        is_named(metric, success_rate) ? past_series_of(run->past, success_rate) : NULL;
+
+    if (series)
+        return at_s > 0 && at_s % interval_of(run) == 0 && rate_of(series, metric, at_s, value);
     for (int i = 0; i < run->past->n_checks; i++) {
         const struct past_check *check = &run->past->checks[i];
         if (check->at_s != at_s || strcmp(check->name, metric->name) != 0)
@@ -245,8 +262,7 @@ static bool value_at(const struct run *run, const struct canary_metric *metric, 
                                                                           : check->value;
         return true;
     }
-    return run->past->n_checks == 0 && is_named(metric, success_rate) &&
-           at_s % interval_of(run) == 0 && rate_of(run, metric, at_s, value);
+    return false;
 }
 
 static struct metric_check check_of(const struct canary_metric *metric)
@@ -258,14 +274,22 @@ static struct metric_check check_of(const struct canary_metric *metric)
                                                                             : SOURCE_QUERY};
 }
 
+/* Within an interval there is one check, whoever fails it. */
+static bool counts_as_failed(const struct run *run, int64_t at_s)
+{
+    return run->failed == 0 || at_s - run->failed_s >= interval_of(run);
+}
+
 static void check(struct run *run, int64_t at_s)
 {
     for (int i = 0; i < run->analysis->n_metrics; i++) {
         const struct canary_metric *metric = &run->analysis->metrics[i];
         const struct metric_check check = check_of(metric);
         double value = 0;
-        if (!value_at(run, metric, at_s, &value) || metrics_within(&check, value))
+        if (!value_at(run, metric, at_s, &value) || metrics_within(&check, value) ||
+            !counts_as_failed(run, at_s))
             continue;
+        run->failed_s = at_s;
         if (++run->failed >= run->analysis->threshold) /* it is acted on at the next one */
             end(run, REPLAY_ROLLED_BACK, at_s + interval_of(run),
                 arena_printf(run->arena, "%d failed checks, of %s the last", run->failed,
@@ -355,8 +379,8 @@ static int64_t *moments(const struct run *run, size_t *n)
 {
     const struct past *past = run->past;
     int64_t interval_s = interval_of(run);
-    bool counts_alone = past->n_checks == 0 && past->end_s / interval_s < PAST_MAX_LOOKS;
-    size_t most = (size_t)past->n_checks + (counts_alone ? (size_t)(past->end_s / interval_s) : 0);
+    bool rated = past_series_of(past, success_rate) && past->end_s / interval_s < PAST_MAX_LOOKS;
+    size_t most = (size_t)past->n_checks + (rated ? (size_t)(past->end_s / interval_s) : 0);
 
     for (int i = 0; i < past->n_series; i++)
         most += (size_t)past->series[i].n;
@@ -367,7 +391,7 @@ static int64_t *moments(const struct run *run, size_t *n)
             all[(*n)++] = past->series[i].samples[k].at_s;
     for (int i = 0; i < past->n_checks; i++)
         all[(*n)++] = past->checks[i].at_s;
-    for (int64_t at_s = interval_s; counts_alone && at_s <= past->end_s; at_s += interval_s)
+    for (int64_t at_s = interval_s; rated && at_s <= past->end_s; at_s += interval_s)
         all[(*n)++] = at_s;
     qsort(all, *n, sizeof(*all), &compare);
     return all;

@@ -6,8 +6,9 @@
  * The traffic is what it was: a replay knows none that would have come after the real end, nor that
  * of another weight. Steps are made where the release made its own; those that the policy would not
  * have allowed yet are made at a later look, and where there is none, the release would still be
- * under way. A check is made when one was, and otherwise, where there are counts alone, once each
- * interval; the value of request-success-rate is then made of the counts.
+ * under way. Of request-success-rate a check is made once each interval, of the counts, and where
+ * there are none, as of other metrics, when one was made and its value was kept. Within a look
+ * requests are taken as evenly spread.
  */
 #ifndef BACKTEST_REPLAY_H
 #define BACKTEST_REPLAY_H

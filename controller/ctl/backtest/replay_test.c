@@ -166,6 +166,39 @@ CASE(thresholds_are_asked_of_the_values_that_were_kept)
     assert_int_equal(replay.end, REPLAY_UNKNOWN);
 }
 
+/* Values are of the last checks alone; counts are of the whole release, and of each window. */
+CASE(counts_go_before_values)
+{
+    static const char policy[] =
+        "interval: 10s\nthreshold: 3\nmetrics: [{name: "
+        "request-success-rate, interval: 20s, thresholdRange: {min: 96}}]\n";
+    struct json_object *entry = release_of(arena, "promoted", 18, 5);
+    struct replay replay;
+
+    json_set(entry, "steps",
+             rows_json(arena,
+                       "[{'at':'2026-01-01T00:03:00Z','weight':60,'checks':[{'name':'request-"
+                       "success-rate','value':100}]}]"));
+    replay = replay_of(arena, entry, policy);
+    assert_int_equal(replay.end, REPLAY_ROLLED_BACK);
+    /* checks at 40, 50 and 60 s, for looks begin at 30 s; an interval later it is acted on */
+    assert_int_equal(replay.at_s, 70);
+}
+
+/* One look of a minute is six checks of ten seconds. */
+CASE(requests_are_spread_over_a_long_look)
+{
+    struct replay replay =
+        replay_of(arena,
+                  rows_json(arena, "{'outcome':'promoted','looks':[{'name':'request-success-rate',"
+                                   "'counts':[[60,20,600,60,600,0]]}]}"),
+                  "interval: 10s\nthreshold: 4\nmetrics: [{name: request-success-rate, interval: "
+                  "10s, thresholdRange: {min: 99}}]\n");
+
+    assert_int_equal(replay.end, REPLAY_ROLLED_BACK);
+    assert_int_equal(replay.at_s, 50);
+}
+
 /* Before looks were kept, steps had sums. */
 CASE(sums_at_the_steps_are_looks_of_an_older_history)
 {
