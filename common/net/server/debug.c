@@ -56,9 +56,13 @@ bool debug_shared(struct http_conn_request *req)
 
 void debug_reply(struct http_conn_request *req, struct json_object *object)
 {
-    const char *text = json_text(http_req_arena(req), object);
+    const char *json = json_text(http_req_arena(req), object);
+    struct buf text;
 
-    http_reply_share(req, key_of(req), "application/json", text, strlen(text));
+    buf_init(&text, strlen(json));
+    buf_puts(&text, json);
+    http_reply_share(req, key_of(req), "application/json", &text);
+    buf_fini(&text);
 }
 
 /* 0: the kernel does not say. */

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "net/loop.h"
 
@@ -115,11 +116,11 @@ void http_reply_error(struct http_conn_request *req, int status,
  * answers with the text that http_reply_share() gave to another request, provided that this request
  * came before the text was made: no client gets an answer that is older than its request. False: it
  * has not answered. Both answer 200; the caller has checked that the client may see the text. The
- * text is copied once for all.
+ * text is taken and not copied: the buffer is empty then.
  */
 bool http_reply_shared(struct http_conn_request *req, const char *key) MUST_USE;
 void http_reply_share(struct http_conn_request *req, const char *key, const char *content_type,
-                      const void *body, size_t len);
+                      struct buf *body);
 /* An extra response header, before the reply. Copied. */
 void http_reply_header(struct http_conn_request *req, const char *name, const char *value);
 

@@ -106,11 +106,10 @@ struct server_linger;
 
 /* A text that answers several requests; see http_reply_share(). */
 struct server_shared {
-    char *key;  /* NULL: none */
-    char *type; /* of the content */
-    char *text; /* h2o counts who holds it */
-    size_t len;
-    uint64_t last; /* number of the last request that had come when it was made */
+    char *key;        /* NULL: none */
+    char *type;       /* of the content */
+    struct buf *text; /* h2o counts who holds it */
+    uint64_t last;    /* number of the last request that had come when it was made */
 };
 
 enum { SERVER_SHARED = 4 };
@@ -265,10 +264,10 @@ const char *server_reason(int status); /* "Not Found" */
 void server_error_filter_register(struct http_server *server, h2o_pathconf_t *pathconf);
 
 /* server_share.c: a text by its key; NULL when there is none that was made after request r had
- * come. Both are borrowed until the next call. */
+ * come. Both are borrowed until the next call. The text is taken, and the buffer is empty then. */
 const struct server_shared *server_share_find(const struct http_conn_request *r, const char *key);
 const struct server_shared *server_share_put(struct http_conn_request *r, const char *key,
-                                             const char *type, const void *text, size_t len);
+                                             const char *type, struct buf *text);
 void server_share_forget(struct http_server *server);
 
 /* server_stream.c */

@@ -101,7 +101,7 @@ void http_reply(struct http_conn_request *req, int status, const char *content_t
 static void reply_shared(struct http_conn_request *r, const struct server_shared *shared)
 {
     h2o_mem_link_shared(&r->req->pool, shared->text);
-    reply_with(r, 200, shared->type, h2o_iovec_init(shared->text, shared->len));
+    reply_with(r, 200, shared->type, h2o_iovec_init(shared->text->data, shared->text->len));
 }
 
 bool http_reply_shared(struct http_conn_request *req, const char *key)
@@ -115,12 +115,12 @@ bool http_reply_shared(struct http_conn_request *req, const char *key)
 }
 
 void http_reply_share(struct http_conn_request *req, const char *key, const char *content_type,
-                      const void *body, size_t len)
+                      struct buf *body)
 {
     if (req->state == REQUEST_OVER)
         return;
     assert(req->state == REQUEST_PENDING && "a request is answered once");
-    reply_shared(req, server_share_put(req, key, content_type, body, len));
+    reply_shared(req, server_share_put(req, key, content_type, body));
 }
 
 void http_reply_text(struct http_conn_request *req, int status, const char *text)

@@ -33,7 +33,7 @@ static void reply_metrics(struct http_conn_request *r)
         return;
     buf_init(&text, MAX_METRICS);
     expo_write(&text);
-    http_reply_share(r, key, EXPO_CONTENT_TYPE, text.data, text.len);
+    http_reply_share(r, key, EXPO_CONTENT_TYPE, &text);
     buf_fini(&text);
 }
 

@@ -9,6 +9,11 @@
 #include "base/arena.h"
 #include "net/server/server_internal.h"
 
+static void free_text(void *ptr)
+{
+    buf_fini(ptr);
+}
+
 static void forget(struct server_shared *shared)
 {
     if (shared->text)
@@ -41,7 +46,7 @@ const struct server_shared *server_share_find(const struct http_conn_request *r,
 }
 
 const struct server_shared *server_share_put(struct http_conn_request *r, const char *key,
-                                             const char *type, const void *text, size_t len)
+                                             const char *type, struct buf *text)
 {
     struct http_server *server = r->server;
     struct server_shared *shared = find(server, key);
@@ -51,9 +56,9 @@ const struct server_shared *server_share_put(struct http_conn_request *r, const 
     forget(shared);
     *shared = (struct server_shared){.key = heap_strdup(key),
                                      .type = heap_strdup(type),
-                                     .text = h2o_mem_alloc_shared(NULL, len + 1, NULL),
-                                     .len = len,
+                                     .text = h2o_mem_alloc_shared(NULL, sizeof(*text), free_text),
                                      .last = server->last_number};
-    memcpy(shared->text, text, len);
+    *shared->text = *text;
+    buf_init(text, text->max);
     return shared;
 }

@@ -25,13 +25,16 @@ static void serve_quick(void *arg, struct http_conn_request *req)
 /* Says how many requests had been answered before it was made. */
 static void serve_list(void *arg, struct http_conn_request *req)
 {
-    char text[32];
+    struct buf text;
 
     if (http_reply_shared(req, "list"))
         return;
     made++;
-    int len = snprintf(text, sizeof(text), "slow %d quick %d", slow, quick);
-    http_reply_share(req, "list", "text/plain", text, (size_t)len);
+    buf_init(&text, 32);
+    buf_printf(&text, "slow %d quick %d", slow, quick);
+    http_reply_share(req, "list", "text/plain", &text);
+    assert_int_equal(text.len, 0);
+    buf_fini(&text);
 }
 
 static const struct http_route routes[] = {

@@ -1,6 +1,6 @@
 # Two replicas, of which the leader is asked to end, or killed, again and again while releases run: only the holder of the
 # lease writes, no release is lost, and a leader that was asked to end has handed over within two seconds. A killed one
-# keeps its lease for a minute. REAL_ENDS and REAL_KILLS say how often.
+# keeps its lease for half a minute. REAL_ENDS and REAL_KILLS say how often.
 ends=${REAL_ENDS:-8} kills=${REAL_KILLS:-1} apps='one two three'
 mapfile -t ports < <(free_ports 2)
 declare -A pids=()
@@ -19,7 +19,7 @@ stands_by() { curl -sf "http://127.0.0.1:${ports[$1]}/readyz" >/dev/null; }
 # written when the next one is asked for.
 promoted() { [ "$(image "$1-primary")" = "demo-app:$2" ]; }
 releases() { # NAME
-    local version=2 PATIENCE=$((LIMIT + kills * 60)) # a killed leader's lease lasts a minute
+    local version=2 PATIENCE=$((LIMIT + kills * 60)) # a killed leader's lease lasts half a minute
     until [ -e "$state/replicas.stop" ]; do
         release "$version.0.0" "$1"
         eventually promoted "$1" "$version.0.0"
