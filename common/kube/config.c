@@ -272,6 +272,40 @@ enum err config_parse(struct arena *arena, const char *path, const char *text, s
     return err != ERR_OK ? err : fill(m, source, NULL, out, ei);
 }
 
+/* What of it is not in the text itself; NULL: nothing. */
+static const char *elsewhere(const struct kube_config *config)
+{
+    const struct {
+        const void *given;
+        const char *key;
+    } all[] = {
+        {config->auth == KUBE_AUTH_EXEC ? config : NULL, "exec"},
+        {config->token_file, "tokenFile"},
+        {config->tls.ca_file, "certificate-authority"},
+        {config->tls.cert_file, "client-certificate"},
+        {config->tls.key_file, "client-key"},
+    };
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (all[i].given)
+            return all[i].key;
+    return NULL;
+}
+
+enum err kube_config_read(struct arena *arena, const char *name, const char *text, size_t len,
+                          struct kube_config *out, struct errinfo *ei)
+{
+    enum err err = config_parse(arena, name, text, len, &(struct kube_config_source){0}, out, ei);
+    const char *key = err == ERR_OK ? elsewhere(out) : NULL;
+
+    if (key)
+        return err_set(ei, ERR_INVALID,
+                       "%s: %s: expected certificates and a token in the kubeconfig itself, found "
+                       "what would be run or read on this machine",
+                       name, key);
+    return err;
+}
+
 /* No list was given: the pod's service account, else ~/.kube/config, else only the master. */
 static enum err load_default(struct arena *arena, const struct kube_config_source *source,
                              const char *master, struct kube_config *out, struct errinfo *ei)

@@ -57,4 +57,12 @@ struct kube_config_source {
 enum err kube_config_load(struct arena *arena, const struct kube_config_source *source,
                           struct kube_config *out, struct errinfo *ei) MUST_USE;
 
+/*
+ * One kubeconfig that stands in an object of a cluster, a Secret say; `name` is what errors call it.
+ * Whoever may write the object must not choose what is run or read here: ERR_INVALID where it names
+ * a plugin or a file of this machine. Everything in *out lives in the arena.
+ */
+enum err kube_config_read(struct arena *arena, const char *name, const char *text, size_t len,
+                          struct kube_config *out, struct errinfo *ei) MUST_USE;
+
 #endif

@@ -300,3 +300,42 @@ CASE(flags_name_other_entries_than_the_context)
     assert_int_equal(kube_config_load(arena, &source, &config, &ei), ERR_INVALID);
     assert_non_null(strstr(ei.text, "there is no cluster \"none\""));
 }
+
+static const char alone[] = "{current-context: c, contexts: [{name: c, context: {cluster: a, user: "
+                            "u}}], clusters: [{name: a, cluster: {server: 'https://a'%s}}], users: "
+                            "[{name: u, user: {token: t%s}}]}";
+
+CASE(one_of_somebody_else_runs_and_reads_nothing)
+{
+    static const struct {
+        const char *cluster, *user, *key;
+    } refused[] = {
+        {", certificate-authority: /etc/ca.crt", "", "certificate-authority"},
+        {"", ", tokenFile: /etc/shadow", "tokenFile"},
+        {"", ", client-certificate: /a, client-key: /b", "client-certificate"},
+    };
+    struct kube_config config;
+    struct errinfo ei;
+
+    const char *text = arena_printf(arena, alone, "", "");
+    assert_int_equal(kube_config_read(arena, "Secret x", text, strlen(text), &config, &ei), ERR_OK);
+    assert_string_equal(config.server, "https://a");
+    assert_string_equal(config.token, "t");
+    EACH_ROW (row, refused) {
+        text = arena_printf(arena, alone, row->cluster, row->user);
+        assert_int_equal(kube_config_read(arena, "Secret x", text, strlen(text), &config, &ei),
+                         ERR_INVALID);
+        assert_string_equal(ei.text,
+                            arena_printf(arena,
+                                         "Secret x: %s: expected certificates and a token in the "
+                                         "kubeconfig itself, found what would be run or read on "
+                                         "this machine",
+                                         row->key));
+    }
+    text = "{current-context: c, contexts: [{name: c, context: {cluster: a, user: u}}], clusters: "
+           "[{name: a, cluster: {server: 'https://a'}}], users: [{name: u, user: {exec: "
+           "{apiVersion: client.authentication.k8s.io/v1, command: sh}}}]}";
+    assert_int_equal(kube_config_read(arena, "Secret x", text, strlen(text), &config, &ei),
+                     ERR_INVALID);
+    assert_non_null(strstr(ei.text, "Secret x: exec: expected certificates"));
+}

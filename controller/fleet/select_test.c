@@ -1,0 +1,90 @@
+#include "fleet/select.h"
+
+#include "test/rows.h"
+#include "test/unit.h"
+
+/* What is in the namespace, in all rows. */
+static const char fleets[] =
+    "[{'metadata':{'name':'f'},'spec':{'clusters':[{'name':'a','kind':'AttachedCluster'},"
+    "{'name':'b','kind':'Cluster'},{'name':'c'},{'name':'d','kind':'Cluster'},{'name':'e','kind':"
+    "'Machine'},{'name':'a'}]}},{'metadata':{'name':'empty'}},{'metadata':{'name':'odd'},'spec':{"
+    "'clusters':[{'kind':'Cluster'}]}}]";
+static const char attached[] =
+    "[{'metadata':{'name':'a','labels':{'env':'prod'}},'spec':{'kubeconfig':{'name':'a-config',"
+    "'key':'k'}}},{'metadata':{'name':'c','labels':{'env':'test'}},'spec':{}}]";
+static const char clusters[] = "[{'metadata':{'name':'b','labels':{'env':'prod','zone':'x'}},"
+                               "'status':{'kubeconfigSecretRef':'b-config'}}]";
+static const char secrets[] =
+    "[{'metadata':{'name':'s1','labels':{'flagger.app/cluster':'g','env':'prod'}}},{'metadata':{"
+    "'name':'s2','labels':{'flagger.app/cluster':'h','flagger.app/fleet':'own'}}},{'metadata':{"
+    "'name':'s3','labels':{'flagger.app/cluster':'a','flagger.app/fleet':'f'}}},{'metadata':{"
+    "'name':'s4'}}]";
+
+static const struct {
+    const char *fleet, *labels, *found;
+} rows[] = {
+    {NULL, NULL, "host"},
+    {"f", NULL,
+     "a:a-config/k b:b-config/- c:(AttachedCluster c: spec.kubeconfig.name: expected the name of a "
+     "Secret, found none) d:(there is no Cluster d) e:(Fleet f: spec.clusters[4].kind: expected "
+     "AttachedCluster or Cluster, found \"Machine\") g:s1/-"},
+    {"f", "{'env':'prod'}",
+     "a:a-config/k b:b-config/- d:(there is no Cluster d) e:(Fleet f: spec.clusters[4].kind: "
+     "expected AttachedCluster or Cluster, found \"Machine\") g:s1/-"},
+    {"f", "{'env':'prod','zone':'x'}",
+     "b:b-config/- d:(there is no Cluster d) e:(Fleet f: spec.clusters[4].kind: expected "
+     "AttachedCluster or Cluster, found \"Machine\")"},
+    /* Without a Fleet, only Secrets. */
+    {"own", NULL, "g:s1/- h:s2/-"},
+    {"own", "{'env':'none'}", "no cluster of fleet own has the labels of clusterSelector"},
+    {"odd", "{'env':'none'}",
+     "Fleet odd: spec.clusters[0].name: expected the name of a cluster, found none"},
+};
+
+static const char *print(struct arena *arena, const struct fleet_choice *choice)
+{
+    const char *text = choice->host ? "host" : choice->mistake ? choice->mistake : "";
+
+    for (size_t i = 0; i < choice->count; i++) {
+        const struct fleet_member *member = &choice->members[i];
+        const char *where = member->mistake ? arena_printf(arena, "(%s)", member->mistake)
+                                            : arena_printf(arena, "%s/%s", member->secret,
+                                                           member->key ? member->key : "-");
+        assert_true((member->mistake != NULL) == (member->secret == NULL));
+        text = arena_printf(arena, "%s%s%s:%s", text, *text ? " " : "", member->name, where);
+    }
+    return text;
+}
+
+static const char *selected(struct arena *arena, const char *fleet, const char *labels,
+                            const struct fleet_known *known)
+{
+    const struct application_destination destination = {
+        .fleet = fleet, .labels = labels ? rows_json(arena, labels) : NULL};
+    struct fleet_choice choice;
+
+    fleet_select(arena, &destination, known, &choice);
+    return print(arena, &choice);
+}
+
+CASE(who_is_meant)
+{
+    const struct fleet_known known = {.fleets = rows_json(arena, fleets),
+                                      .attached = rows_json(arena, attached),
+                                      .clusters = rows_json(arena, clusters),
+                                      .secrets = rows_json(arena, secrets)};
+
+    EACH_ROW (row, rows)
+        assert_string_equal(selected(arena, row->fleet, row->labels, &known), row->found);
+}
+
+CASE(nobody_is_there)
+{
+    const struct fleet_known fleets_alone = {.fleets = rows_json(arena, fleets)}, none = {0};
+
+    assert_string_equal(selected(arena, "empty", NULL, &fleets_alone),
+                        "no cluster of fleet empty is there: its list is empty");
+    assert_string_equal(selected(arena, "f", NULL, &none),
+                        "there is neither a Fleet f nor a Secret with the label "
+                        "flagger.app/cluster for it");
+}
