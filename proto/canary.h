@@ -115,6 +115,8 @@ enum hook_type {
 };
 /* "confirm-rollout" and so on. */
 const char *hook_type_name(enum hook_type type);
+/* False: no type has this name. NULL and "" are HOOK_ROLLOUT. */
+bool hook_type_find(const char *name, enum hook_type *out);
 /* The release waits until such a hook says yes. */
 bool hook_type_is_gate(enum hook_type type);
 

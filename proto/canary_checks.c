@@ -22,6 +22,19 @@ const char *hook_type_name(enum hook_type type)
     return hook_types[type].name;
 }
 
+bool hook_type_find(const char *name, enum hook_type *out)
+{
+    *out = HOOK_ROLLOUT;
+    if (name == NULL || name[0] == '\0')
+        return true;
+    for (int i = 0; i < N_HOOK_TYPES; i++) {
+        *out = (enum hook_type)i;
+        if (strcmp(hook_types[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool hook_type_is_gate(enum hook_type type)
 {
     return hook_types[type].gate;
@@ -92,14 +105,13 @@ void canary_read_metrics(struct json_reader *r, struct json_object *analysis,
 static enum hook_type read_hook_type(struct json_reader *r, struct json_object *json)
 {
     const char *text = json_read_str(r, json, "type", JSON_OPTIONAL);
-    if (text == NULL || text[0] == '\0')
-        return HOOK_ROLLOUT;
+    enum hook_type type = HOOK_ROLLOUT;
     const char *known = "";
-    for (int i = 0; i < N_HOOK_TYPES; i++) {
-        if (strcmp(hook_types[i].name, text) == 0)
-            return (enum hook_type)i;
+
+    if (hook_type_find(text, &type))
+        return type;
+    for (int i = 0; i < N_HOOK_TYPES; i++)
         known = arena_printf(r->arena, "%s%s%s", known, i > 0 ? ", " : "", hook_types[i].name);
-    }
     json_reader_fail(r, json, "type", "expected one of %s, found \"%s\"", known, text);
     return HOOK_ROLLOUT;
 }

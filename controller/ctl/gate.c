@@ -60,9 +60,11 @@ static struct json_object *hooks_of(struct json_object *canary)
     return json_at(analysis, "webhooks", NULL);
 }
 
-static bool is_gate_type(const char *type)
+static bool is_gate_type(const char *name)
 {
-    return type && (strncmp(type, "confirm-", 8) == 0 || strcmp(type, "rollback") == 0);
+    enum hook_type type;
+
+    return hook_type_find(name, &type) && (hook_type_is_gate(type) || type == HOOK_ROLLBACK);
 }
 
 enum err gate_find(struct ctl *ctl, struct json_object *canary, const char *hook, struct gate *out,

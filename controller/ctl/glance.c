@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "proto/canary.h"
 #include "proto/phase.h"
 
 static const char *text_or(const char *text, const char *missing)
@@ -35,11 +36,12 @@ bool glance_is_trouble(struct json_object *condition)
 
 static bool is_approval(struct json_object *hook)
 {
-    const char *type = text_or(json_str_at(hook, "type", NULL), "");
     const char *said = text_or(json_str_at(hook, "said", NULL), "");
+    enum hook_type type;
 
-    return strncmp(type, "confirm-", 8) == 0 && json_bool_at(hook, false, "passed", NULL) &&
-           *said && strcmp(said, "Approved") != 0 && strcmp(said, "OK") != 0;
+    return hook_type_find(json_str_at(hook, "type", NULL), &type) && hook_type_is_gate(type) &&
+           json_bool_at(hook, false, "passed", NULL) && *said && strcmp(said, "Approved") != 0 &&
+           strcmp(said, "OK") != 0;
 }
 
 const char *glance_approvals(struct arena *arena, struct json_object *release)

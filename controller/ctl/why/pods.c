@@ -73,6 +73,25 @@ static bool image_missing(struct why *w)
         print_clean(w->arena, json_str_at(container, "state", "waiting", "message", NULL)));
 }
 
+/* "once" or "3 times" */
+static const char *restarts(const struct why *w, struct json_object *container)
+{
+    long long count = json_int_at(container, 0, "restartCount", NULL);
+
+    return count == 1 ? "once" : arena_printf(w->arena, "%lld times", count);
+}
+
+/* What its container said before it ended. */
+static bool say_of_container(struct why *w, struct json_object *pod, struct json_object *container,
+                             const char *what, const char *how)
+{
+    const char *name = print_clean(w->arena, json_str_at(container, "name", NULL));
+
+    return why_say(w, why_kubectl(w, "logs %s -c %s --previous", pod_name(w, pod), name),
+                   "A pod of %s does not %s: the container %s of %s %s", w->name, what, name,
+                   pod_name(w, pod), how);
+}
+
 static bool restarting(struct why *w)
 {
     struct json_object *pod, *container = restarted(w->facts->pods, &pod);
@@ -81,15 +100,12 @@ static bool restarting(struct why *w)
         container = restarted(w->facts->primary_pods, &pod);
     if (!container)
         return false;
-    return why_say(
-        w,
-        why_kubectl(w, "logs %s -c %s --previous", pod_name(w, pod),
-                    print_clean(w->arena, json_str_at(container, "name", NULL))),
-        "A pod of %s does not stay up: the container %s of %s has ended with exit code %lld, and "
-        "was started again %lld times",
-        w->name, print_clean(w->arena, json_str_at(container, "name", NULL)), pod_name(w, pod),
-        (long long)json_int_at(container, 0, "lastState", "terminated", "exitCode", NULL),
-        (long long)json_int_at(container, 0, "restartCount", NULL));
+    return say_of_container(w, pod, container, "stay up",
+                            arena_printf(w->arena,
+                                         "has ended with exit code %lld, and was started again %s",
+                                         (long long)json_int_at(container, 0, "lastState",
+                                                                "terminated", "exitCode", NULL),
+                                         restarts(w, container)));
 }
 
 static bool crashing(struct why *w)
@@ -101,16 +117,13 @@ static bool crashing(struct why *w)
 
     if (!container)
         return restarting(w);
-    return why_say(
-        w,
-        why_kubectl(w, "logs %s -c %s --previous", pod_name(w, pod),
-                    print_clean(w->arena, json_str_at(container, "name", NULL))),
-        "A pod of %s does not start: the container %s of %s is in %s, after %lld "
-        "restarts: %s",
-        w->name, print_clean(w->arena, json_str_at(container, "name", NULL)), pod_name(w, pod),
-        print_clean(w->arena, json_str_at(container, "state", "waiting", "reason", NULL)),
-        (long long)json_int_at(container, 0, "restartCount", NULL),
-        print_clean(w->arena, json_str_at(container, "state", "waiting", "message", NULL)));
+    return say_of_container(
+        w, pod, container, "start",
+        arena_printf(
+            w->arena, "is in %s, after it was started again %s: %s",
+            print_clean(w->arena, json_str_at(container, "state", "waiting", "reason", NULL)),
+            restarts(w, container),
+            print_clean(w->arena, json_str_at(container, "state", "waiting", "message", NULL))));
 }
 
 /* The condition of a workload, not of the Canary. */

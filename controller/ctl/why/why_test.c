@@ -94,7 +94,7 @@ static const struct {
      .text = "the container c of the pod p has waited for x:1, for 1m: m",
      .next = "kubectl -n shop describe pod p"},
     {"crashing", PHASE("Progressing"), .pods = WAITS("CrashLoopBackOff"),
-     .text = "is in CrashLoopBackOff, after 3 restarts: m",
+     .text = "is in CrashLoopBackOff, after it was started again 3 times: m",
      .next = "kubectl -n shop logs p -c c --previous"},
     {"crashing", PHASE("Progressing"),
      .pods = "[{\"metadata\": {\"name\": \"p\"}, \"status\": {\"containerStatuses\": [{\"name\": "
