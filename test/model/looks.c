@@ -89,6 +89,7 @@ void looks_abstract(struct arena *arena, struct json_object *status)
         struct json_object *metric = json_elem(metrics, i);
         json_set(metric, "evidence", abstracted(arena, metric, json_len(metrics)));
         json_set_int(metric, "from", 0);
+        json_object_object_del(metric, "looks"); /* memory: no rule reads them */
         json_object_object_del(metric, "looks"); /* for the history, which no rule reads */
         if (json_at(metric, "says", NULL))
             json_set_str(metric, "says", "said");
