@@ -6,7 +6,7 @@ setup_file() {
     stage_enter
     gate open
     # No threshold would find it, and without a verdict no step is made.
-    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"analysis":{"interval":"2s","stepWeight":50,"maxWeight":50,
+    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"analysis":{"interval":"2s","stepWeight":50,"maxWeight":50,"threshold":1000,
         "judge":{"type":"sequential","every":"5s","warmUp":"2s","minRequests":1000000,"maxWait":"30m"},
         "metrics":[{"name":"request-success-rate","interval":"1m","noData":"pass","thresholdRange":{"min":50}},
                    {"name":"request-duration","interval":"1m","noData":"pass","thresholdRange":{"max":5000}}]}}}'
@@ -20,27 +20,40 @@ teardown_file() {
 setup() {
     load ../lib/stage
     stage_enter
+    CROWD=()
     client_begin
 }
 
 teardown() {
     touch "$BATS_TEST_TMPDIR/client-stop"
-    wait "$CLIENT"
+    wait "$CLIENT" "${CROWD[@]}"
 }
 
 judged() { kubectl -n test get canary podinfo -o json | gojq -r "$1"; }
+analysis() { kubectl -n test patch canary podinfo --type merge -p "{\"spec\":{\"analysis\":$1}}"; }
 # The counts that the first metric has: canary and primary have had requests.
 both_counted() { [ "$(judged '.status.judge.metrics[0].evidence.looks // 0')" -gt 0 ]; }
+says() { judged '.status.judge.metrics[0].says' | grep -q "$1"; }
+# Five more clients at the same time.
+crowd() {
+    for _ in 1 2 3 4 5; do
+        client_begin
+        CROWD+=("$CLIENT")
+    done
+}
+rolled_back_by() {
+    eventually 180 phase_is Failed
+    judged '.status.history[0].reason'
+    judged '.status.conditions[] | select(.type == "ChecksPassed") | .reason' | grep -x Worse
+    judged '.status.history[0].reason' | grep -E "^The canary is worse than the primary: $1; odds that chance alone does this: below 1 in [0-9,]+; rolled back after [0-9]+ s\$"
+    [ "$(judged .status.canaryWeight)" = 0 ]
+}
 
 @test "a version that fails every tenth request is rolled back, without a failed check" {
     eventually 120 serves 1.0.0
     release 2.0.0-errors10
-    eventually 180 phase_is Failed
-    judged '.status.history[0].reason'
-    judged '.status.conditions[] | select(.type == "ChecksPassed") | .reason' | grep -x Worse
-    judged '.status.history[0].reason' | grep -E 'The canary is worse than the primary: request-success-rate: canary [1-9][0-9,]* of [1-9][0-9,]* requests failed'
+    rolled_back_by 'request-success-rate: canary [1-9][0-9,]* of [1-9][0-9,]* requests failed \([0-9.]+ %\), primary 0 of [1-9][0-9,]* \(0 %\)'
     judged '[.status.history[0].steps[].checks[]? | select(.name == "request-success-rate").counts // empty] | last | .[0] >= .[1] and .[1] > 0 and .[2] > 0 and .[3] == 0' | grep -x true
-    [ "$(judged .status.canaryWeight)" = 0 ]
     serves 1.0.0
 }
 
@@ -50,7 +63,52 @@ both_counted() { [ "$(judged '.status.judge.metrics[0].evidence.looks // 0')" -g
     eventually 120 both_counted
     judged '.status.judge.metrics[0].says'
     kubectl -n test get canary podinfo -o json | gojq -e '.status.judge.metrics | length == 2'
-    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"analysis":{"judge":{"minRequests":20}}}}'
+    analysis '{"judge":{"minRequests":20}}'
     eventually 180 phase_is Succeeded
+    judged '.status.history[0].reason' | grep '^Its checks passed, and it was promoted: request-success-rate: canary 0 of '
     serves 2.0.0
+    analysis '{"judge":{"minRequests":1000000}}'
+}
+
+@test "a version that is slower by a bucket is rolled back" {
+    analysis '{"metrics":[{"name":"request-duration","interval":"1m","noData":"pass","thresholdRange":{"max":250}}]}'
+    crowd
+    release 3.0.0-slow400ms
+    rolled_back_by 'request-duration: canary [1-9][0-9,]* of [1-9][0-9,]* requests took longer than 250 ms \([0-9.]+ %\), primary [0-9,]+ of [1-9][0-9,]* \([0-9.]+ %\)'
+    analysis '{"metrics":[{"name":"request-success-rate","interval":"1m","noData":"pass","thresholdRange":{"min":50}}]}'
+}
+
+@test "a version that fails only under load is rolled back when the load comes" {
+    release 4.0.0-load1-slow100ms
+    eventually 120 both_counted
+    [ "$(judged .status.phase)" = Progressing ]
+    crowd
+    rolled_back_by 'request-success-rate: canary [1-9][0-9,]* of [1-9][0-9,]* requests failed \([0-9.]+ %\), primary 0 of [1-9][0-9,]* \(0 %\)'
+}
+
+@test "where the primary fails as well nobody is rolled back: without traffic the step waits, and pods that restart are left out" {
+    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"skipAnalysis":true}}'
+    release 5.0.0-errors10
+    eventually 120 serves 5.0.0
+    eventually 120 phase_is Succeeded
+    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"skipAnalysis":false}}'
+    touch "$BATS_TEST_TMPDIR/client-stop"
+    wait "$CLIENT"
+
+    release 5.0.1-errors10
+    # the load test of the analysis asks the canary alone
+    eventually 120 says 'the primary had no requests to compare'
+    judged '.status.conditions[] | select(.type == "Judged") | .message' | grep 'request-success-rate has seen [0-9]* requests of the canary since the last step, of the 1000000 that a step needs'
+    [ "$(weight)" = 50 ]
+
+    rm "$BATS_TEST_TMPDIR/client-stop"
+    crowd
+    eventually 60 both_counted
+    kubectl -n test delete pod "$(kubectl -n test get pods -o json | gojq -r '[.items[] | select(.spec.containers[0].image | endswith(":5.0.1-errors10"))][0].metadata.name')" --wait=false
+    eventually 60 says 'not counted'
+    eventually 60 says 'requests failed'
+    analysis '{"judge":{"minRequests":50}}'
+    eventually 180 phase_is Succeeded
+    judged '.status.history[0].reason' | grep -E '^Its checks passed, and it was promoted: request-success-rate: canary [1-9][0-9,]* of [0-9,]+ requests failed .*, primary [1-9]'
+    serves 5.0.1
 }

@@ -42,17 +42,31 @@ static enum err read_errors(const char *name, const char *text, struct behaviour
     return ERR_OK;
 }
 
+static enum err read_load(const char *name, const char *text, struct behaviour *out,
+                          struct errinfo *ei)
+{
+    char *end;
+    long most = *text ? strtol(text, &end, 10) : BEHAVIOUR_AT_ONCE;
+    if (*text && (*end || most < 1 || most > 1000))
+        return err_set(ei, ERR_INVALID, "-%s%s: expected a number from 1 to 1000", name, text);
+    out->most_at_once = most;
+    return ERR_OK;
+}
+
 /* Takes one suffix (without its dash); *known tells whether it is ours. */
 static enum err read_suffix(const char *suffix, struct behaviour *out, bool *known,
                             struct errinfo *ei)
 {
     const struct {
         const char *name;
-        int64_t *ms, missing; /* ms NULL: a percentage */
-    } rows[] = {{"errors", NULL, 0},
-                {"chance", NULL, 0},
-                {"slow", &out->latency_ms, BEHAVIOUR_SLOW_MS},
-                {"crash", &out->crash_after_ms, 0}};
+        int64_t *ms, missing; /* ms NULL: a number, which `read` reads */
+        enum err (*read)(const char *name, const char *text, struct behaviour *out,
+                         struct errinfo *ei);
+    } rows[] = {{"errors", NULL, 0, read_errors},
+                {"chance", NULL, 0, read_errors},
+                {"load", NULL, 0, read_load},
+                {"slow", &out->latency_ms, BEHAVIOUR_SLOW_MS, NULL},
+                {"crash", &out->crash_after_ms, 0, NULL}};
     const size_t count = sizeof(rows) / sizeof(rows[0]);
     size_t i = 0;
     while (i < count && strncmp(suffix, rows[i].name, strlen(rows[i].name)) != 0)
@@ -62,7 +76,7 @@ static enum err read_suffix(const char *suffix, struct behaviour *out, bool *kno
         return ERR_OK;
     const char *value = suffix + strlen(rows[i].name);
     if (!rows[i].ms)
-        return read_errors(rows[i].name, value, out, ei);
+        return rows[i].read(rows[i].name, value, out, ei);
     *rows[i].ms = rows[i].missing;
     enum err err = *value ? duration_parse_ms(value, rows[i].ms, ei) : ERR_OK;
     return err == ERR_OK ? ERR_OK : err_wrap(ei, err, "-%s", suffix);

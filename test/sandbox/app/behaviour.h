@@ -1,6 +1,7 @@
 /*
  * How a demo app behaves, as its image name says: `demo-app:2.0.0-errors50-slow800ms` is
- * version 2.0.0 that fails half of its requests and takes 800 ms for each. Pure.
+ * version 2.0.0 that fails half of its requests and takes 800 ms for each. Of `-load2`, those fail
+ * that come while two are being answered. Pure.
  */
 #ifndef SANDBOX_BEHAVIOUR_H
 #define SANDBOX_BEHAVIOUR_H
@@ -11,7 +12,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-enum { BEHAVIOUR_ERROR_PERCENT = 50, BEHAVIOUR_SLOW_MS = 800 };
+enum { BEHAVIOUR_ERROR_PERCENT = 50, BEHAVIOUR_SLOW_MS = 800, BEHAVIOUR_AT_ONCE = 1 };
 
 struct behaviour {
     const char *version;   /* the tag without suffixes; "latest" without a tag */
@@ -19,6 +20,7 @@ struct behaviour {
     bool by_chance; /* each request fails with this chance; otherwise errors are spread evenly */
     int64_t latency_ms;
     int64_t crash_after_ms; /* < 0: never */
+    int64_t most_at_once;   /* requests; those beyond fail; 0: any number */
 };
 
 /* Whether an image has this name: that of its last path element, without tag and digest. NULL has none. */
@@ -26,8 +28,8 @@ bool behaviour_is_named(const char *image, const char *name);
 /* Whether a pod with this image runs the demo app: its name is demo-app. */
 bool behaviour_is_demo(const char *image);
 /*
- * Reads the tag: any number of suffixes -errors[N], -chance[N], -slow[DURATION] and -crash[DURATION] (at once
- * without a duration). A suffix that is none of these belongs to the version; one whose value
+ * Reads the tag: any number of suffixes -errors[N], -chance[N], -load[N], -slow[DURATION] and
+ * -crash[DURATION] (at once without a duration). A suffix that is none of these belongs to the version; one whose value
  * cannot be read is ERR_INVALID.
  */
 enum err behaviour_of_image(struct arena *arena, const char *image, struct behaviour *out,

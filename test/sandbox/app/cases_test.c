@@ -46,8 +46,11 @@ static struct json_object *behaviour(struct arena *arena, struct json_object *ro
         return NULL;
     if (behaviour_of_image(arena, image, &got, &ei) != ERR_OK)
         return cases_error(arena, &ei);
-    return form(arena, "[%s, %ld, %ld, %ld]", got.version, got.error_percent, got.latency_ms,
-                got.crash_after_ms);
+    struct json_object *out = form(arena, "[%s, %ld, %ld, %ld]", got.version, got.error_percent,
+                                   got.latency_ms, got.crash_after_ms);
+    if (got.most_at_once > 0)
+        json_object_array_add(out, json_object_new_int64(got.most_at_once));
+    return out;
 }
 
 CASE(even_errors)

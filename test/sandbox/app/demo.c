@@ -19,6 +19,7 @@ struct demo {
     int64_t started_ms;
     int64_t error_state;
     uint64_t chance_state;
+    int64_t at_once; /* answers of the app proper that are under way */
 };
 
 /* A reply that waits. Owned by the request's arena until the timer fires or the client goes. */
@@ -32,6 +33,7 @@ struct pending {
     int64_t started_ms;
     size_t len;
     int status;
+    bool counted; /* among those under way */
 };
 
 /* Fine enough that a p99 between 5 ms and 10 s is read to about a quarter. */
@@ -59,8 +61,15 @@ static const char *known_method(const char *method)
     return "other";
 }
 
+static void leave(struct pending *p)
+{
+    p->demo->at_once -= p->counted;
+    p->counted = false;
+}
+
 static void finish(struct pending *p)
 {
+    leave(p);
     char status[16];
     snprintf(status, sizeof(status), "%d", p->status);
     expo_observe(&durations, (double)(clock_monotonic_ms() - p->started_ms) / 1000.0,
@@ -81,6 +90,7 @@ static void on_gone(void *arg)
     struct pending *p = arg;
     timer_stop(p->timer);
     p->timer = NULL;
+    leave(p);
 }
 
 static void reply_after(struct pending *p, int64_t delay_ms)
@@ -109,18 +119,35 @@ static struct pending *pending_new(struct demo *demo, struct http_conn_request *
     return p;
 }
 
+static bool is_overloaded(const struct demo *demo)
+{
+    int64_t most = demo->options.behaviour.most_at_once;
+
+    return most > 0 && demo->at_once >= most;
+}
+
+static bool fails(struct demo *demo)
+{
+    const struct behaviour *is = &demo->options.behaviour;
+
+    if (is_overloaded(demo))
+        return true;
+    return is->by_chance ? behaviour_fails_by_chance(is->error_percent, &demo->chance_state)
+                         : behaviour_fails(is->error_percent, &demo->error_state);
+}
+
 /* An answer of the app proper: fails and dawdles as it was told. */
 static void answer(struct demo *demo, struct http_conn_request *req, const char *path,
                    const char *type, const char *body, size_t len)
 {
     static const char *const failed = "{\"error\":\"this version fails on purpose\"}\n";
-    const struct behaviour *is = &demo->options.behaviour;
     struct pending *p;
-    if (is->by_chance ? behaviour_fails_by_chance(is->error_percent, &demo->chance_state)
-                      : behaviour_fails(is->error_percent, &demo->error_state))
+    if (fails(demo))
         p = pending_new(demo, req, path, 500, "application/json", failed, strlen(failed));
     else
         p = pending_new(demo, req, path, 200, type, body, len);
+    p->counted = true;
+    demo->at_once++;
     reply_after(p, demo->options.behaviour.latency_ms);
 }
 
