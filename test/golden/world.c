@@ -149,10 +149,10 @@ static struct metric_answer answer_metric(struct world *world,
             return (struct metric_answer){.outcome = METRIC_NO_VALUES, .text = "no values found"};
         const char *note = json_str_at(value, "note", NULL);
         if (note) /* a bucket, by its bound */
-            return (struct metric_answer){
-                .outcome = METRIC_VALUE,
-                .value = json_object_get_double(json_at(value, "value", NULL)),
-                .note = arena_strdup(world->arena, note)};
+            return (struct metric_answer){.outcome = METRIC_VALUE,
+                                          .value =
+                                              json_object_get_double(json_at(value, "value", NULL)),
+                                          .note = arena_strdup(world->arena, note)};
         const char *text =
             json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
         if (text && strcmp(text, "+Inf") == 0)
