@@ -11,7 +11,7 @@
 #include "test/unit.h"
 #include "tick/applied.h"
 
-enum { LEAST_ROWS = 29, MAX_ROUNDS = 6 };
+enum { LEAST_ROWS = 31, MAX_ROUNDS = 6 };
 
 /* --- a cluster that is only its objects */
 
@@ -235,6 +235,24 @@ static void check_nothing_is_ours(struct row *row, const char *name)
         fail_msg("%s: something is left: %s", name, text);
 }
 
+/* Somebody changes the rollout when all of it has been done. */
+static void check_change(struct arena *arena, struct json_object *parts, struct json_object *json,
+                         const struct row *settled)
+{
+    const char *name = json_str_at(json, "case", NULL);
+    struct json_object *changed = json_copy(arena, json);
+    struct row row;
+
+    json_set(changed, "rollout",
+             json_merge(arena, json_at(json, "rollout", NULL), json_at(json, "then", NULL)));
+    json_set(changed, "cluster", settled->cluster.objects);
+    json_set(changed, "inventory", settled->inventory);
+    read_row(arena, parts, changed, &row);
+    struct json_object *found = plan_json(arena, plan(&row));
+    if (!json_same(found, json_at(json, "want then", NULL)))
+        fail_msg("%s: found then\n%s", name, json_text(arena, found));
+}
+
 /* Wherever the process ends, the next one comes to the same. */
 static void check_crashes(struct arena *arena, struct json_object *parts, struct json_object *json,
                           struct row *settled)
@@ -277,6 +295,8 @@ static void check_row(struct arena *arena, struct json_object *parts, struct jso
     if (json_at(json, "inventory after", NULL) &&
         !json_same(json_at(json, "inventory after", NULL), row.inventory))
         fail_msg("%s: the inventory is\n%s", name, json_text(arena, row.inventory));
+    if (json_at(json, "then", NULL))
+        check_change(arena, parts, json, &row);
     check_crashes(arena, parts, json, &row);
     if (last->refused)
         return;
