@@ -1,30 +1,21 @@
 # The Kubernetes API of flagger-sandbox, as kubectl and curl see it.
 
 setup_file() {
-    load ../lib/daemon
-    DIR=$(mktemp -d /tmp/flagger-api.XXXXXX)
-    export DIR KUBECONFIG=$DIR/kubeconfig HOME=$DIR/home TOKEN=secret
-    mkdir "$HOME"
-    "$FLAGGER_BUILD/flagger-sandbox" --no-gateway --token "$TOKEN" --kubeconfig "$KUBECONFIG" \
-        --crds "$BATS_TEST_DIRNAME/../../proto/crd" >"$DIR/out" 2>"$DIR/log" </dev/null 3>&- &
-    echo $! >"$DIR/pid"
-    eventually 60 grep -q '^ready' "$DIR/out" || { cat "$DIR/log" && return 1; }
-    sed -n 's/.*api-http=\(\S*\).*/\1/p' "$DIR/out" >"$DIR/url"
+    load ../lib/sandbox
+    export TOKEN=secret
+    sandbox_begin "$(mktemp -d /tmp/flagger-api.XXXXXX)" --token "$TOKEN"
     kubectl create namespace test
 }
 
 teardown_file() {
-    load ../lib/daemon
-    DAEMON_PID=$(cat "$DIR/pid")
-    kill -TERM "$DAEMON_PID"
-    eventually 30 daemon_gone || kill -KILL "$DAEMON_PID"
-    if grep -qE 'ERROR: (Address|Leak)Sanitizer|runtime error' "$DIR/log"; then cat "$DIR/log" && return 1; fi
+    load ../lib/sandbox
+    sandbox_end
     rm -rf "$DIR"
 }
 
 setup() {
-    load ../lib/daemon
-    URL=$(cat "$DIR/url")
+    load ../lib/sandbox
+    URL=$(sandbox_url)
 }
 
 api() { curl -s -m 10 -H "Authorization: Bearer $TOKEN" -X "$1" ${3+--data "$3"} "$URL$2"; }

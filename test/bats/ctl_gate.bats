@@ -4,14 +4,8 @@ bats_require_minimum_version 1.5.0
 load ../lib/postgres_file
 
 setup() {
-    load ../lib/daemon
-    DIR=$BATS_TEST_TMPDIR
-    export KUBECONFIG=$DIR/kubeconfig HOME=$DIR/home
-    mkdir "$HOME"
-    "$FLAGGER_BUILD/flagger-sandbox" --no-gateway --no-services --kubeconfig "$KUBECONFIG" --crds "$BATS_TEST_DIRNAME/../../proto/crd" \
-        >"$DIR/out" 2>"$DIR/log" </dev/null 3>&- &
-    SANDBOX=$!
-    eventually 60 grep -q '^ready' "$DIR/out" || { cat "$DIR/log" && return 1; }
+    load ../lib/sandbox
+    sandbox_begin "$BATS_TEST_TMPDIR" --no-services
     daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN" "$@"
     GATE_PID=$DAEMON_PID GATE_LOG=$DAEMON_LOG GATE=$DAEMON_URL
     eventually 20 answers 200 GET /readyz
@@ -25,7 +19,7 @@ teardown() {
     daemon_stop || true
     DAEMON_PID=$GATE_PID DAEMON_LOG=$GATE_LOG
     daemon_stop || true
-    kill -TERM "$SANDBOX" && wait "$SANDBOX" || true
+    sandbox_end
     pg_empty || true
 }
 

@@ -3,31 +3,24 @@
 bats_require_minimum_version 1.5.0
 
 setup_file() {
-    load ../lib/daemon
-    DIR=$(mktemp -d /tmp/flagger-steer.XXXXXX)
-    export DIR KUBECONFIG=$DIR/kubeconfig HOME=$DIR/home USER=alice SANDBOX_TOKEN=secret-of-the-sandbox
-    mkdir "$HOME"
-    "$FLAGGER_BUILD/flagger-sandbox" --no-gateway --no-services --kubeconfig "$KUBECONFIG" --crds "$BATS_TEST_DIRNAME/../../proto/crd" \
-        >"$DIR/out" 2>"$DIR/log" </dev/null 3>&- &
-    echo $! >"$DIR/sandbox"
-    eventually 60 grep -q '^ready' "$DIR/out" || { cat "$DIR/log" && return 1; }
+    load ../lib/sandbox
+    export USER=alice SANDBOX_TOKEN=secret-of-the-sandbox
+    sandbox_begin "$(mktemp -d /tmp/flagger-steer.XXXXXX)" --no-services
     kubectl create namespace test
     daemon_start "$FLAGGER_BUILD/flagger-controller" --kubeconfig "$KUBECONFIG" --mesh-provider kubernetes --min-analysis-interval 1s
     echo "$DAEMON_PID" >"$DIR/controller"
 }
 
 teardown_file() {
-    load ../lib/daemon
+    load ../lib/sandbox
     DAEMON_PID=$(cat "$DIR/controller")
     kill -TERM "$DAEMON_PID" || true
     eventually 30 daemon_gone || kill -KILL "$DAEMON_PID"
-    DAEMON_PID=$(cat "$DIR/sandbox")
-    kill -TERM "$DAEMON_PID" || true
-    eventually 30 daemon_gone || kill -KILL "$DAEMON_PID"
+    sandbox_end
     rm -rf "$DIR"
 }
 
-setup() { load ../lib/daemon; }
+setup() { load ../lib/sandbox; }
 
 ctl() { "$FLAGGER_BUILD/kubectl-canary" "$@"; }
 

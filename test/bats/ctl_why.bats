@@ -4,16 +4,10 @@ bats_require_minimum_version 1.5.0
 load ../lib/postgres
 
 setup_file() {
-    load ../lib/daemon
-    DIR=$(mktemp -d /tmp/flagger-why.XXXXXX)
-    export DIR KUBECONFIG=$DIR/kubeconfig HOME=$DIR/home
-    mkdir "$HOME"
+    load ../lib/sandbox
+    sandbox_begin "$(mktemp -d /tmp/flagger-why.XXXXXX)" --no-services
     pg_begin
     export PG_DIR PG_DSN
-    "$FLAGGER_BUILD/flagger-sandbox" --no-gateway --no-services --kubeconfig "$KUBECONFIG" --crds "$BATS_TEST_DIRNAME/../../proto/crd" \
-        >"$DIR/out" 2>"$DIR/log" </dev/null 3>&- &
-    echo $! >"$DIR/sandbox"
-    eventually 60 grep -q '^ready' "$DIR/out" || { cat "$DIR/log" && return 1; }
     daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN"
     echo "$DAEMON_PID $DAEMON_LOG" >"$DIR/gate.pid"
     eventually 20 answers 200 GET /readyz
@@ -34,18 +28,16 @@ stop() { # FILE
 }
 
 teardown_file() {
-    load ../lib/daemon
+    load ../lib/sandbox
     [ ! -e "$DIR/controller.pid" ] || stop controller || true
     stop gate || true
-    DAEMON_PID=$(cat "$DIR/sandbox")
-    kill -TERM "$DAEMON_PID" || true
-    eventually 30 daemon_gone || kill -KILL "$DAEMON_PID"
+    sandbox_end
     pg_end
     rm -rf "$DIR"
 }
 
 setup() {
-    load ../lib/daemon
+    load ../lib/sandbox
     load ../lib/sink
     GATE=$(cat "$DIR/gate")
 }

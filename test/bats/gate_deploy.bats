@@ -1,32 +1,24 @@
 # deploy/gate: its manifests are taken by the sandbox's API server, bound what the pods may do, and start the program.
 
 setup_file() {
-    load ../lib/daemon
+    load ../lib/sandbox
     load ../lib/postgres
-    DIR=$(mktemp -d /tmp/flagger-deploy.XXXXXX)
-    export DIR KUBECONFIG=$DIR/kubeconfig HOME=$DIR/home
-    mkdir "$HOME"
-    "$FLAGGER_BUILD/flagger-sandbox" --no-gateway --token secret --kubeconfig "$KUBECONFIG" \
-        --crds "$BATS_TEST_DIRNAME/../../proto/crd" >"$DIR/out" 2>"$DIR/log" </dev/null 3>&- &
-    echo $! >"$DIR/pid"
-    eventually 60 grep -q '^ready' "$DIR/out" || { cat "$DIR/log" && return 1; }
+    sandbox_begin "$(mktemp -d /tmp/flagger-deploy.XXXXXX)" --token secret
     kubectl create namespace flagger
     pg_begin
     export PG_DIR PG_DSN
 }
 
 teardown_file() {
-    load ../lib/daemon
+    load ../lib/sandbox
     load ../lib/postgres
-    DAEMON_PID=$(cat "$DIR/pid")
-    kill -TERM "$DAEMON_PID"
-    eventually 30 daemon_gone || kill -KILL "$DAEMON_PID"
+    sandbox_end
     pg_end
     rm -rf "$DIR"
 }
 
 setup() {
-    load ../lib/daemon
+    load ../lib/sandbox
     load ../lib/postgres
     MANIFEST=$BATS_TEST_DIRNAME/../../deploy/gate/gate.yaml
 }

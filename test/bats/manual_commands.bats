@@ -3,12 +3,12 @@
 load ../lib/postgres_file
 
 setup() {
-    load ../lib/daemon
+    load ../lib/sandbox
     cd "$BATS_TEST_DIRNAME/../.." || return 1
 }
 teardown() {
     if [ -n "${DAEMON_PID:-}" ]; then daemon_stop; fi
-    if [ -n "${SANDBOX_PID:-}" ]; then kill "$SANDBOX_PID" && wait "$SANDBOX_PID"; fi
+    if [ -e "$BATS_TEST_TMPDIR/sandbox.pid" ]; then sandbox_end; fi
 }
 
 # block PAGE N: the N-th block of code
@@ -55,10 +55,7 @@ curl() { command curl -sS --fail-with-body -m 10 "$@"; }
 }
 
 @test "the Canary of canary.md is released, and operations.md shows it as it is" {
-    export KUBECONFIG=$BATS_TEST_TMPDIR/kubeconfig
-    "$FLAGGER_BUILD/flagger-sandbox" --no-gateway --no-services --kubeconfig "$KUBECONFIG" --crds proto/crd >"$BATS_TEST_TMPDIR/out" 2>&1 </dev/null 3>&- &
-    SANDBOX_PID=$!
-    eventually 60 grep -q '^ready' "$BATS_TEST_TMPDIR/out"
+    sandbox_begin "$BATS_TEST_TMPDIR" --no-services
     daemon_start "$FLAGGER_BUILD/flagger-controller" --min-analysis-interval 1s
     kubectl create namespace test
     kubectl -n test create deployment podinfo --image=podinfo:1 --dry-run=client -o json | kubectl apply -f -

@@ -5,16 +5,12 @@ bats_require_minimum_version 1.5.0
 load ../lib/postgres_file
 
 setup() {
-    load ../lib/daemon
+    load ../lib/sandbox
     load ../lib/browser
     load ../lib/ui
     UI_DIR=$BATS_TEST_TMPDIR
-    export UI_DIR KUBECONFIG=$UI_DIR/kubeconfig HOME=$UI_DIR/home USER=eve
-    mkdir "$HOME"
-    "$FLAGGER_BUILD/flagger-sandbox" --no-gateway --no-services --kubeconfig "$KUBECONFIG" --crds "$BATS_TEST_DIRNAME/../../proto/crd" \
-        >"$UI_DIR/out" 2>"$UI_DIR/log" </dev/null 3>&- &
-    SANDBOX=$!
-    eventually 60 grep -q '^ready' "$UI_DIR/out" || { cat "$UI_DIR/log" && return 1; }
+    export UI_DIR USER=eve
+    sandbox_begin "$UI_DIR" --no-services
     kubectl create namespace test
     printf '%s\n' 'alices-token-1234567 operate alice' 'canarys-token-123456 check:test flagger' >"$UI_DIR/tokens"
     echo alices-token-1234567 >"$UI_DIR/alice"
@@ -32,7 +28,7 @@ teardown() {
     daemon_stop || true
     DAEMON_PID=$GATE_PID DAEMON_LOG=$GATE_LOG
     daemon_stop || true
-    kill -TERM "$SANDBOX" && wait "$SANDBOX" || true
+    sandbox_end
 }
 
 app() {
