@@ -3,14 +3,8 @@
 bats_require_minimum_version 1.5.0
 
 setup_file() {
-    load ../lib/daemon
-    DIR=$(mktemp -d /tmp/flagger-backtest.XXXXXX)
-    export DIR KUBECONFIG=$DIR/kubeconfig HOME=$DIR/home
-    mkdir "$HOME"
-    "$FLAGGER_BUILD/flagger-sandbox" --no-gateway --kubeconfig "$KUBECONFIG" --crds "$BATS_TEST_DIRNAME/../../proto/crd" \
-        >"$DIR/out" 2>"$DIR/log" </dev/null 3>&- &
-    echo $! >"$DIR/sandbox"
-    eventually 60 grep -q '^ready' "$DIR/out" || { cat "$DIR/log" && return 1; }
+    load ../lib/sandbox
+    sandbox_begin "$(mktemp -d /tmp/flagger-backtest.XXXXXX)"
     kubectl create namespace shop
     canary checkout
     canary idle
@@ -50,14 +44,12 @@ END
 }
 
 teardown_file() {
-    load ../lib/daemon
-    DAEMON_PID=$(cat "$DIR/sandbox")
-    kill -TERM "$DAEMON_PID" || true
-    eventually 30 daemon_gone || kill -KILL "$DAEMON_PID"
+    load ../lib/sandbox
+    sandbox_end
     rm -rf "$DIR"
 }
 
-setup() { load ../lib/daemon; }
+setup() { load ../lib/sandbox; }
 
 ctl() { "$FLAGGER_BUILD/kubectl-canary" "$@"; }
 
