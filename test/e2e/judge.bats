@@ -98,7 +98,8 @@ rolled_back_by() {
     release 5.0.1-errors10
     # the load test of the analysis asks the canary alone
     eventually 120 says 'the primary had no requests to compare'
-    judged '.status.conditions[] | select(.type == "Judged") | .message' | grep 'request-success-rate has seen [0-9]* requests of the canary since the last step, of the 1000000 that a step needs'
+    waits() { judged '.status.conditions[] | select(.type == "Judged") | .message' | grep -q 'request-success-rate has seen [0-9]* requests of the canary since the last step, of the 1000000 that a step needs'; }
+    eventually 120 waits
     [ "$(weight)" = 50 ]
 
     rm "$BATS_TEST_TMPDIR/client-stop"
