@@ -79,7 +79,7 @@ rolled_back_by() {
 }
 
 @test "a version that fails only under load is rolled back when the load comes" {
-    release 4.0.0-load1-slow100ms
+    release 4.0.0-load3-slow200ms # three: two of the load test, and the client
     eventually 120 both_counted
     [ "$(judged .status.phase)" = Progressing ]
     crowd
