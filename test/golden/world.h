@@ -19,7 +19,7 @@ extern const struct channel world_receiver;
 /* Under a sanitizer, which takes four times as long, a case takes only every so manieth of its many
  * cuts, edits or seeds; the other builds take all. */
 #ifdef __SANITIZE_ADDRESS__
-enum { WORLD_EVERY = 4 };
+enum { WORLD_EVERY = 8 };
 #else
 enum { WORLD_EVERY = 1 };
 #endif
