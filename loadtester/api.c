@@ -143,13 +143,7 @@ static void get_tasks(void *arg, struct http_conn_request *req)
 
     if (!tester_admits(api, req) || http_reply_shared(req, key))
         return;
-    const char *list = runner_list(api->runner, http_req_arena(req));
-    struct buf text;
-
-    buf_init(&text, strlen(list));
-    buf_puts(&text, list);
-    http_reply_share(req, key, "application/json", &text);
-    buf_fini(&text);
+    http_reply_share_json(req, key, runner_list(api->runner, http_req_arena(req)));
 }
 
 /* /tasks/ID and /tasks/ID/stream */

@@ -57,8 +57,27 @@ struct rollout_analysis {
 
 enum rollout_revert { REVERT_UNSAID, REVERT_NO, REVERT_YES };
 
+/* A mesh or an ingress, with what it wants around a workload: a row of rollout_provider.c. */
+struct rollout_provider {
+    const char *name;
+    const char *ingress_class; /* requests come in by the rule of an Ingress; NULL: they do not */
+    const char *protocol_key; /* ends the annotation of a Service with the protocol of a port; NULL:
+                                * none is read */
+    /* Where in the metadata of a Namespace a mesh looks for leave to add its proxies, and where it
+     * takes an answer as well. No map: it needs no leave. */
+    struct {
+        const char *map, *key;
+        const char *also_map, *also_key;
+        const char *also; /* the only value there that is leave; NULL: any */
+    } injection;
+};
+/* NULL is the one of who names none; NULL is returned when there is none of this name. */
+const struct rollout_provider *rollout_provider_find(const char *name);
+/* "a, b or c" */
+const char *rollout_provider_names(struct arena *arena);
+
 struct rollout {
-    const char *provider;       /* "istio" (also when none is given), "kuma", "nginx" */
+    const struct rollout_provider *provider; /* never NULL */
     struct canary_ref workload; /* nothing in it is empty; the namespace is the Application's where
                                  * none is given */
     const char *service_name;

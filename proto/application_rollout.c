@@ -61,19 +61,15 @@ static struct json_object *read_metadata(struct json_reader *r, struct json_obje
     return metadata;
 }
 
-static const char *read_provider(struct json_reader *r, struct json_object *json)
+static const struct rollout_provider *read_provider(struct json_reader *r, struct json_object *json)
 {
-    static const char *const known[] = {"istio", "kuma", "nginx"};
     const char *text = canary_read_name(r, json, "trafficRoutingProvider", JSON_OPTIONAL);
-    if (text == NULL)
-        return known[0];
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (strcmp(known[i], text) == 0)
-            return known[i];
-    }
-    json_reader_fail(r, json, "trafficRoutingProvider",
-                     "expected istio, kuma or nginx, found \"%s\"", text);
-    return known[0];
+    const struct rollout_provider *provider = rollout_provider_find(text);
+    if (provider != NULL)
+        return provider;
+    json_reader_fail(r, json, "trafficRoutingProvider", "expected %s, found \"%s\"",
+                     rollout_provider_names(r->arena), text);
+    return rollout_provider_find(NULL);
 }
 
 static void read_policy(struct json_reader *r, struct json_object *json, struct rollout *out)

@@ -1,7 +1,6 @@
 /* How the traffic moves. What only the mesh understands goes into the Canary as it is, and is
  * checked there. */
 #include <limits.h>
-#include <string.h>
 
 #include "proto/application_parts.h"
 #include "proto/canary_parts.h"
@@ -61,9 +60,10 @@ static void check_strategy(struct json_reader *r, struct json_object *policy,
     else if (!routing->weighted && routing->iterations == 0 && !out->skip_analysis)
         json_reader_fail(r, json != NULL ? json : policy, json != NULL ? NULL : "trafficRouting",
                          "expected canaryStrategy or analysisTimes, found neither");
-    else if (routing->host == NULL && strcmp(out->provider, "nginx") == 0)
+    else if (routing->host == NULL && out->provider->ingress_class != NULL)
         json_reader_fail(r, json != NULL ? json : policy, json != NULL ? "host" : "trafficRouting",
-                         "required with trafficRoutingProvider nginx: expected a host name");
+                         "required with trafficRoutingProvider %s: expected a host name",
+                         out->provider->name);
 }
 
 void application_read_routing(struct json_reader *r, struct json_object *policy,

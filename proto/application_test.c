@@ -67,7 +67,7 @@ CASE(test_the_document)
     assert_string_equal(app.policies[0].destination.fleet, "quickstart");
     assert_null(app.policies[0].destination.labels);
     const struct rollout *r = app.policies[0].rollout;
-    assert_string_equal(r->provider, "istio");
+    assert_string_equal(r->provider->name, "istio");
     assert_string_equal(r->workload.namespace_, "test");
     assert_int_equal(r->port, 9898);
     assert_true(r->loader && !r->keep_loader && r->suspend && !r->skip_analysis);
@@ -119,7 +119,7 @@ CASE(test_the_analysis_of_the_document)
 CASE(test_defaults)
 {
     const struct rollout *r = rollout(arena, "{}");
-    assert_string_equal(r->provider, "istio");
+    assert_string_equal(r->provider->name, "istio");
     assert_string_equal(r->workload.api_version, "apps/v1");
     assert_string_equal(r->workload.kind, "Deployment");
     assert_string_equal(r->workload.namespace_, "apps");

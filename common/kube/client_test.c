@@ -168,84 +168,75 @@ CASE(the_version_that_is_served)
 
 #define STATUS_BODY(text) "{\"kind\":\"Status\",\"message\":\"" text "\"}"
 
+static const struct {
+    enum kube_verb verb;
+    struct row rows[6];
+    enum err err;
+    int status;
+    int requests;
+    const char *text; /* part of the sentence */
+} answers[] = {
+    {KUBE_GET,
+     {{404, STATUS_BODY("pods p not found"), 0, 0}},
+     ERR_NOT_FOUND,
+     404,
+     1,
+     "GET pods a/p: not found: pods p not found"},
+    {KUBE_DELETE,
+     {{409, STATUS_BODY("changed"), 0, 0}},
+     ERR_CONFLICT,
+     409,
+     1,
+     "DELETE pods a/p: conflict: changed"},
+    {KUBE_GET, {{410, STATUS_BODY("expired"), 0, 0}}, ERR_CONFLICT, 410, 1, "expired"},
+    {KUBE_GET, {{401, STATUS_BODY("who"), 0, 0}}, ERR_DENIED, 401, 1, "denied: who"},
+    {KUBE_GET, {{403, STATUS_BODY("no"), 0, 0}}, ERR_DENIED, 403, 1, "denied: no"},
+    {KUBE_DELETE, {{422, STATUS_BODY("bad"), 0, 0}}, ERR_INVALID, 422, 1, "invalid: bad"},
+    {KUBE_GET,
+     {{502, "<html>bad gateway</html>", 0, "text/html"}},
+     ERR_RETRY,
+     502,
+     4,
+     "<html>bad gateway</html>"},
+    {KUBE_GET,
+     {{500, "{}", 0, 0}, {503, "{}", 0, 0}, {429, "{}", 0, 0}, {200, "{}", 0, 0}},
+     ERR_OK,
+     200,
+     4,
+     ""},
+    {KUBE_DELETE, {{500, "{}", 0, 0}, {200, "{}", 0, 0}}, ERR_RETRY, 500, 1, "temporary failure"},
+    {KUBE_DELETE, {{429, "{}", "0", 0}, {429, "{}", 0, 0}, {200, "{}", 0, 0}}, ERR_OK, 200, 3, ""},
+    {KUBE_GET, {{429, "{}", "100", 0}, {200, "{}", 0, 0}}, ERR_RETRY, 429, 1, ""},
+    {KUBE_GET, {{-1, "{\"half\":", 0, 0}, {200, "{}", 0, 0}}, ERR_OK, 200, 2, ""},
+    {KUBE_DELETE,
+     {{-1, "{\"half\":", 0, 0}, {200, "{}", 0, 0}},
+     ERR_RETRY,
+     -1,
+     1,
+     "DELETE pods a/p: "},
+    {KUBE_GET,
+     {{200, "{\"kind\":\"Po", 0, 0}, {200, "{}", 0, 0}},
+     ERR_INVALID,
+     200,
+     1,
+     "GET pods a/p: the answer is not JSON: "},
+    {KUBE_DELETE, {{200, "", 0, 0}}, ERR_OK, 200, 1, ""},
+    {KUBE_GET, {{302, "", 0, 0}}, ERR_INVALID, 302, 1, "the server answered HTTP 302"},
+};
+
 CASE(what_comes_of_each_answer)
 {
-    static const struct {
-        enum kube_verb verb;
-        struct row rows[6];
-        enum err err;
-        int status;
-        int requests;
-        const char *text; /* part of the sentence */
-    } cases[] = {
-        {KUBE_GET,
-         {{404, STATUS_BODY("pods p not found"), 0, 0}},
-         ERR_NOT_FOUND,
-         404,
-         1,
-         "GET pods a/p: not found: pods p not found"},
-        {KUBE_DELETE,
-         {{409, STATUS_BODY("changed"), 0, 0}},
-         ERR_CONFLICT,
-         409,
-         1,
-         "DELETE pods a/p: conflict: changed"},
-        {KUBE_GET, {{410, STATUS_BODY("expired"), 0, 0}}, ERR_CONFLICT, 410, 1, "expired"},
-        {KUBE_GET, {{401, STATUS_BODY("who"), 0, 0}}, ERR_DENIED, 401, 1, "denied: who"},
-        {KUBE_GET, {{403, STATUS_BODY("no"), 0, 0}}, ERR_DENIED, 403, 1, "denied: no"},
-        {KUBE_DELETE, {{422, STATUS_BODY("bad"), 0, 0}}, ERR_INVALID, 422, 1, "invalid: bad"},
-        {KUBE_GET,
-         {{502, "<html>bad gateway</html>", 0, "text/html"}},
-         ERR_RETRY,
-         502,
-         4,
-         "<html>bad gateway</html>"},
-        {KUBE_GET,
-         {{500, "{}", 0, 0}, {503, "{}", 0, 0}, {429, "{}", 0, 0}, {200, "{}", 0, 0}},
-         ERR_OK,
-         200,
-         4,
-         ""},
-        {KUBE_DELETE,
-         {{500, "{}", 0, 0}, {200, "{}", 0, 0}},
-         ERR_RETRY,
-         500,
-         1,
-         "temporary failure"},
-        {KUBE_DELETE,
-         {{429, "{}", "0", 0}, {429, "{}", 0, 0}, {200, "{}", 0, 0}},
-         ERR_OK,
-         200,
-         3,
-         ""},
-        {KUBE_GET, {{429, "{}", "100", 0}, {200, "{}", 0, 0}}, ERR_RETRY, 429, 1, ""},
-        {KUBE_GET, {{-1, "{\"half\":", 0, 0}, {200, "{}", 0, 0}}, ERR_OK, 200, 2, ""},
-        {KUBE_DELETE,
-         {{-1, "{\"half\":", 0, 0}, {200, "{}", 0, 0}},
-         ERR_RETRY,
-         -1,
-         1,
-         "DELETE pods a/p: "},
-        {KUBE_GET,
-         {{200, "{\"kind\":\"Po", 0, 0}, {200, "{}", 0, 0}},
-         ERR_INVALID,
-         200,
-         1,
-         "GET pods a/p: the answer is not JSON: "},
-        {KUBE_DELETE, {{200, "", 0, 0}}, ERR_OK, 200, 1, ""},
-        {KUBE_GET, {{302, "", 0, 0}}, ERR_INVALID, 302, 1, "the server answered HTTP 302"},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct fake_api *api = fake_start(answer_rows, (void *)(uintptr_t)cases[i].rows);
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        struct fake_api *api = fake_start(answer_rows, (void *)(uintptr_t)answers[i].rows);
         struct kube_request request = get_pod;
         struct fake_result out = {0};
-        request.verb = cases[i].verb;
+        request.verb = answers[i].verb;
         fake_connect(api, NULL);
         kube_send(api->client, &request, fake_done, &out);
         FAKE_WAIT(api, out.calls);
-        if (out.err != cases[i].err || !strstr(out.text, cases[i].text) ||
-            (cases[i].status >= 0 && out.status != cases[i].status) ||
-            api->count != cases[i].requests)
+        if (out.err != answers[i].err || !strstr(out.text, answers[i].text) ||
+            (answers[i].status >= 0 && out.status != answers[i].status) ||
+            api->count != answers[i].requests)
             fail_msg("case %zu: %s, status %d, %d requests: %s", i, err_name(out.err), out.status,
                      api->count, out.text);
         fake_stop(api);

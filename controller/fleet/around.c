@@ -60,48 +60,36 @@ bool derive_ingress_leads(struct json_object *ingress, const struct rollout *rol
 
 /* --- Namespace */
 
-/* Where a mesh looks for leave to add its proxies, and where it takes an answer as well. */
-struct injection {
-    const char *provider, *map, *key;
-    const char *also_map, *also_key;
-    const char *also; /* the only value there that is leave; NULL: any */
-};
-static const struct injection injections[] = {
-    {"istio", "labels", "istio-injection", "labels", "istio.io/rev", NULL},
-    {"kuma", "annotations", "kuma.io/sidecar-injection", "labels", "kuma.io/sidecar-injection",
-     "enabled"},
-    {0},
-};
-
 struct json_object *derive_namespace(struct arena *arena, const struct rollout *rollout,
                                      struct json_object *namespace_, const char **mistake)
 {
-    const struct injection *in = injections;
+    const struct rollout_provider *provider = rollout->provider;
     const struct canary_ref *workload = &rollout->workload;
 
     *mistake = NULL;
-    while (in->provider && strcmp(in->provider, rollout->provider) != 0)
-        in++;
-    if (!in->provider)
+    if (!provider->injection.map)
         return NULL;
-    const char *said = json_str_at(namespace_, "metadata", in->map, in->key, NULL);
-    const char *also = json_str_at(namespace_, "metadata", in->also_map, in->also_key, NULL);
-    const char *against = NULL, *key = in->key;
+    const char *map = provider->injection.map, *key = provider->injection.key;
+    const char *also_map = provider->injection.also_map, *also_key = provider->injection.also_key;
+    const char *leave = provider->injection.also;
+    const char *said = json_str_at(namespace_, "metadata", map, key, NULL);
+    const char *also = json_str_at(namespace_, "metadata", also_map, also_key, NULL);
+    const char *against = NULL, *where = key;
     if (said && strcmp(said, "enabled") != 0) {
         against = said;
-    } else if (also && in->also && strcmp(also, in->also) != 0) {
+    } else if (also && leave && strcmp(also, leave) != 0) {
         against = also;
-        key = in->also_key;
+        where = also_key;
     }
     if (against)
         *mistake = arena_printf(arena,
                                 "Namespace %s has %s: %s, so that %s does not see the requests of "
                                 "%s %s; expected enabled",
-                                workload->namespace_, key, against, in->provider, workload->kind,
-                                workload->name);
+                                workload->namespace_, where, against, provider->name,
+                                workload->kind, workload->name);
     if (said || also)
         return NULL;
     struct json_object *out = edit_object(arena);
-    json_set_str(json_sub(json_sub(out, "metadata"), in->map), in->key, "enabled");
+    json_set_str(json_sub(json_sub(out, "metadata"), map), key, "enabled");
     return out;
 }

@@ -1,6 +1,5 @@
 /* The Canary of a member cluster. */
 #include <math.h>
-#include <string.h>
 
 #include "fleet/derive.h"
 #include "tick/edit.h"
@@ -45,15 +44,16 @@ struct json_object *derive_port(const struct rollout *rollout, struct json_objec
     return NULL;
 }
 
-/* Kuma reads of each Service what its port speaks. */
+/* Some meshes read of each Service what its port speaks. */
 static void tell_protocol(struct arena *arena, struct json_object *out,
                           const struct rollout *rollout)
 {
     static const char *const services[] = {"apex", "primary", "canary"};
-    const char *key = arena_printf(arena, "%d.service.kuma.io/protocol", rollout->port);
+    const char *ending = rollout->provider->protocol_key;
 
-    if (!rollout->routing.protocol || strcmp(rollout->provider, "kuma") != 0)
+    if (!rollout->routing.protocol || !ending)
         return;
+    const char *key = arena_printf(arena, "%d.%s", rollout->port, ending);
     for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++)
         json_set_str(json_sub(json_sub(out, services[i]), "annotations"), key,
                      rollout->routing.protocol);
@@ -177,7 +177,7 @@ struct json_object *derive_canary(struct arena *arena, const struct rollout *rol
     struct json_object *target_port = port ? json_at(port, "targetPort", NULL)
                                            : json_at(live, "spec", "service", "targetPort", NULL);
 
-    json_set_str(spec, "provider", rollout->provider);
+    json_set_str(spec, "provider", rollout->provider->name);
     add_reference(spec, "targetRef", workload->api_version, workload->kind, workload->name);
     if (ingress)
         add_reference(spec, "ingressRef", "networking.k8s.io/v1", "Ingress", ingress);

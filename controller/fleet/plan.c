@@ -286,10 +286,11 @@ static const char *want_ingress(struct work *w)
 {
     const struct rollout *rollout = w->rollout;
     const char *in = rollout->workload.namespace_;
-    const char *own = arena_printf(w->arena, "%s-nginx", rollout->workload.name);
+    const char *class = rollout->provider->ingress_class;
 
-    if (strcmp(rollout->provider, "nginx") != 0)
+    if (!class)
         return NULL;
+    const char *own = arena_printf(w->arena, "%s-%s", rollout->workload.name, class);
     struct json_object *live = look(w, &fleet_ingresses, in, own);
     struct json_object *kurators = look(w, &fleet_ingresses, in, KURATORS_INGRESS);
     if (live && !is_ours(w, live) && derive_ingress_leads(live, rollout))
@@ -297,7 +298,7 @@ static const char *want_ingress(struct work *w)
     if (!live && derive_ingress_leads(kurators, rollout))
         return KURATORS_INGRESS;
     struct json_object *first = edit_object(w->arena);
-    json_set_str(json_sub(first, "spec"), "ingressClassName", "nginx");
+    json_set_str(json_sub(first, "spec"), "ingressClassName", class);
     lay(w, &(struct wish){.resource = &fleet_ingresses,
                           .name = own,
                           .live = live,

@@ -56,13 +56,7 @@ bool debug_shared(struct http_conn_request *req)
 
 void debug_reply(struct http_conn_request *req, struct json_object *object)
 {
-    const char *json = json_text(http_req_arena(req), object);
-    struct buf text;
-
-    buf_init(&text, strlen(json));
-    buf_puts(&text, json);
-    http_reply_share(req, key_of(req), "application/json", &text);
-    buf_fini(&text);
+    http_reply_share_json(req, key_of(req), json_text(http_req_arena(req), object));
 }
 
 /* 0: the kernel does not say. */

@@ -121,6 +121,8 @@ void http_reply_error(struct http_conn_request *req, int status,
 bool http_reply_shared(struct http_conn_request *req, const char *key) MUST_USE;
 void http_reply_share(struct http_conn_request *req, const char *key, const char *content_type,
                       struct buf *body);
+/* The same with a copy of a JSON text. */
+void http_reply_share_json(struct http_conn_request *req, const char *key, const char *json);
 /* An extra response header, before the reply. Copied. */
 void http_reply_header(struct http_conn_request *req, const char *name, const char *value);
 

@@ -123,6 +123,16 @@ void http_reply_share(struct http_conn_request *req, const char *key, const char
     reply_shared(req, server_share_put(req, key, content_type, body));
 }
 
+void http_reply_share_json(struct http_conn_request *req, const char *key, const char *json)
+{
+    struct buf text;
+
+    buf_init(&text, strlen(json));
+    buf_puts(&text, json);
+    http_reply_share(req, key, "application/json", &text);
+    buf_fini(&text);
+}
+
 void http_reply_text(struct http_conn_request *req, int status, const char *text)
 {
     http_reply(req, status, "text/plain; charset=utf-8", text, strlen(text));
