@@ -89,7 +89,14 @@ ctl() { "$FLAGGER_BUILD/kubectl-canary" "$@"; }
     printf 'releases:\n- outcome: failed\n- outcome: failed\n  looks: [{name: a, counts: [1]}]\n' >"$BATS_TEST_TMPDIR/counts.yaml"
     run -2 --separate-stderr ctl backtest --counts "$BATS_TEST_TMPDIR/counts.yaml" --judge "$DIR/judge.yaml"
     [[ $stderr == *"/counts.yaml:3:3: releases[1]: looks[0].counts: expected "* ]] && [ "${#stderr_lines[@]}" -eq 1 ]
-    run -2 --separate-stderr ctl backtest checkout -n shop
+    printf 'releases:\n- outcome: failed\n  looks: 7\n' >"$BATS_TEST_TMPDIR/counts.yaml"
+    run -2 --separate-stderr ctl backtest --counts "$BATS_TEST_TMPDIR/counts.yaml" --judge "$DIR/judge.yaml"
+    [[ $stderr == *"/counts.yaml:2:3: releases[0]: looks: expected a list" ]]
+    printf 'releases:\n- outcome: failed\n  steps: [{checks: x}]\n' >"$BATS_TEST_TMPDIR/counts.yaml"
+    run -2 --separate-stderr ctl backtest --counts "$BATS_TEST_TMPDIR/counts.yaml" --judge "$DIR/judge.yaml"
+    [[ $stderr == *"/counts.yaml:2:3: releases[0]: steps[0].checks: expected a list" ]]
+    # Also where no cluster is: the command line comes first.
+    KUBECONFIG=/nothing run -2 --separate-stderr ctl backtest checkout -n shop
     [[ $stderr == *'expected --judge FILE'* ]]
     run -2 --separate-stderr ctl backtest --counts none.json --judge "$DIR/judge.yaml"
     [ "${#stderr_lines[@]}" -eq 1 ]

@@ -74,6 +74,8 @@ Canary test/podinfo' ]
     sed 's/Service/Canary/; s|v1|flagger.app/v1beta1|' service.yaml >theirs.yaml
     run -1 --separate-stderr objects app.yaml service.yaml theirs.yaml
     [[ -z $output && $stderr == *'Canary test/podinfo is there, and is not of Application default/shop/shop-0: '* ]]
+    run -2 --separate-stderr objects app.yaml service.yaml --loader-image ''
+    [[ $stderr == *'objects: --loader-image: expected the name of an image, found none' ]]
     run -2 --separate-stderr objects service.yaml
     [[ $stderr == *'expected an Application of apps.kurator.dev in the files, found none' ]]
 }

@@ -193,16 +193,25 @@ static void read_checks(struct past *past, struct json_object *steps, int64_t ze
 
 /* --- a release */
 
+static bool is_list(struct json_object *json)
+{
+    return !json || json_object_is_type(json, json_type_array);
+}
+
 static enum err bound_steps(struct json_object *steps, struct errinfo *ei)
 {
+    if (!is_list(steps))
+        return err_set(ei, ERR_INVALID, "steps: expected a list");
     if (json_len(steps) > PAST_MAX_STEPS)
         return err_set(ei, ERR_INVALID, "steps: expected at most %d, found %zu",
                        (int)PAST_MAX_STEPS, json_len(steps));
     for (size_t i = 0; i < json_len(steps); i++) {
-        size_t checks = json_len(json_at(json_elem(steps, i), "checks", NULL));
-        if (checks > PAST_MAX_CHECKS)
+        struct json_object *checks = json_at(json_elem(steps, i), "checks", NULL);
+        if (!is_list(checks))
+            return err_set(ei, ERR_INVALID, "steps[%zu].checks: expected a list", i);
+        if (json_len(checks) > PAST_MAX_CHECKS)
             return err_set(ei, ERR_INVALID, "steps[%zu].checks: expected at most %d, found %zu", i,
-                           (int)PAST_MAX_CHECKS, checks);
+                           (int)PAST_MAX_CHECKS, json_len(checks));
     }
     return ERR_OK;
 }
@@ -242,6 +251,8 @@ enum err pasts_add(struct arena *arena, struct pasts *pasts, const char *canary,
         return err;
     if (!json_object_is_type(entry, json_type_object))
         return err_set(ei, ERR_INVALID, "expected a release, an object with outcome and looks");
+    if (!is_list(looks))
+        return err_set(ei, ERR_INVALID, "looks: expected a list");
     if (!json_str_at(entry, "outcome", NULL)) {
         pasts->running++;
         return ERR_OK;

@@ -29,9 +29,10 @@ struct table {
     struct replay *replays; /* of the first release all policies, then of the next */
 };
 
+/* Nor where there is nothing to do: what is wrong with the command line is told first. */
 static bool needs_no_server(void)
 {
-    return opt.counts[0] != NULL;
+    return opt.counts[0] != NULL || opt.judge[0] == NULL;
 }
 
 static const struct replay *replay_at(const struct table *table, int release, int policy)

@@ -88,6 +88,9 @@ static int run(struct ctl *ctl)
     int found = 0;
     bool fine = true;
 
+    if (!*opt.loader_image)
+        return ctl_fail(ctl, CTL_USAGE,
+                        "objects: --loader-image: expected the name of an image, found none");
     for (int i = 0; i < ctl->n_args; i++)
         if (manifests_add(&manifests, ctl->args[i], &ei) != ERR_OK)
             return ctl_fail(ctl, CTL_USAGE, "objects: %s", ei.text);
