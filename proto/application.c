@@ -33,9 +33,8 @@ static void read_metadata(struct json_reader *r, struct json_object *object,
     out->deleting = json_read_str(r, metadata, "deletionTimestamp", JSON_OPTIONAL) != NULL;
 }
 
-/* False: none is given. */
-static bool read_destination(struct json_reader *r, struct json_object *parent,
-                             struct application_destination *out)
+bool application_read_destination(struct json_reader *r, struct json_object *parent,
+                                  struct application_destination *out)
 {
     struct json_object *json = json_read_obj(r, parent, "destination", JSON_OPTIONAL);
     if (json == NULL)
@@ -67,7 +66,7 @@ static void read_policy(struct json_reader *r, struct json_object *json,
     if (policy->name == NULL)
         policy->name = arena_printf(r->arena, "%s-%d", or_else(out->name, ""), index);
     check_name(r, json, out, index);
-    if (!read_destination(r, json, &policy->destination))
+    if (!application_read_destination(r, json, &policy->destination))
         policy->destination = *common;
     policy->rollout = application_read_rollout(r, json, out);
 }
@@ -75,7 +74,7 @@ static void read_policy(struct json_reader *r, struct json_object *json,
 static void read_spec(struct json_reader *r, struct json_object *spec, struct application *out)
 {
     struct application_destination common = {0};
-    (void)read_destination(r, spec, &common);
+    (void)application_read_destination(r, spec, &common);
     struct json_object *array = json_read_array(r, spec, "syncPolicies", JSON_REQUIRED);
     size_t n = json_len(array);
     if (n > APPLICATION_MAX_POLICIES) {

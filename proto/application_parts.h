@@ -1,11 +1,16 @@
 /*
- * The readers that application_view() is made of; nobody else includes this. Each records the first
+ * The readers that application_view() is made of; nobody else includes this but the reader of a
+ * ReleasePlan, for a destination and for names. Each records the first
  * mistake in `r`; after one the part is incomplete and must not be used.
  */
 #ifndef PROTO_APPLICATION_PARTS_H
 #define PROTO_APPLICATION_PARTS_H
 
 #include "proto/application.h"
+
+/* application.c: parent's destination. False: none is given, and *out is as it was. */
+bool application_read_destination(struct json_reader *r, struct json_object *parent,
+                                  struct application_destination *out);
 
 /* application_rollout.c: syncPolicies[].rollout. `app`: the namespace of the workload where it names
  * none. NULL when there is none. */

@@ -5,6 +5,7 @@
 #include "fuzz.h"
 #include "proto/application.h"
 #include "proto/canary.h"
+#include "proto/releaseplan.h"
 #include "proto/spechash.h"
 #include "proto/webhook.h"
 
@@ -81,6 +82,23 @@ static void check_application(struct arena *arena, struct json_object *obj)
     }
 }
 
+/* A plan has waves of different names, and a time when it is open next is to come. */
+static void check_plan(struct arena *arena, struct json_object *obj)
+{
+    struct releaseplan plan;
+    int64_t until = 0;
+    const char *why = NULL;
+    if (releaseplan_view(arena, obj, &plan, NULL) != ERR_OK)
+        return;
+    if (!plan.name || !plan.namespace_ || plan.n_waves < 1 ||
+        plan.n_waves > RELEASEPLAN_MAX_WAVES || !plan.waves[plan.n_waves - 1].name ||
+        plan.waves[0].max_concurrent > 0 || !plan.application == !plan.canaries_namespace)
+        abort();
+    for (int64_t now = 0; now < 10 * (int64_t)86400000; now += 7777777)
+        if (!releaseplan_is_open(arena, &plan, now, &until, &why) && (until <= now || !why))
+            abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena *arena = arena_new();
@@ -91,6 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         char hash[SPECHASH_TEXT], config[CONFIG_HASH_TEXT];
         check_canary(arena, obj);
         check_application(arena, obj);
+        check_plan(arena, obj);
         enum err pod = spechash_pod_template(arena, obj, hash, NULL);
         enum err service = spechash_service(arena, obj, hash, NULL);
         (void)pod;

@@ -111,6 +111,7 @@ static const char *judge(struct arena *arena, struct json_object *obj)
         {"AlertProvider", "proto/crd/alertproviders.yaml"},
         {"ReleaseRequest", "proto/crd/releaserequests.yaml"},
         {"Application", "deploy/fleet/applications.yaml"},
+        {"ReleasePlan", "deploy/fleet/releaseplans.yaml"},
     };
     const char *kind = json_str_at(obj, "kind", NULL), *path = NULL;
     struct causes causes = {.arena = arena};

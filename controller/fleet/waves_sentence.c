@@ -1,0 +1,102 @@
+#include <string.h>
+
+#include "fleet/waves_parts.h"
+
+/* What is told of a Canary that has not promoted the revision. NULL: nothing is missing. */
+static const char *say_canary(const struct waves_work *w, int wave, int open,
+                              const struct waves_cluster *cluster,
+                              const struct waves_canary *canary)
+{
+    const char *wanted = waves_wanted(w, canary);
+    struct arena *arena = w->arena;
+
+    if (canary->deleting || waves_has_promoted(w, canary))
+        return NULL;
+    if (!cluster->reachable)
+        return arena_printf(arena, "cannot be reached: %s", cluster->why ? cluster->why : "");
+    if (!waves_is_initialised(canary))
+        return "is being initialised";
+    if (waves_has_failed(w, canary))
+        return arena_printf(arena, "revision %s has failed", canary->applied);
+    if (waves_is_under_way(canary) && !canary->suspended)
+        return arena_printf(arena, "releases revision %s", canary->applied);
+    if (canary->holder)
+        return arena_printf(arena, "is held by plan %s", canary->holder);
+    if (canary->suspended && !canary->mine)
+        return "is suspended by somebody else, which stays so";
+    if (wave < 0)
+        return "is held: no wave has this cluster";
+    if (!wanted && wave > 0)
+        return "is held: no Canary of the first wave has its name";
+    if (wave > 0 && wave == open && canary->target && *canary->target &&
+        strcmp(canary->target, wanted) != 0)
+        return arena_printf(arena, "is held: its workload has revision %s, and not %s yet",
+                            canary->target, wanted);
+    if (wave == 0)
+        return arena_printf(arena, "has promoted revision %s", canary->promoted);
+    return wave == open ? "waits for its turn" : "is held: earlier waves come first";
+}
+
+static const char *say_cluster(const struct waves_work *w, size_t index, int open)
+{
+    const struct waves_cluster *cluster = &w->facts->clusters[index];
+    const char *first = NULL;
+    size_t more = 0;
+
+    if (!cluster->known)
+        return arena_printf(w->arena, "cannot be reached: %s", cluster->why ? cluster->why : "");
+    for (size_t j = 0; j < cluster->n_canaries; j++) {
+        const struct waves_canary *canary = &cluster->canaries[j];
+        const char *says = say_canary(w, w->wave_of[index], open, cluster, canary);
+        if (!says)
+            continue;
+        if (first)
+            more++;
+        else
+            first = arena_printf(w->arena, "%s/%s %s", canary->namespace_, canary->name, says);
+    }
+    if (!first)
+        return cluster->n_canaries == 0
+                   ? "has no Canary of this plan"
+                   : arena_printf(w->arena, "has promoted revision %s", w->out->status.revision);
+    return more == 0 ? first : arena_printf(w->arena, "%s; %zu more", first, more);
+}
+
+void waves_say_clusters(struct waves_work *w, int open)
+{
+    struct waves_status *status = &w->out->status;
+
+    status->n_clusters = w->facts->n_clusters;
+    status->clusters = arena_array(w->arena, status->n_clusters, sizeof(*status->clusters));
+    for (size_t i = 0; i < status->n_clusters; i++) {
+        int wave = w->wave_of[i];
+        status->clusters[i] = (struct waves_says){
+            .cluster = w->facts->clusters[i].name,
+            .wave = wave < 0 ? NULL : w->plan->waves[wave].name,
+            .says = say_cluster(w, i, open),
+        };
+    }
+}
+
+/* "wave rest: 3 of 5 Canaries have promoted revision ...; b cannot be reached" */
+const char *waves_waits_for(const struct waves_work *w, int wave)
+{
+    const struct waves_wave *now = &w->out->status.waves[wave];
+    const char *lost = "";
+    int n_lost = 0;
+
+    for (size_t i = 0; i < w->facts->n_clusters; i++) {
+        const struct waves_cluster *cluster = &w->facts->clusters[i];
+        if (w->wave_of[i] != wave || cluster->reachable)
+            continue;
+        if (n_lost++ == 0)
+            lost = cluster->name;
+    }
+    const char *text =
+        arena_printf(w->arena, "wave %s: %d of %d Canaries have promoted revision %s", now->name,
+                     now->promoted, now->canaries, w->out->status.revision);
+    if (n_lost > 0)
+        text = arena_printf(w->arena, "%s; cluster %s%s cannot be reached", text, lost,
+                            n_lost > 1 ? " and others" : "");
+    return text;
+}

@@ -1,0 +1,164 @@
+/* Who is held and who is let go, when it is known which wave is open. */
+#include <string.h>
+
+#include "fleet/waves_parts.h"
+
+enum { MAX_LOOKS = 32 };
+
+struct room {
+    int wave, all; /* how many more; INT32_MAX: no limit */
+    bool open;     /* by windows and freezes */
+};
+
+/* It has a place already: it was let go, or might begin something of its own. */
+static bool has_place(const struct waves_work *w, int wave, const struct waves_cluster *cluster,
+                      const struct waves_canary *canary)
+{
+    bool ended = cluster->reachable && waves_is_held(canary) &&
+                 (waves_has_promoted(w, canary) || waves_has_failed(w, canary));
+
+    if (waves_was_let_go(w, cluster, canary) && !ended)
+        return true;
+    if (canary->deleting || waves_is_held(canary) || !waves_is_initialised(canary))
+        return false;
+    return waves_is_under_way(canary) || (wave != 0 && !canary->suspended);
+}
+
+/* What was let go on a cluster that nobody has seen since, of which only the status knows. */
+static int unseen(const struct waves_work *w, const struct waves_cluster *cluster)
+{
+    size_t len = strlen(cluster->name);
+    int count = 0;
+
+    for (size_t i = 0; !cluster->known && i < w->facts->status->n_let_go; i++) {
+        const char *key = w->facts->status->let_go[i];
+        count += strncmp(key, cluster->name, len) == 0 && key[len] == '/';
+    }
+    return count;
+}
+
+static struct room count_room(struct waves_work *w, int open)
+{
+    int wave_limit = open >= 0 ? w->plan->waves[open].max_concurrent : 0;
+    int in_wave = 0, in_all = 0;
+    int64_t until;
+    const char *why;
+    struct room room = {.wave = INT32_MAX, .all = INT32_MAX};
+
+    for (size_t i = 0; i < w->facts->n_clusters; i++) {
+        const struct waves_cluster *cluster = &w->facts->clusters[i];
+        int here = unseen(w, cluster);
+        for (size_t j = 0; j < cluster->n_canaries; j++)
+            here += has_place(w, w->wave_of[i], cluster, &cluster->canaries[j]);
+        in_all += here;
+        in_wave += w->wave_of[i] == open ? here : 0;
+    }
+    if (wave_limit > 0)
+        room.wave = wave_limit - in_wave;
+    if (w->plan->max_concurrent > 0)
+        room.all = w->plan->max_concurrent - in_all;
+    room.open = releaseplan_is_open(w->arena, w->plan, w->facts->now_ms, &until, &why);
+    if (!room.open && open >= 0) {
+        waves_tell(w, WAVES_Closed,
+                   arena_printf(w->arena, "wave %s: %s", w->plan->waves[open].name, why));
+        waves_look_again(w, until);
+    }
+    return room;
+}
+
+void waves_step(struct waves_work *w, bool hold, size_t cluster, size_t canary)
+{
+    w->out->steps[w->out->n_steps++] =
+        (struct waves_step){.hold = hold, .cluster = cluster, .canary = canary};
+}
+
+static void keep_let_go(struct waves_work *w, const char *key)
+{
+    w->out->status.let_go[w->out->status.n_let_go++] = key;
+}
+
+/* Its turn has come, and its workload has just the revision that the first wave has promoted. */
+static bool takes_turn(struct waves_work *w, struct room *room, size_t i, size_t j)
+{
+    const struct waves_canary *canary = &w->facts->clusters[i].canaries[j];
+
+    if (!waves_is_held(canary) || !room->open)
+        return false;
+    if (canary->target && *canary->target && strcmp(canary->target, waves_wanted(w, canary)) != 0) {
+        waves_look_again(w, w->facts->now_ms + WAVES_LOOK_MS);
+        return false;
+    }
+    if (room->wave <= 0 || room->all <= 0)
+        return false;
+    if (!canary->target) {
+        /* No more than could be let go now. */
+        int looks = (int)w->out->n_looks;
+        if (looks < room->wave && looks < room->all && looks < MAX_LOOKS)
+            w->out->looks[w->out->n_looks++] = (struct waves_step){.cluster = i, .canary = j};
+        return false;
+    }
+    room->wave -= room->wave < INT32_MAX;
+    room->all -= room->all < INT32_MAX;
+    return true;
+}
+
+/* A Canary of a later wave, or of none. */
+static void place_canary(struct waves_work *w, int open, struct room *room, size_t i, size_t j)
+{
+    const struct waves_cluster *cluster = &w->facts->clusters[i];
+    const struct waves_canary *canary = &cluster->canaries[j];
+    bool before = waves_was_let_go(w, cluster, canary);
+
+    if (!cluster->reachable) {
+        if (before)
+            keep_let_go(w, waves_key(w->arena, cluster, canary));
+        return;
+    }
+    if (canary->deleting || !waves_is_initialised(canary))
+        return;
+    bool due = open > 0 && w->wave_of[i] == open && waves_wanted(w, canary) &&
+               !waves_has_promoted(w, canary) && !waves_has_failed(w, canary);
+    bool other = canary->phase == PHASE_Progressing && waves_may_be_held(w, canary);
+    bool go = due && (before ? !other : takes_turn(w, room, i, j));
+    if (go) {
+        keep_let_go(w, waves_key(w->arena, cluster, canary));
+        if (waves_is_held(canary))
+            waves_step(w, false, i, j);
+    } else if (!canary->suspended && waves_may_be_held(w, canary))
+        waves_step(w, true, i, j);
+}
+
+/* One of the first wave that is held was in a later one before. */
+static void free_first(struct waves_work *w, size_t i, size_t j)
+{
+    const struct waves_cluster *cluster = &w->facts->clusters[i];
+
+    if (cluster->reachable && waves_is_held(&cluster->canaries[j]))
+        waves_step(w, false, i, j);
+}
+
+static void keep_unseen(struct waves_work *w, const struct waves_cluster *cluster)
+{
+    size_t len = strlen(cluster->name);
+
+    for (size_t i = 0; !cluster->known && i < w->facts->status->n_let_go; i++) {
+        const char *key = w->facts->status->let_go[i];
+        if (strncmp(key, cluster->name, len) == 0 && key[len] == '/')
+            keep_let_go(w, key);
+    }
+}
+
+void waves_take_turns(struct waves_work *w, int open)
+{
+    struct room room = count_room(w, open);
+
+    for (size_t i = 0; i < w->facts->n_clusters; i++) {
+        keep_unseen(w, &w->facts->clusters[i]);
+        for (size_t j = 0; j < w->facts->clusters[i].n_canaries; j++) {
+            if (w->wave_of[i] == 0)
+                free_first(w, i, j);
+            else
+                place_canary(w, open, &room, i, j);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+#include "proto/releaseplan.h"
+
+#include "base/clock.h"
+#include "test/rows.h"
+#include "test/unit.h"
+
+static const char whole[] =
+    "{'apiVersion':'flagger.app/v1alpha1','kind':'ReleasePlan','metadata':{'name':'shop',"
+    "'namespace':'default','generation':3,'annotations':{'flagger.app/accept-failed':'6f5c'}},"
+    "'spec':{'canaries':{'namespace':'test','selector':{'matchLabels':{'app':'shop'}}},"
+    "'destination':{'fleet':'eu','clusterSelector':{'matchLabels':{'env':'prod'}}},"
+    "'waves':[{'name':'first','clusterSelector':{'matchLabels':{'wave':'1'}},'soak':'10m',"
+    "'gate':{'url':'http://gate/gate/check','timeout':'5s','metadata':{'a':'b'}}},"
+    "{'name':'rest','maxConcurrent':5,'maxFailed':2,'deadline':'4h'}],"
+    "'windows':[{'days':['Mon','Fri'],'from':'09:00','until':'16:30','zone':'+02:00'},"
+    "{'from':'00:00','until':'24:00','zone':'UTC','days':['Sun']}],"
+    "'freezes':[{'from':'2026-12-24T18:00:00+01:00','until':'2026-12-27T06:00:00Z',"
+    "'reason':'holidays'}],'budget':{'maxConcurrent':7}}}";
+
+static const char smallest[] = "{'metadata':{'name':'shop'},'spec':{'application':'shop','waves':["
+                               "{'name':'first'},{'name':'rest'}]}}";
+
+static struct releaseplan view(struct arena *arena, const char *text)
+{
+    struct releaseplan out;
+    struct errinfo ei;
+    if (releaseplan_view(arena, rows_json(arena, text), &out, &ei) != ERR_OK)
+        fail_msg("%s", ei.text);
+    return out;
+}
+
+CASE(test_a_whole_plan)
+{
+    struct releaseplan plan = view(arena, whole);
+    assert_string_equal(plan.accept, "6f5c");
+    assert_int_equal(plan.generation, 3);
+    assert_null(plan.application);
+    assert_string_equal(plan.canaries_namespace, "test");
+    assert_string_equal(json_str_at(plan.canaries_labels, "app", NULL), "shop");
+    assert_string_equal(plan.destination.fleet, "eu");
+    assert_int_equal(plan.n_waves, 2);
+    assert_int_equal(plan.waves[0].soak_ms, 600000);
+    assert_int_equal(plan.waves[0].gate->timeout_ms, 5000);
+    assert_string_equal(json_str_at(plan.waves[0].gate->metadata, "a", NULL), "b");
+    assert_null(plan.waves[1].labels);
+    assert_int_equal(plan.waves[1].max_concurrent, 5);
+    assert_int_equal(plan.waves[1].max_failed, 2);
+    assert_int_equal(plan.waves[1].deadline_ms, 4 * 3600000);
+    assert_int_equal(plan.max_concurrent, 7);
+    assert_true(plan.windows[0].days[0] && plan.windows[0].days[4] && !plan.windows[0].days[1]);
+    assert_int_equal(plan.windows[0].until, 990);
+    assert_int_equal(plan.windows[0].offset_min, 120);
+}
+
+CASE(test_the_smallest_plan)
+{
+    struct releaseplan plan = view(arena, smallest);
+    assert_string_equal(plan.application, "shop");
+    assert_string_equal(plan.namespace_, "default");
+    assert_null(plan.accept);
+    assert_int_equal(plan.n_windows + plan.n_freezes + plan.max_concurrent, 0);
+    int64_t until;
+    const char *why;
+    assert_true(releaseplan_is_open(arena, &plan, 0, &until, &why));
+}
+
+static const struct {
+    const char *now;
+    const char *until; /* NULL: it is open */
+    const char *why;
+} times[] = {
+    {"2026-11-23T07:00:00Z", NULL, NULL}, /* a Monday, 09:00 in the zone */
+    {"2026-11-23T06:59:00Z", "2026-11-23T07:00:00Z",
+     "the next window begins at "
+     "2026-11-23T07:00:00Z"},
+    {"2026-11-23T14:29:59Z", NULL, NULL},
+    {"2026-11-23T14:30:00Z", "2026-11-27T07:00:00Z",
+     "the next window begins at "
+     "2026-11-27T07:00:00Z"},
+    {"2026-11-27T14:30:00Z", "2026-11-29T00:00:00Z",
+     "the next window begins at "
+     "2026-11-29T00:00:00Z"},
+    {"2026-11-29T23:59:59Z", NULL, NULL},
+    {"2026-12-24T17:00:00Z", "2026-12-27T06:00:00Z",
+     "nothing is let go before "
+     "2026-12-27T06:00:00Z: holidays"},
+    {"2026-12-27T06:00:00Z", NULL, NULL},
+};
+
+CASE(test_windows_and_freezes)
+{
+    struct releaseplan plan = view(arena, whole);
+    EACH_ROW (row, times) {
+        int64_t now, until = 0, want = 0;
+        const char *why = NULL;
+        assert_int_equal(clock_parse(row->now, &now, NULL), ERR_OK);
+        if (releaseplan_is_open(arena, &plan, now, &until, &why) != (row->until == NULL))
+            fail_msg("%s", row->now);
+        if (row->until == NULL)
+            continue;
+        assert_int_equal(clock_parse(row->until, &want, NULL), ERR_OK);
+        assert_int_equal(until, want);
+        assert_string_equal(why, row->why);
+    }
+}
+
+/* A merge patch of the smallest one's spec. */
+static const struct {
+    const char *patch, *message;
+} mistakes[] = {
+    {"{'application':null}", "spec: expected application or canaries, found neither"},
+    {"{'application':'A'}", "spec.application: expected a name of lower case letters, digits, '-' "
+                            "and '.', found \"A\""},
+    {"{'canaries':{'namespace':'a'}}",
+     "spec.canaries: expected none beside application, found both"},
+    {"{'destination':{'fleet':'a'}}",
+     "spec.destination: expected none beside application, whose own clusters count"},
+    {"{'application':null,'canaries':{}}", "spec.canaries.namespace: required: expected a string"},
+    {"{'application':null,'canaries':{'namespace':'a'}}",
+     "spec.destination: required: expected the fleet whose clusters have these Canaries"},
+    {"{'waves':null}", "spec.waves: required: expected an array"},
+    {"{'waves':[]}", "spec.waves: expected 1 to 50 of them, found 0"},
+    {"{'waves':[3]}", "spec.waves[0]: expected an object, found 3"},
+    {"{'waves':[{}]}", "spec.waves[0].name: required: expected a string"},
+    {"{'waves':[{'name':'a'},{'name':'a'}]}",
+     "spec.waves[1].name: expected another name than that of waves[0], found \"a\""},
+    {"{'waves':[{'name':'a','clusterSelector':{'matchLabels':{'b':1}}}]}",
+     "spec.waves[0].clusterSelector.matchLabels.b: expected a string, found 1"},
+    {"{'waves':[{'name':'a','maxConcurrent':1},{'name':'b'}]}",
+     "spec.waves[0].maxConcurrent: expected none, for the Canaries of the first wave are never "
+     "held"},
+    {"{'waves':[{'name':'a'},{'name':'b','soak':'1m'}]}",
+     "spec.waves[1].soak: expected none, for nothing comes after the last wave"},
+    {"{'waves':[{'name':'a'},{'name':'b','gate':{'url':'http://a'}}]}",
+     "spec.waves[1].gate: expected none, for nothing comes after the last wave"},
+    {"{'waves':[{'name':'a','gate':{'url':'ftp://a'}},{'name':'b'}]}",
+     "spec.waves[0].gate.url: expected http:// or https://, found \"ftp://a\""},
+    {"{'waves':[{'name':'a','gate':{'url':'http://a','timeout':'0s'}},{'name':'b'}]}",
+     "spec.waves[0].gate.timeout: expected a duration above 0s, found \"0s\""},
+    {"{'windows':[{'from':'9:00','until':'17:00','zone':'UTC'}]}",
+     "spec.windows[0].from: expected a time from \"00:00\" to \"24:00\", found \"9:00\""},
+    {"{'windows':[{'from':'09:00','until':'17:00'}]}",
+     "spec.windows[0].zone: required: expected a string"},
+    {"{'windows':[{'from':'09:00','until':'17:00','zone':'Europe/Berlin'}]}",
+     "spec.windows[0].zone: expected UTC or an offset as \"+02:00\", found \"Europe/Berlin\""},
+    {"{'windows':[{'from':'22:00','until':'06:00','zone':'UTC'}]}",
+     "spec.windows[0].until: expected a time after from, found \"06:00\"; a window over midnight "
+     "is two"},
+    {"{'windows':[{'from':'09:00','until':'17:00','zone':'UTC','days':['Monday']}]}",
+     "spec.windows[0].days[0]: expected Mon, Tue, Wed, Thu, Fri, Sat or Sun, found \"Monday\""},
+    {"{'windows':[{'from':'09:00','until':'17:00','zone':'UTC','days':[]}]}",
+     "spec.windows[0].days: expected at least one day, found none"},
+    {"{'freezes':[{'from':'24 Dec','until':'2026-12-27T06:00:00Z'}]}",
+     "spec.freezes[0].from: expected a time as \"2026-12-24T18:00:00+01:00\", found \"24 Dec\""},
+    {"{'freezes':[{'from':'2026-12-27T06:00:00Z','until':'2026-12-27T06:00:00Z'}]}",
+     "spec.freezes[0].until: expected a time after from, found \"2026-12-27T06:00:00Z\""},
+    {"{'budget':{'maxConcurrent':0}}",
+     "spec.budget.maxConcurrent: expected a whole number from 1 to 100000, found 0"},
+};
+
+CASE(test_mistakes)
+{
+    EACH_ROW (row, mistakes) {
+        struct json_object *root = rows_json(arena, smallest);
+        struct releaseplan out;
+        struct errinfo ei = {0};
+        json_set(root, "spec",
+                 json_merge(arena, json_at(root, "spec", NULL), rows_json(arena, row->patch)));
+        if (releaseplan_view(arena, root, &out, &ei) != ERR_INVALID)
+            fail_msg("%s: not refused", row->patch);
+        assert_string_equal(ei.text, row->message);
+    }
+}
+
+CASE(test_what_is_no_plan)
+{
+    struct releaseplan out;
+    struct errinfo ei = {0};
+    assert_int_equal(releaseplan_view(arena, rows_json(arena, "[]"), &out, &ei), ERR_INVALID);
+    assert_string_equal(ei.text, "expected a ReleasePlan object, found []");
+    assert_int_equal(
+        releaseplan_view(arena, rows_json(arena, "{'apiVersion':'flagger.app/v1'}"), &out, &ei),
+        ERR_INVALID);
+    assert_string_equal(ei.text, "apiVersion: expected flagger.app/v1alpha1, found "
+                                 "\"flagger.app/v1\"");
+}
