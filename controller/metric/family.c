@@ -341,12 +341,14 @@ static const char *side_value(struct arena *arena, const struct metric_family *f
 /*
  * What the counters have grown by, of raw values, so that windows that follow each other count each
  * request once. One that fell has begun anew, and so has one that was not there: a new pod. Stale
- * series keep their last value for a while, so that a scrape that failed is no new pod.
+ * series keep their last value for a while, so that a scrape that failed is no new pod; what a pod
+ * has counted before it is remembered for an hour, so that one that was not scraped for longer is
+ * not new either.
  */
 static const char *growth(struct arena *arena, const char *series, bool by_bucket)
 {
     return arena_printf(arena,
-                        "sum( ( last_over_time( %s[5m] ) - last_over_time( %s[5m] offset "
+                        "sum( ( last_over_time( %s[5m] ) - last_over_time( %s[1h] offset "
                         "{{ interval }} ) ) >= 0 or last_over_time( %s[5m] ) )%s",
                         series, series, series, by_bucket ? " by (le)" : "");
 }

@@ -274,11 +274,20 @@ static void put_counts(struct arena *arena, struct buf *buf, const struct metric
     }
 }
 
-/* Looks at a counter with a scrape that failed, a reset, and a pod that came later: whatever
- * happened, each request is in one of them. */
-static void put_looks(struct arena *arena, struct buf *buf)
+/* Looks of a minute each at two pods, whose counters are as promtool writes them. Whatever happens to
+ * them, each request is in one look and no more. */
+static const struct looks {
+    const char *pods[2];
+    int from_min, is[10]; /* ends with -1; the looks before count nothing, or are not asked */
+} looks_rows[] = {
+    /* a scrape that failed, a counter that began anew, a pod that came later */
+    {{"0 100 200 stale 300 20 50", "_ _ _ _ 7 9 9"}, 1, {100, 100, 0, 107, 22, 30, -1}},
+    /* a pod that is not scraped for longer than its last value is shown has no new requests then */
+    {{"0 100 200 _x9 900 950", "0+1x13"}, 6, {1, 1, 1, 1, 1, 1, 701, 51, -1}},
+};
+
+static void put_looks(struct arena *arena, struct buf *buf, const struct looks *row)
 {
-    static const int looks[] = {100, 100, 0, 107, 22, 30};
     const char *pod = "http_request_duration_seconds_count{kubernetes_namespace=\"test\",status="
                       "\"200\",kubernetes_pod_name=\"a-1-";
     struct render_model model = workloads[0];
@@ -295,13 +304,13 @@ static void put_looks(struct arena *arena, struct buf *buf)
         fail_msg("%s", ei.text);
     buf_printf(buf,
                "  - interval: 1m\n    input_series:\n"
-               "      - series: '%sx\"}'\n        values: '0 100 200 stale 300 20 50'\n"
-               "      - series: '%sy\"}'\n        values: '_ _ _ _ 7 9 9'\n"
+               "      - series: '%sx\"}'\n        values: '%s'\n"
+               "      - series: '%sy\"}'\n        values: '%s'\n"
                "    promql_expr_test:\n",
-               pod, pod);
-    for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++)
-        buf_printf(buf, "      - {eval_time: %zum, expr: '%s', exp_samples: [{value: %d}]}\n",
-                   i + 1, in_quotes(arena, query), looks[i]);
+               pod, row->pods[0], pod, row->pods[1]);
+    for (int i = 0; row->is[i] >= 0; i++)
+        buf_printf(buf, "      - {eval_time: %dm, expr: '%s', exp_samples: [{value: %d}]}\n",
+                   row->from_min + i, in_quotes(arena, query), row->is[i]);
 }
 
 static int run_promtool(const char *path)
@@ -337,7 +346,8 @@ CASE(prometheus_answers_for_all_what_it_answers_for_each)
         put_equal(arena, &buf, family, METRIC_SUCCESS_RATE);
         put_equal(arena, &buf, family, METRIC_DURATION);
     }
-    put_looks(arena, &buf);
+    EACH_ROW (row, looks_rows)
+        put_looks(arena, &buf, row);
     assert_false(buf.truncated);
     int status = run_promtool(unit_put("families.yaml", buf.data));
     buf_fini(&buf);
