@@ -16,8 +16,9 @@
 #include "decide/release/steering.h"
 #include "decide/rules.h"
 
-/* LATE_S: a look ends so long ago, for samples come late. PLAIN_S: so many are said as seconds. */
-enum { SECOND_MS = 1000, MS_NS = 1000000, LATE_S = 3, PLAIN_S = 120 };
+/* LATE_S: a look ends so long ago, for samples come late. PLAIN_S: so many are said as seconds. PAST:
+ * looks at the primary before the release, of one metric; PAST_OF_ALL: of all metrics together. */
+enum { SECOND_MS = 1000, MS_NS = 1000000, LATE_S = 3, PLAIN_S = 120, PAST = 6, PAST_OF_ALL = 12 };
 
 static const char undecided[] = "Undecided", waits_on[] = "Inconclusive";
 
@@ -103,6 +104,15 @@ static const char *guard_window(struct release *r, int64_t begin_s)
                         duration_format(r->canary->analysis.judge.warm_up_ms * MS_NS, text));
 }
 
+static void learn(struct release *r, struct judged_metric *metric,
+                  const struct counts_window *window, const struct counts *counts)
+{
+    judge_look(&metric->evidence, &metric->policy, counts->canary, counts->primary);
+    judged_keep(r, metric, window->end_s - window->length_s, window->end_s, counts->canary,
+                counts->primary);
+    metric->bad = counts->bad;
+}
+
 /* GO: done, or not now. The window that could not be counted stays open: the next look asks for all
  * of it. */
 static enum verdict look(struct release *r, struct judged_metric *metric, int64_t end_s)
@@ -123,14 +133,41 @@ static enum verdict look(struct release *r, struct judged_metric *metric, int64_
         metric->says = arena_printf(r->tick->arena, "not counted yet: %s", counts.why);
         return VERDICT_GO;
     }
-    judge_look(&metric->evidence, &metric->policy, counts.canary, counts.primary);
-    judged_keep(r, metric, metric->counted_s, end_s, counts.canary, counts.primary);
-    metric->bad = counts.bad;
+    learn(r, metric, &window, &counts);
     metric->counted_s = end_s;
     if (metric->first_s == 0 && counts.canary.total > 0)
         metric->first_s = end_s - window.length_s;
     metric->says = judge_sentence(r->tick->arena, &metric->evidence, &metric->policy, counts.bad);
     return VERDICT_GO;
+}
+
+/*
+ * The first look is at the primary alone, at a few windows before this one: what it teaches of how bad
+ * requests are spread makes the canary's first requests say more, so that fewer users meet one that
+ * is bad (judge/spread.h). What cannot be had of it is done without.
+ */
+static enum verdict look_back(struct release *r, struct judged_metric *metric, int64_t end_s)
+{
+    int64_t every_s = r->canary->analysis.judge.every_ms / SECOND_MS;
+    int n = r->judged->n * PAST > PAST_OF_ALL ? PAST_OF_ALL / r->judged->n : PAST;
+    struct counts_window windows[PAST] = {0};
+    struct counts counts[PAST] = {0};
+    enum verdict verdicts[PAST], verdict = VERDICT_GO;
+
+    if (r->judged->pods[SIDE_PRIMARY] == 0)
+        n = 0;
+    /* all are asked before the first is waited for */
+    for (int i = 0; i < n; i++) {
+        windows[i] = (struct counts_window){
+            .end_s = end_s - (n - 1 - i) * every_s, .length_s = every_s, .past = i + 1};
+        verdicts[i] = counts_ask(r, metric->index, &windows[i], &counts[i]);
+        verdict = verdicts[i] == VERDICT_NEED_FACTS ? verdicts[i] : verdict;
+    }
+    for (int i = 0; verdict == VERDICT_GO && i < n; i++) {
+        if (verdicts[i] == VERDICT_GO && counts[i].primary.total > 0)
+            learn(r, metric, &windows[i], &counts[i]);
+    }
+    return verdict;
 }
 
 /* One look at each metric whose time has come. */
@@ -144,7 +181,10 @@ static enum verdict look_at_all(struct release *r)
         struct judged_metric *metric = &r->judged->metrics[i];
         int64_t left = metric->counted_s + every_s - end_s;
         if (metric->counted_s == 0 || metric->counted_s > end_s) {
-            metric->counted_s = end_s; /* the first window begins; or a clock was set back */
+            /* the first window begins; or a clock was set back */
+            enum verdict one = metric->looks.n == 0 ? look_back(r, metric, end_s) : VERDICT_GO;
+            verdict = one != VERDICT_GO ? one : verdict;
+            metric->counted_s = end_s;
         } else if (left <= 0) {
             enum verdict one = look(r, metric, end_s);
             verdict = one != VERDICT_GO ? one : verdict;

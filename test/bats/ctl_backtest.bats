@@ -8,13 +8,13 @@ setup_file() {
     kubectl create namespace shop
     canary checkout
     canary idle
-    # One release that was bad in the middle and promoted nevertheless, one that thresholds ended, and one that runs.
+    # One release that was bad in the middle and promoted nevertheless, whose primary was looked at before it began, one that thresholds ended, and one that runs.
     kubectl patch canary checkout -n shop --subresource status --type merge -p '{"status": {"phase": "Progressing",
         "release": {"revision": "aaa111", "began": "2026-01-02T10:00:00Z"},
         "history": [
             {"revision": "bbb222", "began": "2026-01-01T11:00:00Z", "ended": "2026-01-01T11:03:20Z", "outcome": "promoted",
-             "looks": [{"name": "request-success-rate", "bad": "failed", "since": "2026-01-01T11:00:10Z",
-                        "counts": [[10, 20, 100, 1, 1000, 10], [20, 20, 100, 9, 1000, 9], [30, 20, 100, 8, 1000, 10], [40, 40, 100, 9, 900, 9], [50, 40, 100, 9, 900, 9]]}]},
+             "looks": [{"name": "request-success-rate", "bad": "failed", "since": "2026-01-01T10:59:20Z",
+                        "counts": [[30, 0, 0, 0, 1000, 10], [60, 20, 100, 1, 1000, 10], [70, 20, 100, 9, 1000, 9], [80, 20, 100, 8, 1000, 10], [90, 40, 100, 9, 900, 9], [100, 40, 100, 9, 900, 9]]}]},
             {"revision": "ccc333", "began": "2026-01-01T10:00:00Z", "ended": "2026-01-01T10:01:00Z", "outcome": "failed",
              "looks": [{"name": "request-success-rate", "bad": "failed", "since": "2026-01-01T10:00:10Z", "counts": [[10, 20, 100, 1, 1000, 10]]}],
              "steps": [{"at": "2026-01-01T10:00:20Z", "weight": 20, "checks": [{"name": "request-duration", "value": 0.7, "max": 0.5}]}]}]}}'

@@ -163,6 +163,9 @@ static struct metric_answer answer_metric(struct world *world,
                                       .value = json_object_get_double(value)};
     }
     bool duration = question->query && strstr(question->query, "histogram_quantile");
+    /* Nobody asked the primary for anything before the release, unless a case says so. */
+    if (strstr(question->id, ".past["))
+        return (struct metric_answer){.outcome = METRIC_NO_VALUES, .text = "no values found"};
     return (struct metric_answer){.outcome = METRIC_VALUE, .value = duration ? 0.05 : 100};
 }
 

@@ -15,6 +15,11 @@ bool looks_asks(const struct need *need)
     return need->kind == NEED_METRIC && strncmp(need->metric.id, "judge[", 6) == 0;
 }
 
+bool looks_asks_before(const struct need *need)
+{
+    return looks_asks(need) && strstr(need->metric.id, ".past[") != NULL;
+}
+
 void looks_window(const struct need *need, int64_t *from, int64_t *to)
 {
     static const char before[] = "offset ";

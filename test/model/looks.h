@@ -10,6 +10,8 @@
 
 /* It is a question of a look. */
 bool looks_asks(const struct need *need);
+/* ... of the primary's windows before the first one: these count nothing of the release. */
+bool looks_asks_before(const struct need *need);
 /* Of what time, in Unix seconds. */
 void looks_window(const struct need *need, int64_t *from, int64_t *to);
 struct metric_answer looks_answer(const struct need *need, uint8_t answer);

@@ -261,13 +261,14 @@ static bool take_answer(struct attempt *attempt, enum question question, uint8_t
 static bool answer_question(struct tick *tick, const struct need *need, struct attempt *attempt)
 {
     enum question question = question_of(tick, need);
-    bool probe = need->kind == NEED_METRIC && !need->metric.query;
+    bool probe = need->kind == NEED_METRIC && (!need->metric.query || looks_asks_before(need));
     uint8_t answer = PASS;
 
     if (!probe && !take_answer(attempt, question, &answer))
         return false;
     if (question == Q_LOOK) {
-        looks_window(need, &attempt->look_from, &attempt->look_to);
+        if (!probe)
+            looks_window(need, &attempt->look_from, &attempt->look_to);
         fact_metric(tick, need, looks_answer(need, answer));
     } else if (need->kind == NEED_METRIC) {
         answer_metric(tick, need, answer);

@@ -67,7 +67,9 @@ static enum err read_series(struct arena *arena, struct past *past, struct json_
 {
     struct json_object *one = json_elem(looks, index);
     struct past_series *series = &past->series[past->n_series];
-    int64_t shift = seconds_after(zero_ms, time_at(one, "since"));
+    int64_t since_ms = time_at(one, "since");
+    /* below 0: the first looks were at the primary before the release */
+    int64_t shift = zero_ms > 0 && since_ms > 0 ? (since_ms - zero_ms) / SECOND_MS : 0;
 
     series->name = json_str_at(one, "name", NULL);
     series->bad = json_str_at(one, "bad", NULL);

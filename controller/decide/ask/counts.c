@@ -95,7 +95,7 @@ static enum err query_of(const struct asking *a, enum side side, enum asked aske
     return render_query(r->tick->arena, template_of(a, side, asked), &model, query, ei);
 }
 
-/* "judge[0].canary.total" */
+/* "judge[0].canary.total", "judge[0].past[3].primary.total" */
 static enum verdict ask_one(const struct asking *a, enum side side, enum asked asked,
                             const struct metric_answer **answer, const char **why)
 {
@@ -103,7 +103,9 @@ static enum verdict ask_one(const struct asking *a, enum side side, enum asked a
     struct metric_question question = a->question;
     struct errinfo ei;
 
-    question.id = arena_printf(a->r->tick->arena, "judge[%d].%s.%s", a->index,
+    const char *past =
+        a->window->past == 0 ? "" : arena_printf(a->r->tick->arena, ".past[%d]", a->window->past);
+    question.id = arena_printf(a->r->tick->arena, "judge[%d]%s.%s.%s", a->index, past,
                                side == SIDE_CANARY ? "canary" : "primary", parts[asked]);
     question.at_s = a->window->end_s;
     if (!a->queries && asked == ASKED_PART && kind_of(a->metric) == METRIC_DURATION)
@@ -151,19 +153,24 @@ static const char *bad_of(const struct asking *a,
     return arena_printf(a->r->tick->arena, "took longer than %g ms", ms);
 }
 
+static bool is_asked(const struct asking *a, enum side side)
+{
+    return a->window->past == 0 || side == SIDE_PRIMARY;
+}
+
 /* An answer that is no count; NULL: all are. Requests were counted, and no bucket has the bound:
  * then nobody can say how many were slow. */
 static const char *fault_of(const struct asking *a,
                             const struct metric_answer *const answers[SIDES][ASKED])
 {
     for (int side = 0; side < SIDES; side++) {
-        for (int asked = 0; asked < ASKED; asked++) {
+        for (int asked = 0; is_asked(a, (enum side)side) && asked < ASKED; asked++) {
             const struct metric_answer *answer = answers[side][asked];
             if (answer->outcome == METRIC_ERROR)
                 return answer->text;
         }
         const struct metric_answer *part = answers[side][ASKED_PART];
-        if (!a->queries && kind_of(a->metric) == METRIC_DURATION &&
+        if (is_asked(a, (enum side)side) && !a->queries && kind_of(a->metric) == METRIC_DURATION &&
             part->outcome == METRIC_NO_VALUES && number_of(answers[side][ASKED_TOTAL]) > 0)
             return arena_printf(a->r->tick->arena,
                                 "the histogram of request-duration has no bucket of %g ms or more",
@@ -211,6 +218,8 @@ enum verdict counts_ask(struct release *r, int index, const struct counts_window
     /* all are asked before the first is waited for */
     for (int i = 0; verdict != VERDICT_STOP && i < SIDES * ASKED; i++) {
         enum side side = i / ASKED ? SIDE_CANARY : SIDE_PRIMARY;
+        if (!is_asked(&a, side))
+            continue;
         enum verdict one =
             ask_one(&a, side, (enum asked)(i % ASKED), &answers[side][i % ASKED], &out->why);
         verdict = one != VERDICT_GO ? one : verdict;
@@ -220,7 +229,8 @@ enum verdict counts_ask(struct release *r, int index, const struct counts_window
     out->why = fault_of(&a, answers);
     if (out->why)
         return VERDICT_STOP;
-    out->canary = counts_of(&a, answers[SIDE_CANARY]);
+    if (is_asked(&a, SIDE_CANARY))
+        out->canary = counts_of(&a, answers[SIDE_CANARY]);
     out->primary = counts_of(&a, answers[SIDE_PRIMARY]);
     out->bad = bad_of(&a, answers);
     return VERDICT_GO;

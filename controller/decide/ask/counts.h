@@ -12,6 +12,7 @@
 struct counts_window {
     int64_t end_s; /* Unix time */
     int64_t length_s;
+    int past; /* above 0: of the primary alone, which of several before the release */
 };
 
 struct counts {
