@@ -10,12 +10,21 @@ struct room {
     bool open;     /* by windows and freezes */
 };
 
+/* Its workload has another revision than the first wave has promoted. */
+static bool is_other(const struct waves_work *w, const struct waves_canary *canary)
+{
+    const char *wanted = waves_wanted(w, canary);
+
+    return wanted && canary->target && *canary->target && strcmp(canary->target, wanted) != 0;
+}
+
 /* It has a place already: it was let go, or might begin something of its own. */
 static bool has_place(const struct waves_work *w, int wave, const struct waves_cluster *cluster,
                       const struct waves_canary *canary)
 {
-    bool ended = cluster->reachable && waves_is_held(canary) &&
-                 (waves_has_promoted(w, canary) || waves_has_failed(w, canary));
+    bool ended =
+        cluster->reachable && waves_is_held(canary) &&
+        (waves_has_promoted(w, canary) || waves_has_failed(w, canary) || is_other(w, canary));
 
     if (waves_was_let_go(w, cluster, canary) && !ended)
         return true;
@@ -77,26 +86,36 @@ static void keep_let_go(struct waves_work *w, const char *key)
     w->out->status.let_go[w->out->status.n_let_go++] = key;
 }
 
-/* Its turn has come, and its workload has just the revision that the first wave has promoted. */
-static bool takes_turn(struct waves_work *w, struct room *room, size_t i, size_t j)
+/* Its workload has just the revision that the first wave has promoted, by a look at it. What was not
+ * looked at is asked for. */
+static bool fits(struct waves_work *w, const struct room *room, size_t i, size_t j)
 {
     const struct waves_canary *canary = &w->facts->clusters[i].canaries[j];
+    int looks = (int)w->out->n_looks;
 
-    if (!waves_is_held(canary) || !room->open)
-        return false;
-    if (canary->target && *canary->target && strcmp(canary->target, waves_wanted(w, canary)) != 0) {
-        waves_look_again(w, w->facts->now_ms + WAVES_LOOK_MS);
-        return false;
-    }
-    if (room->wave <= 0 || room->all <= 0)
-        return false;
     if (!canary->target) {
         /* No more than could be let go now. */
-        int looks = (int)w->out->n_looks;
         if (looks < room->wave && looks < room->all && looks < MAX_LOOKS)
             w->out->looks[w->out->n_looks++] = (struct waves_step){.cluster = i, .canary = j};
         return false;
     }
+    return !*canary->target || strcmp(canary->target, waves_wanted(w, canary)) == 0;
+}
+
+/* One that is due and held: its turn has come. One that has been given its turn before, and is still
+ * held, was cut off there. */
+static bool takes_turn(struct waves_work *w, struct room *room, size_t i, size_t j, bool before)
+{
+    static const struct room own = {.wave = MAX_LOOKS, .all = MAX_LOOKS};
+
+    if (is_other(w, &w->facts->clusters[i].canaries[j])) {
+        waves_look_again(w, w->facts->now_ms + WAVES_LOOK_MS);
+        return false;
+    }
+    if (before)
+        return fits(w, &own, i, j);
+    if (!room->open || room->wave <= 0 || room->all <= 0 || !fits(w, room, i, j))
+        return false;
     room->wave -= room->wave < INT32_MAX;
     room->all -= room->all < INT32_MAX;
     return true;
@@ -118,13 +137,15 @@ static void place_canary(struct waves_work *w, int open, struct room *room, size
         return;
     bool due = open > 0 && w->wave_of[i] == open && waves_wanted(w, canary) &&
                !waves_has_promoted(w, canary) && !waves_has_failed(w, canary);
+    bool held = waves_is_held(canary);
     bool other = canary->phase == PHASE_Progressing && waves_may_be_held(w, canary);
-    bool go = due && (before ? !other : takes_turn(w, room, i, j));
-    if (go) {
+    bool go = due && (held ? takes_turn(w, room, i, j, before) : before && !other);
+    /* It keeps its place until it is seen to be held again, and while it is looked at. */
+    if (go || (before && (!canary->suspended || (due && held && !canary->target))))
         keep_let_go(w, waves_key(w->arena, cluster, canary));
-        if (waves_is_held(canary))
-            waves_step(w, false, i, j);
-    } else if (!canary->suspended && waves_may_be_held(w, canary))
+    if (go && held)
+        waves_step(w, false, i, j);
+    else if (!go && !canary->suspended && waves_may_be_held(w, canary))
         waves_step(w, true, i, j);
 }
 
