@@ -99,14 +99,14 @@ stage() { # NAMESPACE [ALERTS]
     alerts=${2:-[]} app app | kubectl apply -f - >/dev/null
 }
 
-phase_is() { [ "$(kubectl -n "$namespace" get canary app -o 'jsonpath={.status.phase}')" = "$1" ]; }
+phase_is() { [ "$(of_canary "$namespace" app .status.phase)" = "$1" ]; }
 told() { gojq -r "$1" "$DIR/told"; }
 release() { # VERSION
     kubectl -n "$namespace" set image deployment/app "app=app:$1" >/dev/null
     eventually 60 phase_is Progressing
     eventually 60 phase_is Succeeded
 }
-is_settled() { [ -z "$(kubectl -n "$namespace" get canary app -o 'jsonpath={.status.pendingAlerts}')" ]; }
+is_settled() { [ -z "$(of_canary "$namespace" app .status.pendingAlerts)" ]; }
 
 @test "an AlertProvider is told each step of a release, in order, with its token" {
     chat

@@ -48,7 +48,7 @@ spec:
 YAML
     eventually 60 phase_is "$1" Initialized
 }
-phase_is() { [ "$(kubectl -n test get canary "$1" -o jsonpath='{.status.phase}')" = "$2" ]; }
+phase_is() { [ "$(of_canary test "$1" .status.phase)" = "$2" ]; }
 image() { kubectl -n test set image "deployment/$1" "app=app:$2" >/dev/null; }
 # terminal COLUMNS ARGUMENTS: what a terminal of that width shows, without its colours
 terminal() {

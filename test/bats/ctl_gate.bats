@@ -53,7 +53,7 @@ YAML
 }
 
 ctl() { "$FLAGGER_BUILD/kubectl-canary" "$@" -n test; }
-phase_is() { [ "$(kubectl -n test get canary app -o jsonpath='{.status.phase}')" = "$1" ]; }
+phase_is() { [ "$(of_canary test app .status.phase)" = "$1" ]; }
 image() { kubectl -n test set image deployment/app "app=app:$1" >/dev/null; }
 # what the gate's history says was done last: action, kind, who, why
 last() { curl -s -m 10 "$GATE/v1/gates/test/app" | gojq -c ".history[0] | [.kind, .who, .reason]"; }

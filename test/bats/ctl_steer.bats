@@ -51,7 +51,7 @@ YAML
 }
 
 push() { kubectl -n test set image "deploy/$1" "app=demo-app:$2"; }
-in_phase() { [ "$(kubectl -n test get canary "$1" -o 'jsonpath={.status.phase}')" = "$2" ]; }
+in_phase() { [ "$(of_canary test "$1" .status.phase)" = "$2" ]; }
 requests() { kubectl -n test get canary "$1" -o json | gojq -c '[.status.requests[] | [.action, .outcome, .by, .why // ""]]'; }
 no_request() { [ -z "$(kubectl -n test get releaserequests -o name)" ]; }
 events() { kubectl -n test get events -o json | gojq -r --arg name "$1" '.items[] | select(.involvedObject.name == $name).message'; }

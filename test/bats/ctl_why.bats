@@ -63,7 +63,7 @@ spec: {provider: kubernetes, targetRef: {apiVersion: apps/v1, kind: Deployment, 
 YAML
     [ "${4:-}" = quick ] || eventually 60 phase_is "$1" Initialized
 }
-phase_is() { [ "$(kubectl -n test get canary "$1" -o jsonpath='{.status.phase}')" = "$2" ]; }
+phase_is() { [ "$(of_canary test "$1" .status.phase)" = "$2" ]; }
 image() { kubectl -n test set image "deployment/$1" "app=app:$2" >/dev/null; }
 note() { # NAME ANNOTATION: a new revision whose pods have it
     kubectl -n test patch deployment "$1" --type merge -p "{\"spec\":{\"template\":{\"metadata\":{\"annotations\":{\"sandbox.flagger.app/$2\":\"true\"}}}}}" >/dev/null

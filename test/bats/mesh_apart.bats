@@ -25,7 +25,7 @@ sandbox() { # NAME, which is that of its kubeconfig
 
 mesh() { kubectl --kubeconfig "$DIR/mesh" "$@"; }
 route() { mesh get httproute podinfo -o json | gojq -e "$1"; }
-phase_is() { [ "$(kubectl get canary podinfo -o jsonpath='{.status.phase}')" = "$1" ]; }
+phase_is() { [ "$(of_canary default podinfo .status.phase)" = "$1" ]; }
 shares() { route '[.spec.rules[0].backendRefs[] | .weight] | . != [100, 0]'; }
 gone() { refute kubectl get canary podinfo 2>"$DIR/gone"; }
 

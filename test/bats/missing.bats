@@ -62,7 +62,7 @@ YAML
 condition() { kubectl get canary podinfo -o "jsonpath={.status.conditions[?(@.type==\"ResourcesServed\")].$1}"; }
 names() { [[ $(condition message) == *"does not serve $1 of"* ]]; }
 holds() { [ "$(condition reason)" = NotServed ]; }
-phase_is() { [ "$(kubectl get canary podinfo -o jsonpath='{.status.phase}')" = "$1" ]; }
+phase_is() { [ "$(of_canary default podinfo .status.phase)" = "$1" ]; }
 hosts_are() { [ "$(kubectl get virtualservice podinfo -o jsonpath='{.spec.hosts[*]}')" = "$1" ]; }
 warnings() { kubectl get events -o jsonpath='{range .items[*]}{.count} {.message}{"\n"}{end}' | grep 'does not serve'; }
 

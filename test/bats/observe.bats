@@ -65,7 +65,7 @@ spec:
 YAML
 }
 
-is_in() { [ "$(kubectl -n test get canary "$1" -o jsonpath='{.status.phase}')" = "$2" ]; }
+is_in() { [ "$(of_canary test "$1" .status.phase)" = "$2" ]; }
 looks() { curl -s -m 10 "$DAEMON_URL/debug/canaries/test/$1" | gojq -e "$2" >/dev/null; }
 # agrees NAME: all its steps were foreseen, and there were six at least
 agrees() {

@@ -36,7 +36,7 @@ END
 
 pods_of() { kubectl -n arrive get pods -l "app=$1" -o name; }
 has_no_pods() { [ -z "$(pods_of "$1")" ]; }
-phase_in() { [ "$(kubectl -n arrive get canary "$1" -o jsonpath='{.status.phase}')" = "$2" ]; }
+phase_in() { [ "$(of_canary arrive "$1" .status.phase)" = "$2" ]; }
 
 setup_file() {
     stage_begin

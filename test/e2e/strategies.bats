@@ -81,9 +81,9 @@ setup() {
     stage_enter
 }
 
-phase_of() { kubectl -n test get canary "$1" -o jsonpath='{.status.phase}'; }
+phase_of() { of_canary test "$1" .status.phase; }
 is_in() { [ "$(phase_of "$1")" = "$2" ]; }
-status_is() { [ "$(kubectl -n test get canary "$1" -o jsonpath="{.status.$2}")" = "$3" ]; }
+status_is() { [ "$(of_canary test "$1" ".status.$2")" = "$3" ]; }
 push() { kubectl -n test set image "deployment/$1" app=demo-app:2.0.0 >/dev/null; }
 # turn NAME gate|rollback open|close
 turn() { curl -sS --fail -d "{\"name\":\"$1\",\"namespace\":\"test\"}" "$DEMO_GATE/$2/$3" >/dev/null; }

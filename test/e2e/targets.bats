@@ -17,8 +17,8 @@ client_end() { # NAME
 version_is() { # NAME VERSION
     curl -s -m 5 -H "Host: $1.example.com" "$DEMO_GATEWAY/" -o /dev/null -D - | grep -qi "x-demo-version: $2"
 }
-is_in() { [ "$(kubectl -n targets get canary "$1" -o jsonpath='{.status.phase}')" = "$2" ]; } # NAME PHASE
-carries() { [ "$(kubectl -n targets get canary "$1" -o jsonpath='{.status.canaryWeight}')" -gt 0 ]; }
+is_in() { [ "$(of_canary targets "$1" .status.phase)" = "$2" ]; } # NAME PHASE
+carries() { [ "$(of_canary targets "$1" .status.canaryWeight)" -gt 0 ]; }
 one() { kubectl -n targets get "$1" "$2" -o jsonpath="$3"; } # KIND NAME JSONPATH
 # NAME PRIMARY CANARY: it carries something while its Services lead to these, all at one moment
 shares() {

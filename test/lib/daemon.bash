@@ -1,5 +1,7 @@
 # Starting one of our programs in a test and talking to it. FLAGGER_BUILD is the build folder.
 
+# shellcheck source=test/lib/look.bash
+source "${BASH_SOURCE[0]%/*}/look.bash"
 # shellcheck source=test/lib/eventually.bash
 source "${BASH_SOURCE[0]%/*}/eventually.bash"
 

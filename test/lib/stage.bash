@@ -35,9 +35,9 @@ stage_pid() {
     return 1
 }
 
-phase() { kubectl -n test get canary podinfo -o jsonpath='{.status.phase}'; }
+phase() { of_canary test podinfo .status.phase; }
 phase_is() { [ "$(phase)" = "$1" ]; }
-weight() { kubectl -n test get canary podinfo -o jsonpath='{.status.canaryWeight}'; }
+weight() { of_canary test podinfo .status.canaryWeight; }
 weight_above() { [ "$(weight)" -gt "$1" ]; }
 release() { kubectl -n test set image deployment/podinfo "podinfod=demo-app:$1" >/dev/null; }
 serves() { curl -s -m 5 -H 'Host: app.example.com' "$DEMO_GATEWAY/" -o /dev/null -D - | grep -qi "x-demo-version: $1"; }
@@ -46,6 +46,8 @@ gate() { curl -sS --fail -d '{"name":"podinfo","namespace":"test"}' "$DEMO_GATE/
 # busy AGENT: API requests that are neither watches nor renewals of leases
 busy() { kubectl get --raw /sandbox/stats | gojq --arg a "$1" '.agents[$a].busy // 0'; }
 
+# shellcheck source=test/lib/look.bash
+source "${BASH_SOURCE[0]%/*}/look.bash"
 # shellcheck source=test/lib/eventually.bash
 source "${BASH_SOURCE[0]%/*}/eventually.bash"
 
