@@ -25,9 +25,9 @@ setup() {
 }
 
 teardown() {
-    touch "$BATS_TEST_TMPDIR/client-stop"
+    client_end
     [ "${#CROWD[@]}" -eq 0 ] || kill "${CROWD[@]}"
-    wait "$CLIENT" "${CROWD[@]}" || true
+    wait "${CROWD[@]}" || true
 }
 
 judged() { of_canary test podinfo "$1"; }
@@ -96,8 +96,7 @@ rolled_back_by() {
     eventually 120 serves 5.0.0
     eventually 120 phase_is Succeeded
     kubectl -n test patch canary podinfo --type merge -p '{"spec":{"skipAnalysis":false}}'
-    touch "$BATS_TEST_TMPDIR/client-stop"
-    wait "$CLIENT"
+    client_end
     eventually 120 nobody_asked_lately
 
     release 5.0.1-errors10
@@ -107,7 +106,6 @@ rolled_back_by() {
     eventually 120 waits
     [ "$(weight)" = 50 ]
 
-    rm "$BATS_TEST_TMPDIR/client-stop"
     crowd
     eventually 60 both_counted
     kubectl -n test delete pod "$(kubectl -n test get pods -o json | gojq -r '[.items[] | select(.spec.containers[0].image | endswith(":5.0.1-errors10"))][0].metadata.name')" --wait=false

@@ -5,6 +5,7 @@ ROOT "UID GID FSGROUP" "CAPABILITY..." NO-NEW-PRIVILEGES NAME=VALUE... -- COMMAN
 import ctypes
 import os
 import sys
+import warnings  # pylint: disable=unused-import; os.execvpe imports it, and finds nothing in another root
 
 PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
 NAMES = 'CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID'.split()
