@@ -51,7 +51,7 @@ struct kube_client {
     struct kube_call *calls;
     struct served *served;
     struct watch_gate gate;
-    bool freeing, reads_only;
+    bool freeing, reads_only, one_pool;
 };
 
 enum call_state {
@@ -532,8 +532,9 @@ static void purpose_init(struct kube_client *client, int i, struct http_client *
 {
     struct http_client_options options = {.max_per_host = purposes[i].max_per_host};
     double share = purposes[i].share > 0 ? purposes[i].share : 1;
+    bool own = i != KUBE_READ && !o->one_pool;
 
-    client->http[i] = i == KUBE_READ ? reads : http_client_new(client->loop, &options);
+    client->http[i] = own ? http_client_new(client->loop, &options) : reads;
     limiter_init(&client->limits[i], client->loop, share * (o->qps > 0 ? o->qps : 100),
                  share * (o->burst > 0 ? o->burst : 250));
 }
@@ -550,6 +551,7 @@ struct kube_client *kube_client_new(struct loop *loop, struct http_client *http,
         .loop = loop,
         .config = config,
         .reads_only = o->reads_only,
+        .one_pool = o->one_pool,
         .user_agent = heap_strdup(o->user_agent ? o->user_agent : "flagger-c/" FLAGGER_VERSION),
     };
     for (int i = KUBE_READ; i < KUBE_PURPOSES; i++)
@@ -580,7 +582,7 @@ void kube_client_free(struct kube_client *client)
     }
     for (int i = KUBE_READ; i < KUBE_PURPOSES; i++) {
         limiter_fini(&client->limits[i]);
-        if (i != KUBE_READ)
+        if (i != KUBE_READ && !client->one_pool)
             http_client_free(client->http[i]);
     }
     credentials_free(client->credentials);

@@ -112,11 +112,14 @@ struct kube_client_options {
     const char *user_agent;
     /* Every request but GET, LIST and streams ends with ERR_DENIED and is not sent. */
     bool reads_only;
+    /* All requests have the connections of `http`, as where one process has many clusters: then no
+     * purpose has some of its own. */
+    bool one_pool;
 };
 
 /*
  * The config's strings must outlive the client. http serves reads and watches and must outlive the
- * client as well; all others have connections of the client's own.
+ * client as well; all others have connections of the client's own, unless one_pool.
  */
 struct kube_client *kube_client_new(struct loop *loop, struct http_client *http,
                                     const struct kube_config *config,

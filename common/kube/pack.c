@@ -11,6 +11,7 @@ struct packer {
     ZSTD_CDict *to; /* both NULL as long as there is no dictionary */
     ZSTD_DDict *from;
     size_t renewed_at; /* the number of objects when it was made */
+    bool taught;       /* ... for good */
 };
 
 /* Of the process, as its memory is. The contexts hold nothing between two calls. */
@@ -129,6 +130,8 @@ enum err packer_unpack(const struct packer *packer, const struct packed *packed,
 
 bool packer_grows(const struct packer *packer, size_t count)
 {
+    if (packer->taught)
+        return false;
     return count >= (packer->renewed_at ? packer->renewed_at * PACK_GROWTH : PACK_FIRST);
 }
 
@@ -201,6 +204,16 @@ void packer_renew(struct packer *packer, struct packed **objects[], size_t count
         packer->to = old.to;
         packer->from = old.from;
     }
+    free(samples.text);
+    free(samples.sizes);
+}
+
+void packer_teach(struct packer *packer, struct packed **objects[], size_t count)
+{
+    struct samples samples = take_samples(packer, objects, count);
+
+    packer->renewed_at = count; /* objects that tell too little are not asked again soon */
+    packer->taught = make_dictionary(packer, &samples);
     free(samples.text);
     free(samples.sizes);
 }

@@ -45,6 +45,12 @@ bool packer_grows(const struct packer *packer, size_t count);
  * are, and packs them anew in place. */
 void packer_renew(struct packer *packer, struct packed **objects[], size_t count);
 
+/*
+ * Of a packer that many owners share: makes its dictionary of objects that one of them has. It is
+ * made once, and what was packed before stays as it is.
+ */
+void packer_teach(struct packer *packer, struct packed **objects[], size_t count);
+
 /* Bytes of all objects that are packed, of the process. */
 size_t packed_bytes(void);
 

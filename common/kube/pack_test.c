@@ -164,3 +164,35 @@ CASE(unpacking_waits_for_room)
     packed_free(packed);
     packer_free(packer);
 }
+
+/* What one owner has packed before another one's objects have made the dictionary can still be read. */
+CASE(who_shares_a_packer_keeps_what_was_packed_before)
+{
+    enum { MANY = 64 };
+    struct packer *packer = packer_new();
+    struct packed *early[3], *objects[MANY], **all[MANY];
+
+    for (int i = 0; i < 3; i++)
+        early[i] = packer_pack(packer, service(arena, 1000 + i));
+    for (int i = 0; i < MANY; i++) {
+        objects[i] = packer_pack(packer, service(arena, i));
+        all[i] = &objects[i];
+    }
+    assert_true(packer_grows(packer, MANY));
+    uint32_t before = objects[0]->len;
+    packer_teach(packer, all, MANY);
+    assert_int_equal(objects[0]->len, before);
+    struct packed *late = packer_pack(packer, service(arena, 7));
+    assert_true(late->len * 2 < objects[7]->len);
+    assert_unpacks_to(packer, late, service(arena, 7));
+    for (int i = 0; i < 3; i++)
+        assert_unpacks_to(packer, early[i], service(arena, 1000 + i));
+    assert_unpacks_to(packer, objects[5], service(arena, 5));
+    assert_false(packer_grows(packer, SIZE_MAX));
+    for (int i = 0; i < 3; i++)
+        packed_free(early[i]);
+    for (int i = 0; i < MANY; i++)
+        packed_free(objects[i]);
+    packed_free(late);
+    packer_free(packer);
+}

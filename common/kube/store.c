@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "kube/name_set.h"
-#include "kube/pack.h"
 
 struct store {
     struct store_spec spec; /* its watch part is not used after store_new() */
@@ -141,7 +140,10 @@ static void renew_dictionary(struct store *store)
     for (size_t i = 0; (digest = table_next(&store->table, &i));)
         if (digest->packed)
             all[count++] = &digest->packed;
-    packer_renew(store->packer, all, count);
+    if (store->spec.packer)
+        packer_teach(store->packer, all, count);
+    else
+        packer_renew(store->packer, all, count);
     free(all);
 }
 
@@ -178,7 +180,8 @@ static void destroy(struct store *store)
     table_fini(&store->table);
     name_set_fini(&store->others);
     name_set_fini(&store->listed);
-    packer_free(store->packer);
+    if (!store->spec.packer)
+        packer_free(store->packer);
     free(store);
 }
 
@@ -421,7 +424,8 @@ struct store *store_new(struct loop *loop, struct kube_client *client,
 {
     struct store *store = heap_alloc(sizeof(*store));
 
-    *store = (struct store){.spec = *spec, .packer = packer_new(), .round = 1};
+    *store = (struct store){
+        .spec = *spec, .packer = spec->packer ? spec->packer : packer_new(), .round = 1};
     store->spec.watch.no_keys = true;
     table_init(&store->table, key_of);
     name_set_init(&store->others);

@@ -13,6 +13,7 @@
 #define KUBE_STORE_H
 
 #include "kube/name_set.h"
+#include "kube/pack.h"
 #include "kube/version.h"
 #include "kube/watch.h"
 
@@ -42,6 +43,9 @@ struct store_spec {
     /* What of an object is to be packed: a new reference. NULL: no object is packed. A watch of
      * metadata brings no content: what is packed then comes from store_learn(). */
     struct json_object *(*lean)(void *arg, struct json_object *object);
+    /* Shared with stores of other clusters, and the owner's; NULL: the store has one of its own. It
+     * must outlive the store. */
+    struct packer *packer;
     /* before NULL: new; after NULL: gone. Both NULL: synced. It may free the store. */
     void (*changed)(void *arg, const struct digest *before, const struct digest *after);
     /* A list has been handed over whole, or has failed; may be NULL. It must not free the store. */

@@ -5,6 +5,7 @@
 
 /* What the callbacks have told, name by name: must agree with each `before`. */
 struct mirror {
+    struct packer *packer; /* NULL: one of its own */
     struct {
         char name[24];
         uint64_t version, uid; /* marks */
@@ -115,6 +116,7 @@ static struct store *start(struct world *w, struct mirror *m)
             .lean = lean,
             .changed = changed,
             .settled = settled,
+            .packer = m->packer,
             .arg = m});
     return m->store;
 }
@@ -564,6 +566,33 @@ CASE(many_objects_are_packed_with_a_dictionary)
     FAKE_WAIT(w->api, agrees(w, &m));
     store_free(m.store);
     assert_int_equal(packed_bytes(), 0);
+    world_stop(w);
+}
+
+CASE(stores_of_several_clusters_share_a_packer)
+{
+    struct world *w = world_start();
+    struct packer *packer = packer_new();
+    struct mirror one = {.packer = packer}, two = {.packer = packer};
+    char name[16];
+
+    world_put(w, "n0");
+    start(w, &one);
+    FAKE_WAIT(w->api, agrees(w, &one)); /* packed before there is a dictionary */
+    for (int i = 1; i < WORLD_MAX - 1; i++) {
+        snprintf(name, sizeof(name), "n%d", i);
+        world_put(w, name);
+    }
+    FAKE_WAIT(w->api, agrees(w, &one));
+    start(w, &two);
+    FAKE_WAIT(w->api, agrees(w, &two));
+    making = &one;
+    store_free(one.store);
+    making = &two;
+    assert_true(agrees(w, &two));
+    store_free(two.store);
+    assert_int_equal(packed_bytes(), 0);
+    packer_free(packer);
     world_stop(w);
 }
 
