@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/base64.h"
 #include "ctl/read.h"
+#include "fleet/access.h"
 #include "kube/status.h"
 
 enum { PATIENCE_MS = 10000 };
@@ -74,42 +74,15 @@ static enum err know(struct reading *r, const char *namespace_, const struct fle
 
 /* --- connections */
 
-/* The kubeconfig in a Secret; NULL: see *trouble. */
-static const char *kubeconfig_of(struct ctl *ctl, struct json_object *secret, const char *key,
-                                 const char *label, size_t *len, const char **trouble)
-{
-    const char *text = json_str_at(secret, "data", key ? key : "value", NULL);
-    struct errinfo ei;
-    char *out;
-
-    if (!text && !key)
-        text = json_str_at(secret, "data", "kubeconfig", NULL);
-    if (!text)
-        *trouble = arena_printf(ctl->arena, "%s: expected a kubeconfig in the key %s, found none",
-                                label, key ? key : "value or kubeconfig");
-    else if (base64_decode(ctl->arena, text, &out, len, &ei) != ERR_OK)
-        *trouble = arena_printf(ctl->arena, "%s: %s", label, ei.text);
-    else
-        return out;
-    return NULL;
-}
-
 static void connect_to(struct reading *r, struct connection *to)
 {
     struct ctl *ctl = r->ctl;
-    const char *label = arena_printf(ctl->arena, "Secret %s/%s", to->namespace_, to->secret);
     struct json_object *secret;
     struct errinfo ei = {0};
-    size_t len;
+    const char *text;
 
-    if (read_get(ctl, &kube_secrets, to->namespace_, to->secret, &secret, &ei) != ERR_OK) {
-        to->trouble = arena_strdup(ctl->arena, ei.text);
-        return;
-    }
-    const char *text = kubeconfig_of(ctl, secret, to->key, label, &len, &to->trouble);
-    if (!text)
-        return;
-    if (kube_config_read(ctl->arena, label, text, len, &to->config, &ei) != ERR_OK) {
+    if (read_get(ctl, &kube_secrets, to->namespace_, to->secret, &secret, &ei) != ERR_OK ||
+        fleet_access(ctl->arena, secret, to->key, &text, &to->config, &ei) != ERR_OK) {
         to->trouble = arena_strdup(ctl->arena, ei.text);
         return;
     }
@@ -184,7 +157,7 @@ static void visit(struct reading *r, const struct application *app,
                   const struct clusters_rollout *rollout, const struct fleet_member *member,
                   struct clusters_place *place)
 {
-    *place = (struct clusters_place){.cluster = member ? member->name : "this cluster",
+    *place = (struct clusters_place){.cluster = member ? member->name : FLEET_HOST,
                                      .trouble = member ? member->mistake : NULL};
     if (place->trouble)
         return;

@@ -20,11 +20,18 @@ extern const struct kube_resource fleet_namespaces, fleet_ingresses, fleet_templ
 #define FLEET_MARK "flagger.app/application"
 /* Beside it on a load tester that outlives its rollout. */
 #define FLEET_KEEP "flagger.app/keep"
+/* ... and of which management cluster that Application is, by the uid of its namespace kube-system. An
+ * object of another one is not ours; one that does not say is of before there was this. */
+#define FLEET_MANAGER "flagger.app/fleet-manager"
+/* The label of all that is made for an Application: so it can be watched without all else. */
+#define FLEET_LABEL       "flagger.app/managed-by"
+#define FLEET_LABEL_VALUE "fleet"
 
 /* A policy of an Application on one member cluster. */
 struct fleet_place {
     const struct application *app;
     const struct application_policy *policy;
+    const char *manager;      /* whose uid the marks carry */
     bool leaves;              /* it is not to be there any more, as when it has no rollout */
     const char *loader_image; /* of load testers */
 };

@@ -70,9 +70,22 @@ static bool is_ours(const struct work *w, struct json_object *live)
     const char *mark = json_str_at(live, "metadata", "annotations", FLEET_MARK, NULL);
     const char *kurators = json_str_at(live, "metadata", "annotations", KURATORS_MARK, NULL);
 
+    const char *manager = json_str_at(live, "metadata", "annotations", FLEET_MANAGER, NULL);
+
     if (mark)
-        return strcmp(mark, w->mark) == 0;
+        return strcmp(mark, w->mark) == 0 && (!manager || strcmp(manager, w->place->manager) == 0);
     return kurators && strcmp(kurators, w->place->policy->name) == 0;
+}
+
+/* Names alike, of two management clusters. */
+static const char *of_other_manager(const struct work *w, struct json_object *live)
+{
+    const char *manager = json_str_at(live, "metadata", "annotations", FLEET_MANAGER, NULL);
+
+    return manager && strcmp(manager, w->place->manager) != 0
+               ? arena_printf(w->arena, " and " FLEET_MANAGER ": %s, found %.60s",
+                              w->place->manager, manager)
+               : "";
 }
 
 static bool is_going(struct json_object *live)
@@ -218,9 +231,12 @@ struct wish {
 
 static void set_marks(struct work *w, struct json_object *object, bool keep)
 {
-    struct json_object *notes = json_sub(json_sub(object, "metadata"), "annotations");
+    struct json_object *metadata = json_sub(object, "metadata");
+    struct json_object *notes = json_sub(metadata, "annotations");
 
+    json_set_str(json_sub(metadata, "labels"), FLEET_LABEL, FLEET_LABEL_VALUE);
     json_set_str(notes, FLEET_MARK, w->mark);
+    json_set_str(notes, FLEET_MANAGER, w->place->manager);
     if (keep)
         json_set_str(notes, FLEET_KEEP, "true");
     else
@@ -235,8 +251,9 @@ static void lay(struct work *w, const struct wish *wish)
     if (wish->live && !is_ours(w, wish->live)) {
         refuse(w, arena_printf(w->arena,
                                "%s is there, and is not of Application %s: expected none, or one "
-                               "with the annotation " FLEET_MARK ": %s",
-                               label(w, wish->resource, in, wish->name), w->mark, w->mark));
+                               "with the annotation " FLEET_MARK ": %s%s",
+                               label(w, wish->resource, in, wish->name), w->mark, w->mark,
+                               of_other_manager(w, wish->live)));
         return;
     }
     list(w, wish->resource, in, wish->name);
@@ -398,15 +415,22 @@ static void send_canaries_away(struct work *w)
 /* Nobody's from now on. */
 static struct json_object *unmarked(struct work *w, struct json_object *live)
 {
-    static const char *const marks[] = {FLEET_MARK, FLEET_KEEP, KURATORS_MARK, APPLIED};
+    static const char *const marks[] = {FLEET_MARK, FLEET_KEEP, FLEET_MANAGER, KURATORS_MARK,
+                                        APPLIED};
     struct json_object *out = json_copy(w->arena, live);
     struct json_object *metadata = json_at(out, "metadata", NULL);
     struct json_object *notes = json_at(metadata, "annotations", NULL);
+    struct json_object *labels = json_at(metadata, "labels", NULL);
 
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
         json_object_object_del(notes, marks[i]);
     if (json_object_object_length(notes) == 0)
         json_object_object_del(metadata, "annotations");
+    if (!labels)
+        return out;
+    json_object_object_del(labels, FLEET_LABEL);
+    if (json_object_object_length(labels) == 0)
+        json_object_object_del(metadata, "labels");
     return out;
 }
 

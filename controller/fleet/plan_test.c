@@ -11,7 +11,7 @@
 #include "test/unit.h"
 #include "tick/applied.h"
 
-enum { LEAST_ROWS = 31, MAX_ROUNDS = 6 };
+enum { LEAST_ROWS = 32, MAX_ROUNDS = 6 };
 
 /* --- a cluster that is only its objects */
 
@@ -92,6 +92,31 @@ static void carry_out(struct cluster *cluster, const struct fleet_plan *plan, in
 static const char *const verbs[] = {
     [FLEET_CREATE] = "create", [FLEET_PATCH] = "patch", [FLEET_DELETE] = "delete"};
 
+/* The label and the uid of the manager stand beside each mark, and are left out of the rows. */
+static void drop_company(struct json_object *metadata)
+{
+    struct json_object *labels = json_at(metadata, "labels", NULL);
+    struct json_object *notes = json_at(metadata, "annotations", NULL);
+
+    if (labels)
+        json_object_object_del(labels, FLEET_LABEL);
+    if (labels && json_object_object_length(labels) == 0)
+        json_object_object_del(metadata, "labels");
+    if (notes)
+        json_object_object_del(notes, FLEET_MANAGER);
+}
+
+static void add_company(struct json_object *object)
+{
+    struct json_object *metadata = json_at(object, "metadata", NULL);
+    struct json_object *notes = json_at(metadata, "annotations", NULL);
+
+    if (!json_str_at(notes, FLEET_MARK, NULL) || json_str_at(notes, FLEET_MANAGER, NULL))
+        return;
+    json_set_str(notes, FLEET_MANAGER, "m");
+    json_set_str(json_sub(metadata, "labels"), FLEET_LABEL, FLEET_LABEL_VALUE);
+}
+
 /* A create as the object, without the note of what was applied, which the property of its removal is
  * tested by; a patch without its precondition. */
 static struct json_object *step_json(struct arena *arena, const struct fleet_step *step)
@@ -104,6 +129,7 @@ static struct json_object *step_json(struct arena *arena, const struct fleet_ste
 
     if (json_at(metadata, "annotations", NULL))
         json_object_object_del(json_at(metadata, "annotations", NULL), APPLIED);
+    drop_company(metadata);
     if (step->verb == FLEET_PATCH) {
         json_object_object_del(metadata, "resourceVersion");
         if (metadata && json_at(metadata, "annotations", NULL) &&
@@ -179,11 +205,15 @@ static void read_row(struct arena *arena, struct json_object *parts, struct json
     row->cluster =
         (struct cluster){.arena = arena, .objects = json_own(arena, json_object_new_array())};
     struct json_object *objects = json_at(json, "cluster", NULL);
-    for (size_t i = 0; i < json_len(objects); i++)
-        json_object_array_add(row->cluster.objects, json_dup(json_elem(objects, i)));
+    for (size_t i = 0; i < json_len(objects); i++) {
+        struct json_object *object = json_dup(json_elem(objects, i));
+        add_company(object);
+        json_object_array_add(row->cluster.objects, object);
+    }
     row->inventory = json_at(json, "inventory", NULL);
     row->place = (struct fleet_place){.app = &row->app,
                                       .policy = &row->app.policies[0],
+                                      .manager = "m",
                                       .leaves = json_bool_at(json, false, "leaves", NULL),
                                       .loader_image = "flagger-loadtester:1"};
     row->eyes = (struct fleet_eyes){.look = look, .arg = &row->cluster};
@@ -313,4 +343,25 @@ CASE(rows_of_cases)
     assert_true(json_len(rows) >= LEAST_ROWS);
     for (size_t i = 0; i < json_len(rows); i++)
         check_row(arena, file, json_elem(rows, i));
+}
+
+CASE(what_is_of_another_manager_is_not_taken_away)
+{
+    struct application app = {.name = "shop", .namespace_ = "default"};
+    struct application_policy policy = {.name = "shop-0"};
+    struct cluster cluster = {
+        .arena = arena,
+        .objects = rows_json(
+            arena, "[{'kind':'Canary','metadata':{'name':'a','namespace':'test','annotations':"
+                   "{'" FLEET_MARK "':'default/shop/shop-0','" FLEET_MANAGER "':'other'}}}]")};
+    const struct fleet_place place = {.app = &app, .policy = &policy, .manager = "m"};
+    const struct fleet_eyes eyes = {.look = look, .arg = &cluster};
+    struct json_object *inventory =
+        rows_json(arena, "[{'kind':'Canary','namespace':'test','name':'a'}]");
+    struct json_object *notes =
+        json_at(json_elem(cluster.objects, 0), "metadata", "annotations", NULL);
+
+    assert_int_equal(fleet_plan(arena, &place, inventory, &eyes)->count, 0);
+    json_object_object_del(notes, FLEET_MANAGER);
+    assert_int_equal(fleet_plan(arena, &place, inventory, &eyes)->count, 1);
 }

@@ -96,6 +96,7 @@ static void add_listed(struct arena *arena, const struct application_destination
     struct fleet_member *member = add(out, name);
     if (!member)
         return;
+    member->labels = json_at(object, "metadata", "labels", NULL);
     if (is_known)
         read_cluster(arena, kind, object, member);
     else
@@ -114,12 +115,15 @@ static void add_secret(const struct application_destination *destination,
     const char *fleet = json_str_at(labels, FLEET_FLEET_LABEL, NULL);
     const char *name = json_str_at(secret, "metadata", "name", NULL);
 
-    if (!cluster || !*cluster || !name || (fleet && strcmp(fleet, destination->fleet) != 0) ||
-        !has_labels(secret, destination->labels))
+    if (!cluster || !*cluster || !name || (fleet && strcmp(fleet, destination->fleet) != 0))
         return;
-    struct fleet_member *member = add(out, cluster);
-    if (member)
-        member->secret = name;
+    out->lost = false;
+    struct fleet_member *member =
+        has_labels(secret, destination->labels) ? add(out, cluster) : NULL;
+    if (!member)
+        return;
+    member->secret = name;
+    member->labels = labels;
 }
 
 void fleet_select(struct arena *arena, const struct application_destination *destination,
@@ -132,6 +136,7 @@ void fleet_select(struct arena *arena, const struct application_destination *des
     }
     struct json_object *fleet = find(known->fleets, destination->fleet);
     struct json_object *listed = json_at(fleet, "spec", "clusters", NULL);
+    out->lost = !fleet;
     out->members =
         arena_array(arena, json_len(listed) + json_len(known->secrets), sizeof(*out->members));
     for (size_t i = 0; i < json_len(listed); i++)
@@ -140,7 +145,7 @@ void fleet_select(struct arena *arena, const struct application_destination *des
         add_secret(destination, json_elem(known->secrets, i), out);
     if (out->count > 0 || out->mistake)
         return;
-    if (fleet || destination->labels)
+    if (!out->lost)
         out->mistake = arena_printf(arena, "no cluster of fleet %s %s", destination->fleet,
                                     destination->labels ? "has the labels of clusterSelector"
                                                         : "is there: its list is empty");

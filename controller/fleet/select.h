@@ -13,6 +13,9 @@ extern const struct kube_resource fleet_applications, fleet_fleets, fleet_attach
 #define FLEET_CLUSTER_LABEL "flagger.app/cluster"
 #define FLEET_FLEET_LABEL   "flagger.app/fleet"
 
+/* The one that the Application lies in, where it has to be called something: no cluster has the name. */
+#define FLEET_HOST "this cluster"
+
 /* Lists of what is in the namespace of the Application; NULL is none. Of Secrets the metadata is
  * enough. */
 struct fleet_known {
@@ -20,15 +23,18 @@ struct fleet_known {
 };
 
 struct fleet_member {
-    const char *name;    /* of the cluster */
-    const char *secret;  /* that holds its kubeconfig, in the namespace; NULL: see mistake */
-    const char *key;     /* in it; NULL: "value", or else "kubeconfig" */
-    const char *mistake; /* why nobody can connect, one sentence; NULL: somebody can */
+    const char *name;           /* of the cluster */
+    const char *secret;         /* that holds its kubeconfig, in the namespace; NULL: see mistake */
+    const char *key;            /* in it; NULL: "value", or else "kubeconfig" */
+    struct json_object *labels; /* of the cluster; NULL: none */
+    const char *mistake;        /* why nobody can connect, one sentence; NULL: somebody can */
 };
 
 struct fleet_choice {
     const char *mistake; /* of the fleet itself, one sentence; NULL: none */
-    bool host;           /* the cluster that the Application lies in, and no other */
+    bool
+        lost; /* there is no such fleet, so that nobody knows which clusters are not of it any more */
+    bool host; /* the cluster that the Application lies in, and no other */
     struct fleet_member *members;
     size_t count;
 };

@@ -36,6 +36,9 @@ static const struct {
      "AttachedCluster or Cluster, found \"Machine\")"},
     /* Without a Fleet, only Secrets. */
     {"own", NULL, "g:s1/- h:s2/-"},
+    /* One that is empty is known as well as one that nobody fits; of one that is not there nobody
+     * knows who was in it. */
+    {"empty", "{'env':'none'}", "no cluster of fleet empty has the labels of clusterSelector"},
     {"own", "{'env':'none'}", "no cluster of fleet own has the labels of clusterSelector"},
     {"odd", "{'env':'none'}",
      "Fleet odd: spec.clusters[0].name: expected the name of a cluster, found none"},
@@ -45,6 +48,8 @@ static const char *print(struct arena *arena, const struct fleet_choice *choice)
 {
     const char *text = choice->host ? "host" : choice->mistake ? choice->mistake : "";
 
+    if (choice->lost)
+        text = arena_printf(arena, "lost: %s", text);
     for (size_t i = 0; i < choice->count; i++) {
         const struct fleet_member *member = &choice->members[i];
         const char *where = member->mistake ? arena_printf(arena, "(%s)", member->mistake)
@@ -85,6 +90,6 @@ CASE(nobody_is_there)
     assert_string_equal(selected(arena, "empty", NULL, &fleets_alone),
                         "no cluster of fleet empty is there: its list is empty");
     assert_string_equal(selected(arena, "f", NULL, &none),
-                        "there is neither a Fleet f nor a Secret with the label "
+                        "lost: there is neither a Fleet f nor a Secret with the label "
                         "flagger.app/cluster for it");
 }
