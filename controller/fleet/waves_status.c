@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "fleet/conditions.h"
 
 enum { MAX_KEPT = 100000 };
 
@@ -120,46 +121,10 @@ static struct json_object *wave_json(const struct waves_wave *wave)
     return json;
 }
 
-static struct json_object *find_condition(struct json_object *status, const char *type)
-{
-    struct json_object *conditions = json_at(status, "conditions", NULL);
-
-    for (size_t i = 0; i < json_len(conditions); i++) {
-        const char *own = json_str_at(json_elem(conditions, i), "type", NULL);
-        if (own && strcmp(own, type) == 0)
-            return json_elem(conditions, i);
-    }
-    return NULL;
-}
-
-struct said {
-    const char *type, *reason, *message;
-    bool is_so;
-};
-
-static struct json_object *condition_json(const struct said *said, struct json_object *old,
-                                          int64_t now_ms)
-{
-    struct json_object *json = json_object_new_object(), *before = find_condition(old, said->type);
-    const char *was = json_str_at(before, "status", NULL);
-    const char *since = json_str_at(before, "lastTransitionTime", NULL);
-    const char *now = said->is_so ? "True" : "False";
-
-    json_set_str(json, "type", said->type);
-    json_set_str(json, "status", now);
-    json_set_str(json, "reason", said->reason);
-    json_set_str(json, "message", said->message);
-    if (was && since && strcmp(was, now) == 0)
-        json_set_str(json, "lastTransitionTime", since);
-    else
-        set_time(json, "lastTransitionTime", now_ms);
-    return json;
-}
-
 static void add_conditions(struct json_object *json, const struct waves_status *status,
                            struct json_object *old, int64_t now_ms)
 {
-    const struct said all[] = {
+    const struct condition all[] = {
         {"Ready", phases[status->phase], status->message, status->phase == WAVES_Completed},
         {"Stopped", phases[status->phase], status->phase == WAVES_Stopped ? status->message : "",
          status->phase == WAVES_Stopped},
@@ -169,7 +134,7 @@ static void add_conditions(struct json_object *json, const struct waves_status *
     struct json_object *array = add_array(json, "conditions");
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        json_object_array_add(array, condition_json(&all[i], old, now_ms));
+        conditions_add(array, &all[i], old, now_ms);
 }
 
 static void add_clusters(struct json_object *json, const struct waves_status *status)
