@@ -10,6 +10,7 @@
 #include "base/option_rows.h"
 #include "base/process.h"
 #include "controller/debug.h"
+#include "controller/main_fleet.h"
 #include "ctl/ctl.h"
 #include "engine/engine.h"
 #include "engine/others.h"
@@ -187,7 +188,7 @@ static const struct option_program program = {
     .name = "flagger-controller",
     .summary =
         "Releases new versions of Kubernetes workloads step by step, as Canary objects ask for it.",
-    .synopsis = "[OPTION...] | ctl COMMAND [ARGUMENT...]",
+    .synopsis = "[OPTION...] | ctl COMMAND [ARGUMENT...] | fleet [OPTION...]",
     .details = controller_help,
     .rows = rows,
 };
@@ -598,13 +599,17 @@ static int run(struct arena *arena)
 
 int main(int argc, char **argv)
 {
-    static char ctl[] = "flagger-controller ctl";
+    static char ctl[] = "flagger-controller ctl", fleet[] = "flagger-controller fleet";
 
     child_main(argc, argv);
     process_hide(); /* tokens of the cluster, of webhooks and metric servers */
     if (argc > 1 && strcmp(argv[1], "ctl") == 0) {
         argv[1] = ctl;
         return ctl_main(argc - 1, argv + 1);
+    }
+    if (argc > 1 && strcmp(argv[1], "fleet") == 0) {
+        argv[1] = fleet;
+        return main_fleet(argc - 1, argv + 1);
     }
     struct arena *arena = arena_new();
     choose_election();

@@ -463,6 +463,16 @@ const struct digest *store_get(const struct store *store, const char *namespace_
     return digest;
 }
 
+const struct digest *store_next(const struct store *store, size_t *index)
+{
+    const struct digest *digest;
+
+    do
+        digest = table_next(&store->table, index);
+    while (digest && digest->gone);
+    return digest;
+}
+
 size_t store_count(const struct store *store)
 {
     return store->table.count - store->n_gone + store->others.count;

@@ -81,6 +81,8 @@ void store_learn(struct store *store, struct json_object *object);
 /* The API has told us that the object with this uid is gone. */
 void store_learn_gone(struct store *store, const char *namespace_, const char *name, uint64_t uid);
 
+/* Goes over the digests that are kept, in no order, as table_next() does. */
+const struct digest *store_next(const struct store *store, size_t *index);
 size_t store_count(const struct store *store); /* objects that exist */
 /* Objects of which more is kept than that they exist. */
 size_t store_kept(const struct store *store);

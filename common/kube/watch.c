@@ -687,5 +687,6 @@ void watch_look(const struct watch *w, struct watch_look *out)
         .trouble = watch_trouble(w),
         .heard_ms = w->heard_ms,
         .synced = w->synced,
+        .missing = w->missing.failures > 0,
     };
 }

@@ -76,6 +76,7 @@ struct watch_look {
     /* When the server was last heard: a page of a list, an event or a bookmark. 0: never. */
     int64_t heard_ms;
     bool synced;
+    bool missing; /* the last list was answered 404: the resource is not served */
 };
 void watch_look(const struct watch *watch, struct watch_look *out);
 

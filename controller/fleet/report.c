@@ -72,7 +72,9 @@ static const char *ready_text(struct arena *arena, const struct report *report, 
         else if (!first || (first->state < REPORT_Waiting && row->state >= REPORT_Waiting))
             first = row;
     }
-    *ready = !first && !report->mistake && !report->keeper;
+    *ready = !first && !report->mistake && !report->keeper && !report->trouble;
+    if (report->trouble)
+        return report->trouble;
     if (!first)
         return arena_printf(arena, "%zu of %zu are as they are to be", count, report->count);
     return arena_printf(arena, "%zu of %zu are as they are to be; %s on %s is %s%s%s", count,

@@ -43,6 +43,7 @@ struct report_row {
 struct report {
     int64_t generation;
     const char *mistake; /* of the Application, one sentence; NULL: none */
+    const char *trouble; /* why it has no clusters, or not all, one sentence; NULL: it has */
     const char *keeper;  /* another controller that looks after it, one sentence; NULL: none */
     const struct report_row *rows;
     size_t count;

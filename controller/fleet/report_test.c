@@ -91,6 +91,8 @@ CASE(what_is_ready_or_not_ours)
          "Accepted:True:Accepted: Ready:True:AllReady:1 of 1 are as they are to be "},
         {{.mistake = "spec: bad", .rows = rows, .count = 1},
          "Accepted:False:Invalid:spec: bad Ready:False:NotReady:spec: bad "},
+        {{.trouble = "no fleet", .rows = rows, .count = 1},
+         "Accepted:True:Accepted: Ready:False:NotReady:no fleet "},
         {{.keeper = "Kurator does"},
          "Accepted:False:OtherController:Kurator does Ready:False:NotReady:Kurator does "},
     };

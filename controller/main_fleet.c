@@ -1,0 +1,271 @@
+#include "controller/main_fleet.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/expo.h"
+#include "base/log.h"
+#include "base/option_rows.h"
+#include "base/process.h"
+#include "controller/debug_fleet.h"
+#include "kube/lease.h"
+#include "members/members.h"
+#include "net/server/server.h"
+
+#define LEASE "flagger-fleet-leader"
+
+static struct {
+    const char *kubeconfig, *master, *namespace_, *name, *loader_image, *claim_namespace,
+        *lease_namespace, *address, *log_level;
+    double qps;
+    int64_t burst, threadiness, abandon_ms, port;
+    bool adopt_kurator, leader_election, debug_endpoints;
+} opt;
+
+static char elects[] = "false";
+
+static const struct option_row rows[] = {
+    OPTION(STRING, "kubeconfig", &opt.kubeconfig, .arg = "PATHS", .group = "Management cluster",
+           .help = "kubeconfig files; default $KUBECONFIG, then the pod's service account, then "
+                   "~/.kube/config"),
+    OPTION(STRING, "master", &opt.master, .arg = "URL", .group = "Management cluster",
+           .help = "address of the API server, instead of the kubeconfig's"),
+    OPTION(STRING, "namespace", &opt.namespace_, .arg = "NAME,...", .group = "Management cluster",
+           .help = "look after the Applications and ReleasePlans of these namespaces only; default "
+                   "all"),
+    OPTION(BOOL, "adopt-kurator", &opt.adopt_kurator, .group = "Management cluster",
+           .help = "look after Applications that have Kurator's finalizer as well: only where "
+                   "Kurator's own controller of Applications does not run any more"),
+    OPTION(STRING, "name", &opt.name, .value = "a fleet", .arg = "NAME", .group = "Member clusters",
+           .help =
+               "what people call this fleet: it is told where a cluster belongs to another one"),
+    OPTION(STRING, "claim-namespace", &opt.claim_namespace, .value = "kube-system", .arg = "NAME",
+           .group = "Member clusters",
+           .help = "namespace, on each member, of the Lease flagger-fleet, which says whose the "
+                   "cluster is; the same in all fleets"),
+    OPTION(STRING, "loader-image", &opt.loader_image,
+           .value = "flagger-loadtester:" FLAGGER_VERSION, .arg = "IMAGE",
+           .group = "Member clusters", .help = "image of the load testers that are made"),
+    OPTION(DURATION, "abandon-after", &opt.abandon_ms, .value = "1h", .arg = "DURATION",
+           .group = "Member clusters",
+           .help =
+               "how long the deletion of an Application waits for clusters that are not reached; "
+               "what was made there then stays"),
+    OPTION(NUMBER, "kubeconfig-qps", &opt.qps, .value = "100", .arg = "N",
+           .group = "Member clusters",
+           .help = "most requests a second to each API server: so many reads and so many writes"),
+    OPTION(INT, "kubeconfig-burst", &opt.burst, .value = "250", .min = 1, .max = 100000, .arg = "N",
+           .group = "Member clusters", .help = "the same for requests that go at once"),
+    OPTION(INT, "threadiness", &opt.threadiness, .value = "8", .min = 1, .max = 1000, .arg = "N",
+           .group = "Member clusters",
+           .help = "rollouts that are worked on at once on each member"),
+    OPTION(INT, "port", &opt.port, .value = "8080", .min = 0, .max = 65535, .arg = "PORT",
+           .group = "Process",
+           .help = "port of /metrics, /healthz, /readyz and /debug; 0 takes a free "
+                   "one"),
+    OPTION(BOOL, "debug-endpoints", &opt.debug_endpoints, .value = "true", .group = "Process",
+           .help =
+               "answer GET /debug/process, /debug/clusters and /debug/applications: how each "
+               "cluster is reached, what is done there and waited for; names, states and counts, "
+               "nothing of what objects hold"),
+    OPTION_ROW_ADDRESS(&opt.address, .value = "0.0.0.0", .group = "Process"),
+    OPTION_ROW_LOG_LEVEL(&opt.log_level, .group = "Process"),
+    OPTION(
+        BOOL, "enable-leader-election", &opt.leader_election, .value = elects, .group = "Process",
+        .help = "several replicas may run: one leads, the others stand by; default true in a pod"),
+    OPTION(STRING, "leader-election-namespace", &opt.lease_namespace, .value = "kube-system",
+           .arg = "NAME", .group = "Process", .help = "namespace of the lease " LEASE),
+    {0}};
+
+extern const char fleet_help[]; /* main_fleet.txt */
+static const struct option_program program = {
+    .name = "flagger-controller fleet",
+    .summary =
+        "Releases new versions of one workload on many Kubernetes clusters, as Application and "
+        "ReleasePlan objects ask for it.",
+    .synopsis = "[OPTION...]",
+    .details = fleet_help,
+    .rows = rows,
+};
+
+struct fleet {
+    struct loop *loop;
+    struct http_client *own;     /* of the management cluster's API */
+    struct http_client *api;     /* of all members' */
+    struct http_client *outside; /* of gates */
+    struct kube_client *kube;
+    struct members *members;
+    struct lease *lease;
+    struct http_server *server;
+    struct debug_fleet debug;
+};
+
+static bool is_ready(void *arg)
+{
+    const struct debug_fleet *view = arg;
+
+    return *view->members && members_ready(*view->members);
+}
+
+static bool is_leader(void *arg)
+{
+    const struct fleet *fleet = arg;
+
+    return fleet->lease && lease_is_leader(fleet->lease);
+}
+
+static void on_lead(void *arg, bool leads)
+{
+    struct fleet *fleet = arg;
+
+    members_lead(fleet->members, leads);
+    if (!leads && !loop_draining(fleet->loop)) {
+        log_error("lease_lost", NULL,
+                  "the lease was lost; ending so that a fresh replica takes its place");
+        loop_drain(fleet->loop);
+    }
+}
+
+static void close_clients(void *arg)
+{
+    struct fleet *fleet = arg;
+
+    lease_free(fleet->lease);
+    fleet->lease = NULL;
+    kube_client_free(fleet->kube);
+    fleet->kube = NULL;
+    http_client_free(fleet->own);
+    http_client_free(fleet->api);
+    http_client_free(fleet->outside);
+    fleet->own = fleet->api = fleet->outside = NULL;
+}
+
+/* A write that may still be applied is one of the leader's: the lease is not given back then. */
+static void on_stopped(void *arg, bool quiet)
+{
+    struct fleet *fleet = arg;
+
+    members_free(fleet->members);
+    fleet->members = NULL;
+    if (fleet->lease && quiet)
+        lease_release(fleet->lease, close_clients, fleet);
+    else
+        close_clients(fleet);
+}
+
+static void on_drain(void *arg)
+{
+    enum { WRITES_MS = 10000 };
+    struct fleet *fleet = arg;
+
+    log_info("draining", NULL, "stopping: no new step is begun");
+    members_stop(fleet->members, WRITES_MS, on_stopped, fleet);
+}
+
+static enum err start_server(struct fleet *fleet, struct errinfo *ei)
+{
+    fleet->debug = (struct debug_fleet){
+        .members = &fleet->members, .lease = &fleet->lease, .server = &fleet->server};
+    const struct http_server_options options = {.address = opt.address,
+                                                .port = (int)opt.port,
+                                                .routes = opt.debug_endpoints ? debug_fleet_routes
+                                                                              : debug_fleet_none,
+                                                .arg = &fleet->debug,
+                                                .ready = is_ready};
+
+    return http_server_new(fleet->loop, &options, &fleet->server, ei);
+}
+
+/* A connection for each watch and each call: what bounds them is only how many files may be open. */
+static void open_clients(struct fleet *fleet, const struct kube_config *config)
+{
+    const struct http_client_options own = {.user_agent = "flagger-fleet"};
+    const struct http_client_options many = {
+        .max_per_host = -1, .max_total = -1, .user_agent = "flagger-fleet"};
+    const struct kube_client_options options = {
+        .qps = opt.qps, .burst = (int)opt.burst, .user_agent = "flagger-fleet"};
+
+    (void)process_raise_files();
+    fleet->own = http_client_new(fleet->loop, &own);
+    fleet->api = http_client_new(fleet->loop, &many);
+    fleet->outside = http_client_new(fleet->loop, &own);
+    fleet->kube = kube_client_new(fleet->loop, fleet->own, config, &options);
+}
+
+static void start_lease(struct fleet *fleet)
+{
+    const struct lease_spec spec = {
+        .namespace_ = opt.lease_namespace, .name = LEASE, .changed = on_lead, .arg = fleet};
+
+    if (opt.leader_election)
+        fleet->lease = lease_new(fleet->loop, fleet->kube, &spec);
+}
+
+static int fail(const struct errinfo *ei)
+{
+    log_error("start_failed", NULL, ei->text);
+    return 1;
+}
+
+static int run(struct arena *arena)
+{
+    const struct kube_config_source source = {.kubeconfig = opt.kubeconfig, .master = opt.master};
+    const char *const *namespaces = option_split(arena, opt.namespace_);
+    const struct members_settings settings = {.loader_image = opt.loader_image,
+                                              .claim_namespace = opt.claim_namespace,
+                                              .name = opt.name,
+                                              .agent = "flagger-fleet",
+                                              .adopt_kurator = opt.adopt_kurator,
+                                              .abandon_ms = opt.abandon_ms,
+                                              .qps = opt.qps,
+                                              .burst = (int)opt.burst,
+                                              .max_runs = (int)opt.threadiness};
+    struct kube_config config;
+    struct errinfo ei = {0};
+    int status = 1;
+
+    if (kube_config_load(arena, &source, &config, &ei) != ERR_OK)
+        return fail(&ei);
+    struct fleet fleet = {.loop = loop_new(20000)};
+    open_clients(&fleet, &config);
+    const struct members_options options = {.loop = fleet.loop,
+                                            .kube = fleet.kube,
+                                            .api = fleet.api,
+                                            .outside = fleet.outside,
+                                            .settings = &settings,
+                                            .namespaces = *namespaces ? namespaces : NULL,
+                                            .is_leader = opt.leader_election ? is_leader : NULL,
+                                            .arg = &fleet};
+    fleet.members = members_new(&options);
+    if (start_server(&fleet, &ei) == ERR_OK) {
+        loop_on_drain(fleet.loop, on_drain, &fleet);
+        loop_take_hangup(fleet.loop,
+                         "a restart takes: options and the kubeconfig of the management "
+                         "cluster; those of members are followed by themselves");
+        start_lease(&fleet);
+        log_info("started", NULL, "looking after a fleet", LOG_STR("version", FLAGGER_VERSION),
+                 LOG_STR("server", config.server), LOG_INT("port", http_server_port(fleet.server)));
+        status = loop_run(fleet.loop);
+        http_server_free(fleet.server);
+    } else {
+        fail(&ei);
+        on_stopped(&fleet, true);
+    }
+    loop_free(fleet.loop);
+    return status;
+}
+
+int main_fleet(int argc, char **argv)
+{
+    struct arena *arena = arena_new();
+
+    if (getenv("KUBERNETES_SERVICE_HOST") && !getenv("KUBECONFIG"))
+        (void)snprintf(elects, sizeof(elects), "true");
+    option_parse(&program, arena, argc, argv);
+    log_set_level(opt.log_level);
+    log_start();
+    int status = run(arena);
+    expo_reset();
+    arena_free(arena);
+    return status;
+}

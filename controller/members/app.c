@@ -1,0 +1,468 @@
+#include "members/app_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "fleet/fleet.h"
+#include "fleet/inventory.h"
+
+/* --- what is asked of it */
+
+struct hub *app_hub(const struct app *app)
+{
+    return app->hub;
+}
+
+const char *app_namespace(const struct app *app)
+{
+    return app->namespace_;
+}
+
+const char *app_name(const struct app *app)
+{
+    return app->name;
+}
+
+const char *app_label(const struct app *app)
+{
+    return app->label;
+}
+
+uint64_t app_hash(const struct app *app)
+{
+    return app->hash;
+}
+
+struct json_object *app_tree(const struct app *app, struct arena *arena)
+{
+    struct json_object *tree;
+
+    (void)desk_app(app->hub->desk, arena, app->namespace_, app->name, &tree);
+    return tree;
+}
+
+bool app_has_finalizer(struct json_object *tree, const char *name)
+{
+    struct json_object *list = json_at(tree, "metadata", "finalizers", NULL);
+
+    for (size_t i = 0; i < json_len(list); i++)
+        if (strcmp(json_object_get_string(json_elem(list, i)), name) == 0)
+            return true;
+    return false;
+}
+
+void app_event(const struct app *app, const char *type, const char *reason, const char *text)
+{
+    struct arena *arena = arena_new();
+    const struct event_object object = {.api_version = kube_api_version(arena, &fleet_applications),
+                                        .kind = fleet_applications.kind,
+                                        .namespace_ = app->namespace_,
+                                        .name = app->name,
+                                        .uid = app->uid,
+                                        .resource_version = ""};
+
+    if (app->hub->context.events)
+        event_record(app->hub->context.events, &object, type, reason, text);
+    arena_free(arena);
+}
+
+struct place *app_next_place(const struct app *app, const struct place *place)
+{
+    return place ? TAILQ_NEXT(place, of_app) : TAILQ_FIRST(&app->places);
+}
+
+/* --- the view */
+
+void app_view_drop(struct app_view *view)
+{
+    if (!view || --view->uses > 0)
+        return;
+    arena_free(view->arena);
+    free(view);
+}
+
+static void set_text(char **at, const char *text)
+{
+    char *copy = heap_strdup(text);
+
+    free(*at);
+    *at = copy;
+}
+
+/* Sets the mistake, or clears it. */
+static void read_view(struct app *app)
+{
+    struct app_view *view = heap_alloc(sizeof(*view));
+    struct errinfo ei = {0};
+
+    app_view_drop(app->view);
+    app->view = NULL;
+    *view = (struct app_view){.uses = 1, .arena = arena_new()};
+    struct json_object *tree = app_tree(app, view->arena);
+    enum err err = tree ? application_view(view->arena, tree, &view->app, &ei)
+                        : err_set(&ei, ERR_RETRY, "there is no room in memory to read it now");
+    set_text(&app->mistake, err == ERR_OK ? NULL : ei.text);
+    if (err != ERR_OK) {
+        app_view_drop(view);
+        return;
+    }
+    app->view = view;
+    app->view_content = desk_app_content(app->hub->desk, app->namespace_, app->name);
+}
+
+struct app_view *app_view_take(struct app *app)
+{
+    if (!app->view ||
+        app->view_content != desk_app_content(app->hub->desk, app->namespace_, app->name))
+        read_view(app);
+    if (app->view)
+        app->view->uses++;
+    return app->view;
+}
+
+/* --- places */
+
+static struct place *place_of(struct app *app, const char *policy, const char *cluster)
+{
+    struct place *place;
+
+    TAILQ_FOREACH(place, &app->places, of_app)
+    {
+        if (strcmp(place->cluster, cluster) == 0 && strcmp(place->policy, policy) == 0)
+            return place;
+    }
+    place = place_new(app, policy, cluster);
+    place->marked = app->lost;
+    TAILQ_INSERT_TAIL(&app->places, place, of_app);
+    return place;
+}
+
+/* After a start: what was made before, as the Application remembers it. */
+static void read_inventory(struct app *app, struct json_object *tree)
+{
+    const char *text = json_str_at(tree, "metadata", "annotations", FLEET_INVENTORY, NULL);
+    struct arena *arena = arena_new();
+    struct inventory inventory;
+    struct errinfo ei = {0};
+
+    app->begun = true;
+    enum err err = app->ours && !text
+                       ? err_set(&ei, ERR_INVALID, FLEET_INVENTORY ": somebody has removed it")
+                       : inventory_read(arena, text, &inventory, &ei);
+    app->lost = err != ERR_OK;
+    if (app->lost) {
+        log_warn("fleet_inventory_lost", NULL, ei.text, LOG_STR("application", app->label));
+        app_event(app, "Warning", "InventoryLost",
+                  "the annotation " FLEET_INVENTORY
+                  " cannot be used; what has the mark of this Application on its clusters is taken "
+                  "for its own");
+    }
+    for (size_t i = 0; !app->lost && i < inventory.count; i++) {
+        const struct inventory_entry *entry = &inventory.entries[i];
+        struct place *place = place_of(app, entry->policy, entry->cluster);
+        set_text(&place->objects, entry->objects);
+        place_reach(place, entry->access, NULL);
+    }
+    arena_free(arena);
+}
+
+static void want(struct app *app, const struct application_policy *policy,
+                 const struct fleet_member *member)
+{
+    struct arena *arena = arena_new();
+    const char *access = "";
+    struct place *place = place_of(app, policy->name, member ? member->name : FLEET_HOST);
+
+    if (member && member->secret)
+        access = member->key ? arena_printf(arena, "%s/%s", member->secret, member->key)
+                             : member->secret;
+    place->wanted = true;
+    bool came_back = place->leaves;
+    place->leaves = false;
+    place_reach(place, member && member->mistake ? NULL : access, member ? member->mistake : NULL);
+    place_aim(place, policy->rollout);
+    if (place->marked && place->member) { /* all that may have a mark */
+        member_need(place->member, &kube_deployments);
+        member_need(place->member, &fleet_templates);
+        member_need(place->member, &fleet_ingresses);
+    }
+    if (came_back)
+        place->due = true;
+    arena_free(arena);
+}
+
+/* Nobody knows which clusters the fleet has, so that none has left it. */
+static void keep_all_of(struct app *app, const struct application_policy *policy)
+{
+    struct place *place;
+
+    TAILQ_FOREACH(place, &app->places, of_app)
+    {
+        place->wanted |= strcmp(place->policy, policy->name) == 0;
+    }
+}
+
+static void want_policy(struct app *app, struct arena *arena,
+                        const struct application_policy *policy)
+{
+    static const struct fleet_known none;
+    const struct fleet_known *known =
+        policy->destination.fleet ? desk_known(app->hub->desk, app->namespace_) : &none;
+    struct fleet_choice choice;
+
+    fleet_select(arena, &policy->destination, known, &choice);
+    if (choice.mistake && !app->trouble)
+        set_text(&app->trouble, choice.mistake);
+    if (choice.lost)
+        keep_all_of(app, policy);
+    if (choice.host)
+        want(app, policy, NULL);
+    for (size_t i = 0; i < choice.count; i++)
+        want(app, policy, &choice.members[i]);
+}
+
+/* Which places are wanted now. */
+static void choose(struct app *app)
+{
+    struct arena *arena = arena_new();
+    struct place *place;
+
+    TAILQ_FOREACH(place, &app->places, of_app)
+    {
+        /* What cannot be read holds all as it is, but for one that goes. */
+        place->wanted = !app->deleting && !app->view;
+    }
+    set_text(&app->trouble, NULL);
+    for (int i = 0; app->view && !app->deleting && i < app->view->app.n_policies; i++)
+        if (app->view->app.policies[i].rollout)
+            want_policy(app, arena, &app->view->app.policies[i]);
+    TAILQ_FOREACH(place, &app->places, of_app)
+    {
+        if (place->wanted || place->leaves)
+            continue;
+        place->leaves = true;
+        place_aim(place, NULL);
+        place_abort(place);
+    }
+    arena_free(arena);
+}
+
+/* --- those that leave */
+
+static void forget(struct app *app, struct place *place, const char *why)
+{
+    char *text = heap_printf("cluster %s: %s; what was made there is forgotten: %.200s",
+                             place->cluster, why, place->objects);
+
+    log_warn("fleet_cluster_forgotten", NULL, text, LOG_STR("application", app->label));
+    app_event(app, "Warning", "ClusterForgotten", text);
+    free(text);
+    place_abort(place);
+    free(place->records);
+    place->records = heap_strdup("");
+    app_record(app);
+}
+
+static void on_abandon(void *arg)
+{
+    struct app *app = arg;
+
+    app->abandon_timer = NULL;
+    hub_wake_app(app->hub, app);
+}
+
+/* A cluster that nobody can ever reach, or has not for long, does not hold a deletion. */
+static void abandon(struct app *app)
+{
+    int64_t left = app->deleted_ms + app->hub->context.settings->abandon_ms - clock_wall_ms();
+    bool waits = false;
+    struct place *place;
+
+    TAILQ_FOREACH(place, &app->places, of_app)
+    {
+        const struct member *member = place->member;
+        if (!place->leaves || !*place->objects || place->records)
+            continue;
+        bool away = !member || !member_is_reached(member);
+        if (member && member->lost)
+            forget(app, place, "its Secret is gone");
+        else if (app->deleting && away && left <= 0)
+            forget(app, place, "it was not reached for as long as a deletion waits");
+        waits |= app->deleting && away;
+    }
+    if (waits && left > 0 && !app->abandon_timer)
+        app->abandon_timer = timer_start(app->hub->context.loop, left, 0, on_abandon, app);
+}
+
+static void drop_gone(struct app *app)
+{
+    struct place *place, *next;
+
+    for (place = TAILQ_FIRST(&app->places); place; place = next) {
+        next = TAILQ_NEXT(place, of_app);
+        if (!place->leaves || *place->objects || place->records || place->state != PLACE_RESTING)
+            continue;
+        TAILQ_REMOVE(&app->places, place, of_app);
+        place_free(place);
+        app_changed(app);
+    }
+}
+
+/* --- settling */
+
+static void see_deletion(struct app *app, struct json_object *tree)
+{
+    const char *since = json_str_at(tree, "metadata", "deletionTimestamp", NULL);
+
+    app->deleting = since != NULL;
+    if (!since || clock_parse(since, &app->deleted_ms, NULL) != ERR_OK)
+        app->deleted_ms = clock_wall_ms();
+}
+
+/* Also of one that cannot be read. */
+static bool has_rollout(struct json_object *tree)
+{
+    struct json_object *policies = json_at(tree, "spec", "syncPolicies", NULL);
+
+    for (size_t i = 0; i < json_len(policies); i++)
+        if (json_at(json_elem(policies, i), "rollout", NULL))
+            return true;
+    return false;
+}
+
+/* Kurator's own controller acts on the same rollouts: one of the two must not. */
+static void see_keeper(struct app *app, struct json_object *tree)
+{
+    static const char sentence[] =
+        "it has the finalizer " APP_KURATOR
+        ": Kurator's own controller looks after it, and this one "
+        "leaves it alone; --adopt-kurator says that that one does not run any more";
+    bool kept = app->releases && app_has_finalizer(tree, APP_KURATOR) &&
+                !app->hub->context.settings->adopt_kurator;
+
+    if (kept && !app->keeper) {
+        log_warn("fleet_left_to_kurator", NULL, sentence, LOG_STR("application", app->label));
+        app_event(app, "Warning", "LeftToKurator", sentence);
+        app_changed(app);
+    }
+    set_text(&app->keeper, kept ? sentence : NULL);
+}
+
+static void drop_all(struct app *app)
+{
+    struct place *place;
+
+    while ((place = TAILQ_FIRST(&app->places))) {
+        TAILQ_REMOVE(&app->places, place, of_app);
+        place_free(place);
+    }
+}
+
+/* False: there is no room to read it now. */
+static bool see(struct app *app)
+{
+    struct arena *arena = arena_new();
+    struct json_object *tree = app_tree(app, arena);
+    uint64_t content = desk_app_content(app->hub->desk, app->namespace_, app->name);
+
+    if (tree) {
+        app->generation = json_int_at(tree, 0, "metadata", "generation", NULL);
+        set_text(&app->uid, json_str_at(tree, "metadata", "uid", NULL));
+        app->ours = app_has_finalizer(tree, FLEET_FINALIZER);
+        see_deletion(app, tree);
+        if (!app->view || app->view_content != content)
+            read_view(app);
+        app->releases = has_rollout(tree);
+        if (!app->releases && !app->ours)
+            set_text(&app->mistake, NULL); /* nothing of it is ours to read */
+        see_keeper(app, tree);
+        if (!app->begun && !app->keeper)
+            read_inventory(app, tree);
+        if (!app->keeper && !app_is_recorded(app, tree))
+            app_record(app);
+    }
+    arena_free(arena);
+    return tree != NULL;
+}
+
+bool app_settle(struct app *app)
+{
+    uint64_t content = desk_app_content(app->hub->desk, app->namespace_, app->name);
+    bool news = content != app->view_content;
+    struct place *place;
+
+    if (content == 0)
+        return false;
+    if (!see(app))
+        return true;
+    if (app->keeper) {
+        drop_all(app);
+        app->begun = false;
+        return true;
+    }
+    choose(app);
+    abandon(app);
+    drop_gone(app);
+    TAILQ_FOREACH(place, &app->places, of_app)
+    {
+        if ((news || place->due) && (place->leaves || app->view))
+            place_wake(place);
+    }
+    if (app->ours && TAILQ_EMPTY(&app->places))
+        app_record(app); /* which takes the finalizer away */
+    if (news || app->teller.ever)
+        app_changed(app);
+    return true;
+}
+
+/* --- life */
+
+struct app *app_new(struct hub *hub, const char *namespace_, const char *name)
+{
+    struct app *app = heap_alloc(sizeof(*app));
+
+    *app = (struct app){.hub = hub,
+                        .namespace_ = heap_strdup(namespace_),
+                        .name = heap_strdup(name),
+                        .label = heap_printf("%s/%s", namespace_, name),
+                        .hash = name_hash(namespace_, name),
+                        .recorder.backoff = {.min_ms = 1000, .max_ms = 60000},
+                        .teller.backoff = {.min_ms = 2000, .max_ms = 60000}};
+    TAILQ_INIT(&app->places);
+    return app;
+}
+
+void app_free(struct app *app)
+{
+    if (!app)
+        return;
+    drop_all(app);
+    app_recorder_end(app);
+    app_teller_end(app);
+    timer_stop(app->abandon_timer);
+    app_view_drop(app->view);
+    free(app->namespace_);
+    free(app->name);
+    free(app->label);
+    free(app->uid);
+    free(app->mistake);
+    free(app->trouble);
+    free(app->keeper);
+    free(app);
+}
+
+void app_look(const struct app *app, struct app_look *out)
+{
+    const struct place *place;
+
+    *out = (struct app_look){.trouble = app->mistake  ? app->mistake
+                                        : app->keeper ? app->keeper
+                                                      : app->trouble,
+                             .writes = app->recorder.ask || app->teller.ask};
+    TAILQ_FOREACH(place, &app->places, of_app)
+    {
+        out->places++;
+    }
+}

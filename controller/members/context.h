@@ -1,0 +1,45 @@
+/* What every part of the daemon works with; made by members.c, lives as long as the daemon. */
+#ifndef MEMBERS_CONTEXT_H
+#define MEMBERS_CONTEXT_H
+
+#include <sys/queue.h>
+
+#include "kube/client.h"
+#include "kube/event.h"
+#include "kube/pack.h"
+#include "net/client.h"
+
+enum { STOCK_KINDS = 6 }; /* stock.h */
+
+struct members_settings {
+    const char *loader_image;    /* of load testers */
+    const char *claim_namespace; /* of the Lease on each member that says whose it is */
+    const char *name;            /* of this management cluster, for people */
+    const char *agent;           /* as the API servers of members see this process */
+    bool adopt_kurator; /* Kurator's own controller of Applications does not run any more */
+    int64_t abandon_ms; /* a deletion waits so long for clusters that nobody reaches */
+    double qps;         /* to each API server */
+    int burst;
+    int max_runs; /* on one member at once */
+};
+
+struct ask;
+
+struct members_context {
+    struct loop *loop;
+    struct kube_client *kube;      /* of the management cluster */
+    struct http_client *api;       /* the connections to all members */
+    struct http_client *outside;   /* to gates */
+    struct event_recorder *events; /* in the management cluster */
+    const struct members_settings *settings;
+    struct packer *packers[STOCK_KINDS]; /* shared by the members' stores of a kind */
+    const char *identity; /* the uid of the namespace kube-system here; NULL: not read yet */
+    /* Asked before every write: a process that is not the leader writes nothing. */
+    bool (*may_write)(void *arg);
+    void *may_write_arg;
+    LIST_HEAD(, ask) asks;    /* that are under way: ask.h */
+    int writes;               /* sent and not answered yet, to whichever cluster */
+    void (*wrote)(void *arg); /* called when that becomes 0 */
+};
+
+#endif

@@ -1,0 +1,545 @@
+#include "members/members.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/table.h"
+#include "fleet/fleet.h"
+#include "kube/backoff.h"
+#include "members/app.h"
+#include "members/ask.h"
+#include "members/gauges.h"
+
+enum { PUMP_MS = 10, CHECK_MS = 1000 };
+
+/* An Application, and whether it is to be looked at. */
+struct entry {
+    TAILQ_ENTRY(entry) woken_link;
+    struct app *app;
+    bool woken;
+};
+
+struct members {
+    struct hub hub; /* the first: hub_…() get a pointer to it */
+    struct members_options options;
+    struct member_owner owner;
+    struct table apps;    /* entries, by namespace and name */
+    struct table members; /* by namespace and access */
+    TAILQ_HEAD(, entry) woken;
+    TAILQ_HEAD(, member) ring; /* those with places that wait and may run, in turn */
+    struct timer *pump_timer, *check_timer;
+    bool leads, unused; /* unused: a member may have no users any more */
+    int waiting, running;
+    struct ask *identity_ask;
+    struct timer *identity_timer;
+    struct backoff identity_backoff;
+    char *identity;
+    /* of members_stop() */
+    void (*stopped)(void *arg, bool quiet);
+    void *stopped_arg;
+    struct timer *stop_timer;
+};
+
+static struct members *whole(struct hub *hub)
+{
+    return (struct members *)(void *)hub;
+}
+
+static void entry_key(const void *item, const char **namespace_, const char **name)
+{
+    const struct entry *entry = item;
+
+    *namespace_ = app_namespace(entry->app);
+    *name = app_name(entry->app);
+}
+
+static void member_key(const void *item, const char **namespace_, const char **access)
+{
+    const struct member *member = item;
+
+    *namespace_ = member->namespace_;
+    *access = member->access;
+}
+
+static bool may_write(void *arg)
+{
+    const struct members *members = arg;
+
+    return members->leads && !members->stopped &&
+           (!members->options.is_leader || members->options.is_leader(members->options.arg));
+}
+
+/* Nothing is decided before it is known who this is, and which clusters there are. */
+static bool may_work(const struct members *members)
+{
+    return members->leads && !members->stopped && members->identity &&
+           desk_synced(members->hub.desk);
+}
+
+/* --- turns */
+
+static void pump(void *arg);
+
+/* From the loop, never from within the callback that gave cause. */
+static void pump_soon(struct members *members)
+{
+    if (!members->pump_timer)
+        members->pump_timer = timer_start(members->hub.context.loop, 0, 0, pump, members);
+}
+
+static bool may_run(const struct members *members, const struct member *member)
+{
+    return !TAILQ_EMPTY(&member->waiting) && member_is_reached(member) &&
+           stock_settled(member->stock) &&
+           member->running < members->hub.context.settings->max_runs;
+}
+
+static void join_ring(struct members *members, struct member *member)
+{
+    bool may = may_run(members, member);
+
+    if (may && !member->in_ring)
+        TAILQ_INSERT_TAIL(&members->ring, member, ring);
+    if (!may && member->in_ring)
+        TAILQ_REMOVE(&members->ring, member, ring);
+    member->in_ring = may;
+    if (may)
+        pump_soon(members);
+}
+
+void hub_wake_place(struct hub *hub, struct place *place)
+{
+    struct members *members = whole(hub);
+
+    TAILQ_INSERT_TAIL(&place->member->waiting, place, queue);
+    members->waiting++;
+    join_ring(members, place->member);
+}
+
+void hub_drop_place(struct hub *hub, struct place *place)
+{
+    struct members *members = whole(hub);
+
+    if (place->state == PLACE_QUEUED) {
+        TAILQ_REMOVE(&place->member->waiting, place, queue);
+        members->waiting--;
+    } else if (place->state != PLACE_RESTING && place->state != PLACE_BACKING_OFF) {
+        place->member->running--;
+        members->running--;
+    }
+    join_ring(members, place->member);
+}
+
+static void run_one(struct members *members, struct member *member)
+{
+    struct place *place = TAILQ_FIRST(&member->waiting);
+
+    TAILQ_REMOVE(&members->ring, member, ring);
+    member->in_ring = false;
+    TAILQ_REMOVE(&member->waiting, place, queue);
+    members->waiting--;
+    member->running++;
+    members->running++;
+    place_run(place);
+    join_ring(members, member);
+}
+
+static void settle_one(struct members *members, struct entry *entry)
+{
+    TAILQ_REMOVE(&members->woken, entry, woken_link);
+    entry->woken = false;
+    if (app_settle(entry->app))
+        return;
+    log_info("fleet_application_gone", NULL, "the Application was deleted",
+             LOG_STR("application", app_label(entry->app)));
+    (void)table_take(&members->apps, app_namespace(entry->app), app_name(entry->app));
+    app_free(entry->app);
+    free(entry);
+}
+
+static void free_unused(struct members *members)
+{
+    struct member *member;
+
+    while (members->unused) {
+        members->unused = false;
+        for (size_t i = 0; (member = table_next(&members->members, &i));) {
+            if (member->users > 0)
+                continue;
+            (void)table_take(&members->members, member->namespace_, member->access);
+            member_free(member);
+            members->unused = true; /* the table has changed: from the beginning */
+            break;
+        }
+    }
+}
+
+static void pump(void *arg)
+{
+    struct members *members = arg;
+    int64_t until = clock_monotonic_ms() + PUMP_MS;
+
+    members->pump_timer = NULL;
+    while (may_work(members)) {
+        struct entry *entry = TAILQ_FIRST(&members->woken);
+        struct member *member = TAILQ_FIRST(&members->ring);
+        if (!entry && !member)
+            break;
+        if (clock_monotonic_ms() > until) {
+            pump_soon(members);
+            return;
+        }
+        if (entry)
+            settle_one(members, entry);
+        else
+            run_one(members, member);
+    }
+    desk_forget(members->hub.desk);
+    free_unused(members);
+}
+
+/* --- Applications */
+
+static struct entry *entry_of(struct members *members, const char *namespace_, const char *name)
+{
+    struct entry *entry = table_get(&members->apps, namespace_, name);
+
+    if (entry)
+        return entry;
+    entry = heap_alloc(sizeof(*entry));
+    *entry = (struct entry){.app = app_new(&members->hub, namespace_, name)};
+    (void)table_put(&members->apps, entry);
+    return entry;
+}
+
+static void wake(struct members *members, struct entry *entry)
+{
+    if (entry->woken)
+        return;
+    entry->woken = true;
+    TAILQ_INSERT_TAIL(&members->woken, entry, woken_link);
+    pump_soon(members);
+}
+
+void hub_wake_app(struct hub *hub, struct app *app)
+{
+    struct members *members = whole(hub);
+
+    wake(members, entry_of(members, app_namespace(app), app_name(app)));
+}
+
+static void on_app(void *arg, const char *namespace_, const char *name)
+{
+    wake(arg, entry_of(arg, namespace_, name));
+}
+
+static void on_clusters(void *arg, const char *namespace_)
+{
+    struct members *members = arg;
+    struct entry *entry;
+
+    for (size_t i = 0; (entry = table_next(&members->apps, &i));)
+        if (strcmp(app_namespace(entry->app), namespace_) == 0)
+            wake(members, entry);
+}
+
+static void on_secret(void *arg, const char *namespace_, const char *name)
+{
+    struct members *members = arg;
+    struct member *member;
+    size_t len = strlen(name);
+
+    for (size_t i = 0; (member = table_next(&members->members, &i));) {
+        bool same = strncmp(member->access, name, len) == 0 &&
+                    (!member->access[len] || member->access[len] == '/');
+        if (same && strcmp(member->namespace_, namespace_) == 0)
+            member_look_again(member);
+    }
+}
+
+static void on_synced(void *arg)
+{
+    malloc_trim(0);
+    pump_soon(arg);
+}
+
+/* --- members */
+
+struct member *hub_member(struct hub *hub, const char *namespace_, const char *access)
+{
+    struct members *members = whole(hub);
+    struct member *member = table_get(&members->members, namespace_, access);
+
+    if (!member) {
+        member = member_new(&hub->context, &members->owner, namespace_, access);
+        (void)table_put(&members->members, member);
+    }
+    member->users++;
+    return member;
+}
+
+void hub_let_go(struct hub *hub, struct member *member)
+{
+    if (--member->users > 0)
+        return;
+    whole(hub)->unused = true;
+    pump_soon(whole(hub));
+}
+
+static void on_turned(void *arg, struct member *member, bool anew)
+{
+    struct members *members = arg;
+    struct place *place;
+
+    TAILQ_FOREACH(place, &member->places, link)
+    {
+        if (anew)
+            place_abort(place);
+        place_turned(place);
+    }
+    join_ring(members, member);
+}
+
+static void on_changed(void *arg, struct member *member, const struct kube_resource *resource,
+                       const struct stock_seen *before, const struct stock_seen *after)
+{
+    const struct digest *digest = after ? &after->digest : &before->digest;
+    bool news = !before || !after || before->content != after->content;
+    struct place *place;
+
+    (void)arg;
+    TAILQ_FOREACH(place, &member->places, link)
+    {
+        if (!place_concerns(place, resource, digest->namespace_, digest->name))
+            continue;
+        if (news)
+            place_wake(place);
+        if (resource == &fleet_canaries)
+            app_changed(place->app);
+    }
+}
+
+/* Load testers are few, and are looked for where the inventory was lost. */
+static bool wants(void *arg, struct member *member, const struct kube_resource *resource,
+                  const char *namespace_, const char *name)
+{
+    static const char ending[] = "-testloader";
+    size_t len = strlen(name);
+    const struct place *place;
+
+    (void)arg;
+    if (len > sizeof(ending) && strcmp(name + len - (sizeof(ending) - 1), ending) == 0)
+        return true;
+    TAILQ_FOREACH(place, &member->places, link)
+    {
+        if (place_concerns(place, resource, namespace_, name))
+            return true;
+    }
+    return false;
+}
+
+static void on_settled(void *arg, struct member *member)
+{
+    struct members *members = arg;
+
+    member_check(member);
+    join_ring(members, member);
+}
+
+static void check(void *arg)
+{
+    struct members *members = arg;
+    struct member *member;
+
+    for (size_t i = 0; (member = table_next(&members->members, &i));)
+        member_check(member);
+}
+
+/* --- who this is */
+
+static void read_identity(void *arg);
+
+static void on_identity(void *arg, const struct kube_result *result)
+{
+    struct members *members = arg;
+    const char *uid = json_str_at(result->body, "metadata", "uid", NULL);
+
+    members->identity_ask = NULL;
+    if (result->err != ERR_OK || !uid) {
+        log_warn("fleet_identity_not_read", NULL,
+                 result->err != ERR_OK ? result->info->text
+                                       : "the namespace kube-system has no uid");
+        members->identity_timer =
+            timer_start(members->hub.context.loop, backoff_next(&members->identity_backoff, 0), 0,
+                        read_identity, members);
+        return;
+    }
+    members->identity = heap_strdup(uid);
+    members->hub.context.identity = members->identity;
+    pump_soon(members);
+}
+
+static void read_identity(void *arg)
+{
+    struct members *members = arg;
+    const struct kube_request request = {
+        .verb = KUBE_GET, .resource = &fleet_namespaces, .name = "kube-system"};
+
+    members->identity_timer = NULL;
+    members->identity_ask =
+        ask_start(&members->hub.context, members->hub.context.kube, &request, on_identity, members);
+}
+
+/* --- life */
+
+static void end_stop(void *arg)
+{
+    struct members *members = arg;
+
+    members->stop_timer = NULL;
+    if (members->hub.context.writes > 0)
+        log_warn("stopping_unquiet", NULL, "writes are not answered; they may still be applied",
+                 LOG_INT("writes", members->hub.context.writes));
+    members->stopped(members->stopped_arg, members->hub.context.writes == 0);
+}
+
+static void on_wrote(void *arg)
+{
+    struct members *members = arg;
+
+    if (!members->stop_timer)
+        return;
+    timer_stop(members->stop_timer);
+    members->stop_timer = timer_start(members->hub.context.loop, 0, 0, end_stop, members);
+}
+
+void members_stop(struct members *members, int64_t max_ms, void (*done)(void *arg, bool quiet),
+                  void *arg)
+{
+    members->stopped = done;
+    members->stopped_arg = arg;
+    members->stop_timer =
+        timer_start(members->hub.context.loop, members->hub.context.writes > 0 ? max_ms : 0, 0,
+                    end_stop, members);
+}
+
+struct members *members_new(const struct members_options *options)
+{
+    struct members *members = heap_alloc(sizeof(*members));
+    struct desk_owner desk = {.app = on_app,
+                              .plan = on_app,
+                              .clusters = on_clusters,
+                              .secret = on_secret,
+                              .synced = on_synced,
+                              .arg = members};
+
+    *members = (struct members){.options = *options,
+                                .leads = !options->is_leader,
+                                .owner = {.turned = on_turned,
+                                          .changed = on_changed,
+                                          .wants = wants,
+                                          .settled = on_settled,
+                                          .arg = members},
+                                .identity_backoff = {.min_ms = 1000, .max_ms = 30000},
+                                .hub.context = {.loop = options->loop,
+                                                .kube = options->kube,
+                                                .api = options->api,
+                                                .outside = options->outside,
+                                                .settings = options->settings,
+                                                .may_write = may_write,
+                                                .may_write_arg = members,
+                                                .wrote = on_wrote}};
+    TAILQ_INIT(&members->woken);
+    TAILQ_INIT(&members->ring);
+    table_init(&members->apps, entry_key);
+    table_init(&members->members, member_key);
+    for (int i = 0; i < STOCK_KINDS; i++)
+        members->hub.context.packers[i] = packer_new();
+    members->hub.context.events =
+        event_recorder_new(options->loop, options->kube, options->settings->agent);
+    members->hub.desk = desk_new(&members->hub.context, options->namespaces, &desk);
+    members->check_timer = timer_start(options->loop, CHECK_MS, CHECK_MS, check, members);
+    read_identity(members);
+    gauges_watch(members);
+    return members;
+}
+
+void members_free(struct members *members)
+{
+    struct entry *entry;
+    struct member *member;
+
+    if (!members)
+        return;
+    gauges_watch(NULL);
+    timer_stop(members->check_timer);
+    timer_stop(members->stop_timer);
+    timer_stop(members->identity_timer);
+    ask_free(members->identity_ask);
+    for (size_t i = 0; (entry = table_next(&members->apps, &i));) {
+        app_free(entry->app);
+        free(entry);
+    }
+    timer_stop(members->pump_timer);
+    for (size_t i = 0; (member = table_next(&members->members, &i));)
+        member_free(member);
+    table_fini(&members->apps);
+    table_fini(&members->members);
+    desk_free(members->hub.desk);
+    event_recorder_free(members->hub.context.events);
+    ask_end_all(&members->hub.context);
+    for (int i = 0; i < STOCK_KINDS; i++)
+        packer_free(members->hub.context.packers[i]);
+    free(members->identity);
+    free(members);
+}
+
+void members_lead(struct members *members, bool leads)
+{
+    if (members->leads == leads)
+        return;
+    members->leads = leads;
+    log_info(leads ? "leading" : "standing_by", NULL,
+             leads ? "this replica leads now" : "this replica writes nothing until it leads again");
+    pump_soon(members);
+}
+
+bool members_ready(const struct members *members)
+{
+    return desk_synced(members->hub.desk);
+}
+
+/* --- looking */
+
+void members_look(const struct members *members, struct members_look *out)
+{
+    const struct member *member;
+
+    *out = (struct members_look){.hub = &members->hub,
+                                 .apps = members->apps.count,
+                                 .members = members->members.count,
+                                 .waiting = members->waiting,
+                                 .running = members->running,
+                                 .leads = may_write((void *)members),
+                                 .stopping = members->stopped != NULL};
+    for (size_t i = 0; (member = table_next(&members->members, &i));) {
+        out->of[member->state]++;
+        out->canaries += member->stock ? stock_canaries(member->stock) : 0;
+    }
+}
+
+const struct member *members_next(const struct members *members, size_t *index)
+{
+    return table_next(&members->members, index);
+}
+
+const struct app *members_next_app(const struct members *members, size_t *index)
+{
+    const struct entry *entry = table_next(&members->apps, index);
+
+    return entry ? entry->app : NULL;
+}
