@@ -1,0 +1,219 @@
+# flagger-controller fleet: a management cluster and three members. The rollout of Kurator's design on each, one status, and what
+# becomes of it when clusters leave, are away, come back, change their kubeconfig, or belong to somebody else.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    load ../lib/daemon
+    load ../lib/fleet
+    local name
+    DIR=$(mktemp -d /tmp/flagger-fleet.XXXXXX)
+    export DIR KUBECONFIG=$DIR/host HOME=$DIR/home
+    mkdir "$HOME" "$DIR/crds"
+    fleet_crds "$DIR/crds"
+    fleet_sandbox host "$DIR/crds"
+    for name in one two three; do fleet_sandbox "$name" "$BATS_TEST_DIRNAME/../../proto/crd"; done
+    fleet_up host one two three
+    for name in one two three; do
+        on "$name" create namespace test
+        on "$name" apply -f - <<'YAML'
+---
+{apiVersion: v1, kind: Service, metadata: {name: podinfo, namespace: test}, spec: {selector: {app: podinfo}, ports: [{port: 9898, targetPort: 9898}]}}
+YAML
+        fleet_attach "$name"
+    done
+    fleet_of one two three
+}
+
+teardown_file() {
+    load ../lib/daemon
+    load ../lib/fleet
+    fleet_end host one two three
+    rm -rf "$DIR"
+}
+
+setup() {
+    load ../lib/daemon
+    load ../lib/fleet
+    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --abandon-after 2s
+}
+
+teardown() { daemon_stop; }
+
+status() { kubectl get application shop -o json | gojq -e ".status | $1" >/dev/null; }
+notes() { kubectl get application shop -o json | gojq -e ".metadata | $1" >/dev/null; }
+# state CLUSTER STATE [IN THE MESSAGE]
+state() { status ".clusters | map(select(.cluster == \"$1\")) | length == 1 and .[0].state == \"$2\" and ((.[0].message // \"\") | contains(\"${3-}\"))"; }
+ready() { status '.conditions | map(select(.type == "Ready" and .status == "True")) | length == 1'; }
+there() { on "$1" get canary podinfo -n test -o name >/dev/null 2>&1; }
+gone() { ! there "$1"; }
+app() { kubectl apply -f "$BATS_TEST_DIRNAME/fleet_daemon.yaml"; }
+app_gone() { ! kubectl get application shop -o name >/dev/null 2>&1; }
+idle() { curl -s "$DAEMON_URL/debug/process" | gojq -e '.rollouts == {waiting: 0, running: 0} and .writesUnderWay == 0' >/dev/null; }
+requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kube_requests_total/ && !/resource="clusters"/ {sum += $NF} END {print sum + 0}'; }
+
+@test "the document's example stands on each cluster, and its status in one place" {
+    app
+    eventually 30 ready
+    for name in one two three; do
+        on "$name" get namespace test -o json | gojq -e '.metadata.labels["istio-injection"] == "enabled"'
+        on "$name" get deployment,service podinfo-testloader -n test
+        on "$name" get canary podinfo -n test -o json | gojq -e '.metadata.annotations["flagger.app/application"] == "default/shop/shop-0"
+            and .metadata.labels["flagger.app/managed-by"] == "fleet" and .spec.provider == "istio" and .spec.service.port == 9898
+            and .spec.analysis.stepWeightPromotion == 20 and .spec.analysis.webhooks[0].url == "http://podinfo-testloader.test/"'
+    done
+    # What was made is written down, and each cluster says whose it is.
+    notes '.finalizers == ["flagger.app/fleet"] and (.annotations["flagger.app/inventory"] | fromjson | .policies["shop-0"] | length == 1 and (.[0].clusters | sort) == ["one", "three", "two"])'
+    local uid
+    uid=$(kubectl get namespace kube-system -o jsonpath='{.metadata.uid}')
+    [ "$(on two get lease flagger-fleet -n kube-system -o jsonpath='{.spec.holderIdentity}')" = "$uid" ]
+    # What a Canary does is told, also as Kurator tells it.
+    on two patch canary podinfo -n test --subresource status --type merge -p '{"status": {"phase": "Progressing", "canaryWeight": 20, "failedChecks": 1, "iterations": 0, "lastAppliedSpec": "5d4f8b", "lastPromotedSpec": "77c1aa"}}'
+    eventually 20 status '.summary.releasesUnderWay == 1 and (.syncStatus | map(select(.rolloutStatus.clusterName == "two"))[0].rolloutStatus
+        | .rolloutNameInCluster == "podinfo" and .rolloutStatusInCluster.phase == "Progressing" and .rolloutStatusInCluster.canaryWeight == 20)'
+    # Then it is quiet: nothing is asked.
+    eventually 20 idle
+    sleep 3
+    local before
+    before=$(requests)
+    sleep 4
+    [ "$(requests)" -eq "$before" ]
+}
+
+@test "what somebody changes is put right, and what others wrote stays" {
+    app
+    eventually 30 ready
+    on one patch canary podinfo -n test --type merge -p '{"spec": {"analysis": {"threshold": 7}, "progressDeadlineSeconds": 300}, "metadata": {"labels": {"mine": "1"}}}'
+    on one delete service podinfo-testloader -n test
+    eventually 20 eval "on one get canary podinfo -n test -o json | gojq -e '.spec.analysis.threshold == 2 and .metadata.labels.mine == \"1\"' >/dev/null"
+    eventually 20 eval "on one get service podinfo-testloader -n test >/dev/null 2>&1"
+    # An edit of the Application reaches every cluster.
+    kubectl patch application shop --type json -p '[{"op": "replace", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficAnalysis/checkFailedTimes", "value": 5}]'
+    for name in one two three; do eventually 20 eval "on $name get canary podinfo -n test -o json | gojq -e '.spec.analysis.threshold == 5' >/dev/null"; done
+    # One that cannot be read changes nothing.
+    kubectl patch application shop --type json -p '[{"op": "remove", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficRouting/canaryStrategy"}]'
+    eventually 20 status '.conditions | map(select(.type == "Accepted"))[0] | .status == "False" and (.message | contains("expected canaryStrategy or analysisTimes"))'
+    there one
+    app
+    eventually 20 ready
+}
+
+@test "a cluster that leaves the fleet is cleared, and no other" {
+    app
+    eventually 30 ready
+    fleet_of one two
+    eventually 30 gone three
+    eventually 20 eval "! on three get deployment podinfo-testloader -n test >/dev/null 2>&1"
+    eventually 20 status '.summary.clusters == 2 and .summary.ready == 2'
+    there one
+    on three get service podinfo -n test
+    on three get namespace test -o json | gojq -e '.metadata.labels["istio-injection"] == "enabled"'
+    # A fleet that is not there says nothing about who has left it.
+    kubectl delete fleet quickstart
+    eventually 20 status '.conditions | map(select(.type == "Ready"))[0] | .status == "False" and (.message | contains("there is neither a Fleet quickstart"))'
+    there one
+    fleet_of one two three
+    eventually 30 ready
+    there three
+}
+
+@test "a cluster that is away holds up no other, and is brought to where it should be when it comes back" {
+    app
+    eventually 30 ready
+    kill -STOP "$(cat "$DIR/two.pid")"
+    kubectl patch application shop --type json -p '[{"op": "replace", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficAnalysis/checkFailedTimes", "value": 4}]'
+    eventually 20 eval "on one get canary podinfo -n test -o json | gojq -e '.spec.analysis.threshold == 4' >/dev/null"
+    eventually 40 state two Unreachable
+    status '.clusters | map(select(.cluster == "two"))[0].lastContact != null'
+    state one Ready
+    kill -CONT "$(cat "$DIR/two.pid")"
+    eventually 60 ready
+    on two get canary podinfo -n test -o json | gojq -e '.spec.analysis.threshold == 4'
+}
+
+@test "a kubeconfig that changes is followed, and one that cannot be used is told" {
+    app
+    eventually 30 ready
+    gojq --yaml-input '.clusters[0].cluster.server = "https://127.0.0.1:1"' "$DIR/three" >"$DIR/away"
+    kubectl create secret generic three --from-file="value=$DIR/away" --dry-run=client -o yaml | kubectl apply -f -
+    eventually 30 state three Unreachable
+    kubectl create secret generic three --from-literal=value=nonsense --dry-run=client -o yaml | kubectl apply -f -
+    eventually 30 state three Refused 'Secret default/three'
+    there one
+    kubectl create secret generic three --from-file="value=$DIR/three" --dry-run=client -o yaml | kubectl apply -f -
+    eventually 30 ready
+}
+
+@test "a cluster that belongs to another fleet is left alone, until somebody hands it over" {
+    app
+    eventually 30 ready
+    fleet_of one two
+    eventually 30 gone three
+    on three patch lease flagger-fleet -n kube-system --type merge -p '{"metadata": {"annotations": {"flagger.app/claimed-by": "paris"}}, "spec": {"holderIdentity": "another"}}'
+    sleep 11 # as long as a look at the claim counts
+    fleet_of one two three
+    eventually 30 state three Refused 'belongs to another fleet, of the management cluster paris (another)'
+    gone three
+    on three delete lease flagger-fleet -n kube-system
+    eventually 80 ready
+}
+
+@test "the daemon is killed in the middle and begins again" {
+    app
+    eventually 30 ready
+    kubectl delete application shop --wait=false
+    kill -KILL "$DAEMON_PID"
+    eventually 10 daemon_gone
+    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --abandon-after 2s
+    eventually 30 app_gone
+    for name in one two three; do gone "$name"; done
+    app
+    for name in one two three; do eventually 30 there "$name"; done
+    kill -KILL "$DAEMON_PID"
+    eventually 10 daemon_gone
+    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --abandon-after 2s
+    eventually 30 ready
+    # Somebody removes what it remembers by: the marks on the clusters say the same.
+    kill -KILL "$DAEMON_PID"
+    eventually 10 daemon_gone
+    kubectl annotate application shop flagger.app/inventory-
+    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --abandon-after 2s
+    eventually 30 notes '.annotations["flagger.app/inventory"] | fromjson | .policies["shop-0"][0].clusters | length == 3'
+    kubectl patch application shop --type json -p '[{"op": "remove", "path": "/spec/syncPolicies/0/rollout"}]'
+    for name in one two three; do
+        eventually 30 gone "$name"
+        eventually 20 eval "! on $name get deployment podinfo-testloader -n test >/dev/null 2>&1"
+    done
+    eventually 20 notes '.finalizers == null and .annotations["flagger.app/inventory"] == null'
+    kubectl delete application shop
+}
+
+@test "what is Kurator's is left to Kurator, and what has no rollout is not touched" {
+    gojq --yaml-input '.metadata.finalizers = ["apps.kurator.dev"]' "$BATS_TEST_DIRNAME/fleet_daemon.yaml" | kubectl apply -f -
+    eventually 20 status '.conditions | map(select(.type == "Accepted"))[0] | .reason == "OtherController" and (.message | contains("--adopt-kurator"))'
+    gone one
+    kubectl apply -f - <<'YAML'
+---
+{apiVersion: apps.kurator.dev/v1alpha1, kind: Application, metadata: {name: plain, namespace: default}, spec: {destination: {fleet: quickstart}, syncPolicies: [{helm: {interval: 1m}}]}}
+YAML
+    eventually 20 idle
+    kubectl get application plain -o json | gojq -e '.status == null and .metadata.finalizers == null'
+    daemon_stop
+    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --adopt-kurator
+    eventually 30 ready
+    kubectl delete application shop --timeout=30s
+    eventually 30 gone one
+    kubectl delete application plain
+}
+
+@test "a deletion does not wait for ever for a cluster that nobody reaches" {
+    app
+    eventually 30 ready
+    kill -STOP "$(cat "$DIR/two.pid")"
+    kubectl delete application shop --wait=false
+    eventually 60 app_gone
+    gone one
+    kubectl get events -o json | gojq -e '.items | map(select(.reason == "ClusterForgotten" and (.message | contains("cluster two")))) | length == 1'
+    kill -CONT "$(cat "$DIR/two.pid")"
+    on two delete canary podinfo -n test --ignore-not-found
+}

@@ -1,0 +1,66 @@
+# Clusters for tests of the fleet: sandboxes without a gateway, one of them the management cluster `host`. DIR is their folder.
+
+# fleet_sandbox NAME CRDS [OPTION...]: starts one whose kubeconfig is $DIR/NAME; its process in $DIR/NAME.pid
+fleet_sandbox() {
+    local name=$1 crds=$2
+    shift 2
+    "$FLAGGER_BUILD/flagger-sandbox" --no-gateway --no-services --kubeconfig "$DIR/$name" --crds "$crds" "$@" \
+        >"$DIR/$name.out" 2>"$DIR/$name.log" </dev/null 3>&- &
+    echo $! >"$DIR/$name.pid"
+}
+
+# fleet_up NAME...: waits until they serve
+fleet_up() {
+    local name
+    for name in "$@"; do
+        eventually 60 grep -q '^ready' "$DIR/$name.out" || { cat "$DIR/$name.log" && return 1; }
+    done
+}
+
+# fleet_end NAME...: ends them; fails if a sanitizer has found something
+fleet_end() {
+    local name DAEMON_PID
+    for name in "$@"; do
+        [ -e "$DIR/$name.pid" ] || continue
+        DAEMON_PID=$(cat "$DIR/$name.pid")
+        kill -CONT "$DAEMON_PID" 2>/dev/null || continue
+        kill -TERM "$DAEMON_PID"
+        eventually 30 daemon_gone || kill -KILL "$DAEMON_PID"
+        ! grep -qE 'ERROR: (Address|Leak)Sanitizer|runtime error' "$DIR/$name.log" || { cat "$DIR/$name.log" && return 1; }
+    done
+}
+
+# fleet_crds FOLDER: the definitions of a management cluster: ours, and of Kurator's kinds one that takes everything
+fleet_crds() {
+    cp "$BATS_TEST_DIRNAME"/../../deploy/fleet/{applications,releaseplans}.yaml "$1"
+    fleet_crd fleet.kurator.dev Fleet fleets >"$1/fleets.yaml"
+    fleet_crd cluster.kurator.dev AttachedCluster attachedclusters >"$1/attached.yaml"
+}
+
+fleet_crd() { # GROUP KIND PLURAL
+    gojq -nc --arg group "$1" --arg kind "$2" --arg plural "$3" '{apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: {name: "\($plural).\($group)"},
+        spec: {group: $group, scope: "Namespaced", names: {kind: $kind, listKind: "\($kind)List", plural: $plural, singular: ($kind | ascii_downcase)},
+        versions: [{name: "v1alpha1", served: true, storage: true, schema: {openAPIV3Schema: {type: "object", "x-kubernetes-preserve-unknown-fields": true}}}]}}'
+}
+
+# fleet_attach NAME: an AttachedCluster and its Secret, from $DIR/NAME
+fleet_attach() {
+    kubectl create secret generic "$1" --from-file="value=$DIR/$1"
+    kubectl apply -f - <<YAML
+---
+{apiVersion: cluster.kurator.dev/v1alpha1, kind: AttachedCluster, metadata: {name: $1, namespace: default}, spec: {kubeconfig: {name: $1, key: value}}}
+YAML
+}
+
+# fleet_of NAME...: the Fleet quickstart has just these
+fleet_of() {
+    gojq -nc '{apiVersion: "fleet.kurator.dev/v1alpha1", kind: "Fleet", metadata: {name: "quickstart", namespace: "default"},
+        spec: {clusters: ($ARGS.positional | map({name: ., kind: "AttachedCluster"}))}}' --args "$@" | kubectl apply -f -
+}
+
+# on NAME ARGUMENT...: kubectl on that cluster
+on() {
+    local name=$1
+    shift
+    kubectl --kubeconfig "$DIR/$name" "$@"
+}
