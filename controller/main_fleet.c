@@ -9,7 +9,7 @@
 #include "base/process.h"
 #include "controller/debug_fleet.h"
 #include "kube/lease.h"
-#include "members/members.h"
+#include "members/gauges.h"
 #include "net/server/server.h"
 
 #define LEASE "flagger-fleet-leader"
@@ -145,6 +145,7 @@ static void on_stopped(void *arg, bool quiet)
 {
     struct fleet *fleet = arg;
 
+    gauges_watch(NULL);
     members_free(fleet->members);
     fleet->members = NULL;
     if (fleet->lease && quiet)
@@ -237,6 +238,7 @@ static int run(struct arena *arena)
                                             .is_leader = opt.leader_election ? is_leader : NULL,
                                             .arg = &fleet};
     fleet.members = members_new(&options);
+    gauges_watch(fleet.members);
     if (start_server(&fleet, &ei) == ERR_OK) {
         loop_on_drain(fleet.loop, on_drain, &fleet);
         loop_take_hangup(fleet.loop,

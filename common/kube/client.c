@@ -546,7 +546,6 @@ struct kube_client *kube_client_new(struct loop *loop, struct http_client *http,
     static const struct kube_client_options none = {0};
     struct kube_client *client = heap_alloc(sizeof(*client));
     const struct kube_client_options *o = options ? options : &none;
-
     *client = (struct kube_client){
         .loop = loop,
         .config = config,

@@ -8,80 +8,12 @@
 #include "fleet/fleet.h"
 #include "fleet/inventory.h"
 
-/* --- what is asked of it */
-
-struct hub *app_hub(const struct app *app)
-{
-    return app->hub;
-}
-
-const char *app_namespace(const struct app *app)
-{
-    return app->namespace_;
-}
-
-const char *app_name(const struct app *app)
-{
-    return app->name;
-}
-
-const char *app_label(const struct app *app)
-{
-    return app->label;
-}
-
-uint64_t app_hash(const struct app *app)
-{
-    return app->hash;
-}
-
-struct json_object *app_tree(const struct app *app, struct arena *arena)
-{
-    struct json_object *tree;
-
-    (void)desk_app(app->hub->desk, arena, app->namespace_, app->name, &tree);
-    return tree;
-}
-
-bool app_has_finalizer(struct json_object *tree, const char *name)
-{
-    struct json_object *list = json_at(tree, "metadata", "finalizers", NULL);
-
-    for (size_t i = 0; i < json_len(list); i++)
-        if (strcmp(json_object_get_string(json_elem(list, i)), name) == 0)
-            return true;
-    return false;
-}
-
-void app_event(const struct app *app, const char *type, const char *reason, const char *text)
-{
-    struct arena *arena = arena_new();
-    const struct event_object object = {.api_version = kube_api_version(arena, &fleet_applications),
-                                        .kind = fleet_applications.kind,
-                                        .namespace_ = app->namespace_,
-                                        .name = app->name,
-                                        .uid = app->uid,
-                                        .resource_version = ""};
-
-    if (app->hub->context.events)
-        event_record(app->hub->context.events, &object, type, reason, text);
-    arena_free(arena);
-}
-
 struct place *app_next_place(const struct app *app, const struct place *place)
 {
     return place ? TAILQ_NEXT(place, of_app) : TAILQ_FIRST(&app->places);
 }
 
 /* --- the view */
-
-void app_view_drop(struct app_view *view)
-{
-    if (!view || --view->uses > 0)
-        return;
-    arena_free(view->arena);
-    free(view);
-}
 
 static void set_text(char **at, const char *text)
 {
@@ -94,28 +26,51 @@ static void set_text(char **at, const char *text)
 /* Sets the mistake, or clears it. */
 static void read_view(struct app *app)
 {
-    struct app_view *view = heap_alloc(sizeof(*view));
+    struct arena *arena = arena_new();
+    struct json_object *tree = app_tree(app, arena);
     struct errinfo ei = {0};
 
-    app_view_drop(app->view);
+    view_drop(app->view);
     app->view = NULL;
-    *view = (struct app_view){.uses = 1, .arena = arena_new()};
-    struct json_object *tree = app_tree(app, view->arena);
-    enum err err = tree ? application_view(view->arena, tree, &view->app, &ei)
+    enum err err = tree ? view_new(tree, &app->view, &ei)
                         : err_set(&ei, ERR_RETRY, "there is no room in memory to read it now");
     set_text(&app->mistake, err == ERR_OK ? NULL : ei.text);
-    if (err != ERR_OK) {
-        app_view_drop(view);
-        return;
-    }
-    app->view = view;
-    app->view_content = desk_app_content(app->hub->desk, app->namespace_, app->name);
+    app->view_content = tree ? desk_app_content(app->hub->desk, app->namespace_, app->name) : 0;
+    arena_free(arena);
 }
 
-struct app_view *app_view_take(struct app *app)
+static bool is_current(const struct app *app)
 {
-    if (!app->view ||
-        app->view_content != desk_app_content(app->hub->desk, app->namespace_, app->name))
+    return app->view_content == desk_app_content(app->hub->desk, app->namespace_, app->name);
+}
+
+/* --- as its places know it */
+
+static struct app *app_of(struct place_owner *owner)
+{
+    return (struct app *)(void *)owner;
+}
+
+static void on_changed(struct place_owner *owner)
+{
+    app_changed(app_of(owner));
+}
+
+static void on_record(struct place_owner *owner)
+{
+    app_record(app_of(owner));
+}
+
+static void on_wake(struct place_owner *owner)
+{
+    hub_wake_app(owner->hub, owner->namespace_, owner->name);
+}
+
+static struct view *on_view(struct place_owner *owner)
+{
+    struct app *app = app_of(owner);
+
+    if (!is_current(app))
         read_view(app);
     if (app->view)
         app->view->uses++;
@@ -133,7 +88,7 @@ static struct place *place_of(struct app *app, const char *policy, const char *c
         if (strcmp(place->cluster, cluster) == 0 && strcmp(place->policy, policy) == 0)
             return place;
     }
-    place = place_new(app, policy, cluster);
+    place = place_new(&app->owner, policy, cluster);
     place->marked = app->lost;
     TAILQ_INSERT_TAIL(&app->places, place, of_app);
     return place;
@@ -270,7 +225,7 @@ static void on_abandon(void *arg)
     struct app *app = arg;
 
     app->abandon_timer = NULL;
-    hub_wake_app(app->hub, app);
+    hub_wake_app(app->hub, app->namespace_, app->name);
 }
 
 /* A cluster that nobody can ever reach, or has not for long, does not hold a deletion. */
@@ -365,14 +320,13 @@ static bool see(struct app *app)
 {
     struct arena *arena = arena_new();
     struct json_object *tree = app_tree(app, arena);
-    uint64_t content = desk_app_content(app->hub->desk, app->namespace_, app->name);
 
     if (tree) {
         app->generation = json_int_at(tree, 0, "metadata", "generation", NULL);
         set_text(&app->uid, json_str_at(tree, "metadata", "uid", NULL));
         app->ours = app_has_finalizer(tree, FLEET_FINALIZER);
         see_deletion(app, tree);
-        if (!app->view || app->view_content != content)
+        if (!is_current(app))
             read_view(app);
         app->releases = has_rollout(tree);
         if (!app->releases && !app->ours)
@@ -427,9 +381,16 @@ struct app *app_new(struct hub *hub, const char *namespace_, const char *name)
                         .namespace_ = heap_strdup(namespace_),
                         .name = heap_strdup(name),
                         .label = heap_printf("%s/%s", namespace_, name),
-                        .hash = name_hash(namespace_, name),
                         .recorder.backoff = {.min_ms = 1000, .max_ms = 60000},
                         .teller.backoff = {.min_ms = 2000, .max_ms = 60000}};
+    app->owner = (struct place_owner){.hub = hub,
+                                      .namespace_ = app->namespace_,
+                                      .name = app->name,
+                                      .label = app->label,
+                                      .changed = on_changed,
+                                      .record = on_record,
+                                      .wake = on_wake,
+                                      .view = on_view};
     TAILQ_INIT(&app->places);
     return app;
 }
@@ -442,7 +403,7 @@ void app_free(struct app *app)
     app_recorder_end(app);
     app_teller_end(app);
     timer_stop(app->abandon_timer);
-    app_view_drop(app->view);
+    view_drop(app->view);
     free(app->namespace_);
     free(app->name);
     free(app->label);

@@ -23,11 +23,11 @@ struct app_teller {
 };
 
 struct app {
+    struct place_owner owner; /* the first: places get a pointer to it */
     struct hub *hub;
     char *namespace_, *name, *label;
-    uint64_t hash;
     TAILQ_HEAD(, place) places;
-    struct app_view *view; /* NULL: not read since it changed */
+    struct view *view; /* NULL: not read since it changed */
     uint64_t view_content;
     int64_t generation;
     char *uid;
@@ -45,12 +45,14 @@ struct app {
     struct app_teller teller;
 };
 
+/* app_object.c */
 void app_event(const struct app *app, const char *type, const char *reason, const char *text);
 /* The object, in the arena; NULL: gone, or there is no room for it now. */
 struct json_object *app_tree(const struct app *app, struct arena *arena);
 bool app_has_finalizer(struct json_object *tree, const char *name);
 
 /* app_record.c */
+void app_record(struct app *app);
 void app_recorder_end(struct app *app);
 /* The annotation is not what the places say. */
 bool app_is_recorded(const struct app *app, struct json_object *tree);

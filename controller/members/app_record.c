@@ -104,8 +104,8 @@ static void try_again(struct app *app, const struct errinfo *info)
         place_recorded(place, info);
     }
     if (!recorder->timer)
-        recorder->timer =
-            timer_start(app->hub->context.loop, backoff_next(&recorder->backoff, 0), 0, send_record, app);
+        recorder->timer = timer_start(app->hub->context.loop, backoff_next(&recorder->backoff, 0),
+                                      0, send_record, app);
 }
 
 static void on_read(void *arg, const struct kube_result *result)
@@ -157,7 +157,7 @@ static void on_written(void *arg, const struct kube_result *result)
     backoff_reset(&recorder->backoff);
     desk_learn_app(app->hub->desk, result->body);
     settle_places(app);
-    hub_wake_app(app->hub, app); /* which drops those that have left it */
+    hub_wake_app(app->hub, app->namespace_, app->name); /* which drops those that have left it */
     if (recorder->due)
         app_record(app);
 }
@@ -230,7 +230,7 @@ static void send_record(void *arg)
     } else if (!any && !app_has_finalizer(tree, FLEET_FINALIZER)) {
         mark_sent(app); /* nothing was made, and nothing is noted */
         settle_places(app);
-        hub_wake_app(app->hub, app);
+        hub_wake_app(app->hub, app->namespace_, app->name);
     } else {
         request.body = patch_of(app, arena, tree, any ? text : NULL);
         mark_sent(app);

@@ -9,22 +9,48 @@
 #include "members/desk.h"
 #include "members/member.h"
 
-struct app;
+struct hub;
 struct place;
+
+/* Private: how members.c does what the functions below say. */
+struct hub_ways {
+    struct member *(*member)(struct hub *hub, const char *namespace_, const char *access);
+    void (*let_go)(struct hub *hub, struct member *member);
+    void (*wake_app)(struct hub *hub, const char *namespace_, const char *name);
+    void (*wake_place)(struct hub *hub, struct place *place);
+    void (*drop_place)(struct hub *hub, struct place *place);
+};
 
 struct hub {
     struct members_context context;
     struct desk *desk;
+    const struct hub_ways *ways;
 };
 
 /* The cluster with this kubeconfig; it stays until hub_let_go(). */
-struct member *hub_member(struct hub *hub, const char *namespace_, const char *access);
-void hub_let_go(struct hub *hub, struct member *member);
+static inline struct member *hub_member(struct hub *hub, const char *namespace_, const char *access)
+{
+    return hub->ways->member(hub, namespace_, access);
+}
+static inline void hub_let_go(struct hub *hub, struct member *member)
+{
+    hub->ways->let_go(hub, member);
+}
 
-/* It is called as soon as there is time: app_settle(), place_run(). The place's member must be set. */
-void hub_wake_app(struct hub *hub, struct app *app);
-void hub_wake_place(struct hub *hub, struct place *place);
-/* It waits no longer, or its run has ended. */
-void hub_drop_place(struct hub *hub, struct place *place);
+/* app_settle() of this Application is called as soon as there is time. */
+static inline void hub_wake_app(struct hub *hub, const char *namespace_, const char *name)
+{
+    hub->ways->wake_app(hub, namespace_, name);
+}
+/* place_run() of one that has a member. */
+static inline void hub_wake_place(struct hub *hub, struct place *place)
+{
+    hub->ways->wake_place(hub, place);
+}
+/* It waits no longer, or its run has ended; before it has another state. */
+static inline void hub_drop_place(struct hub *hub, struct place *place)
+{
+    hub->ways->drop_place(hub, place);
+}
 
 #endif

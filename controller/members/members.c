@@ -12,7 +12,6 @@
 #include "kube/backoff.h"
 #include "members/app.h"
 #include "members/ask.h"
-#include "members/gauges.h"
 
 enum { PUMP_MS = 10, CHECK_MS = 1000 };
 
@@ -111,7 +110,7 @@ static void join_ring(struct members *members, struct member *member)
         pump_soon(members);
 }
 
-void hub_wake_place(struct hub *hub, struct place *place)
+static void wake_place(struct hub *hub, struct place *place)
 {
     struct members *members = whole(hub);
 
@@ -120,7 +119,7 @@ void hub_wake_place(struct hub *hub, struct place *place)
     join_ring(members, place->member);
 }
 
-void hub_drop_place(struct hub *hub, struct place *place)
+static void drop_place(struct hub *hub, struct place *place)
 {
     struct members *members = whole(hub);
 
@@ -225,11 +224,11 @@ static void wake(struct members *members, struct entry *entry)
     pump_soon(members);
 }
 
-void hub_wake_app(struct hub *hub, struct app *app)
+static void wake_app(struct hub *hub, const char *namespace_, const char *name)
 {
     struct members *members = whole(hub);
 
-    wake(members, entry_of(members, app_namespace(app), app_name(app)));
+    wake(members, entry_of(members, namespace_, name));
 }
 
 static void on_app(void *arg, const char *namespace_, const char *name)
@@ -269,7 +268,7 @@ static void on_synced(void *arg)
 
 /* --- members */
 
-struct member *hub_member(struct hub *hub, const char *namespace_, const char *access)
+static struct member *find_member(struct hub *hub, const char *namespace_, const char *access)
 {
     struct members *members = whole(hub);
     struct member *member = table_get(&members->members, namespace_, access);
@@ -282,7 +281,7 @@ struct member *hub_member(struct hub *hub, const char *namespace_, const char *a
     return member;
 }
 
-void hub_let_go(struct hub *hub, struct member *member)
+static void let_go(struct hub *hub, struct member *member)
 {
     if (--member->users > 0)
         return;
@@ -319,7 +318,7 @@ static void on_changed(void *arg, struct member *member, const struct kube_resou
         if (news)
             place_wake(place);
         if (resource == &fleet_canaries)
-            app_changed(place->app);
+            place->owner->changed(place->owner);
     }
 }
 
@@ -430,6 +429,11 @@ void members_stop(struct members *members, int64_t max_ms, void (*done)(void *ar
 struct members *members_new(const struct members_options *options)
 {
     struct members *members = heap_alloc(sizeof(*members));
+    static const struct hub_ways ways = {.member = find_member,
+                                         .let_go = let_go,
+                                         .wake_app = wake_app,
+                                         .wake_place = wake_place,
+                                         .drop_place = drop_place};
     struct desk_owner desk = {.app = on_app,
                               .plan = on_app,
                               .clusters = on_clusters,
@@ -444,6 +448,7 @@ struct members *members_new(const struct members_options *options)
                                           .wants = wants,
                                           .settled = on_settled,
                                           .arg = members},
+                                .hub.ways = &ways,
                                 .identity_backoff = {.min_ms = 1000, .max_ms = 30000},
                                 .hub.context = {.loop = options->loop,
                                                 .kube = options->kube,
@@ -464,7 +469,6 @@ struct members *members_new(const struct members_options *options)
     members->hub.desk = desk_new(&members->hub.context, options->namespaces, &desk);
     members->check_timer = timer_start(options->loop, CHECK_MS, CHECK_MS, check, members);
     read_identity(members);
-    gauges_watch(members);
     return members;
 }
 
@@ -475,7 +479,6 @@ void members_free(struct members *members)
 
     if (!members)
         return;
-    gauges_watch(NULL);
     timer_stop(members->check_timer);
     timer_stop(members->stop_timer);
     timer_stop(members->identity_timer);

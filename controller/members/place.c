@@ -8,7 +8,7 @@
 #include "base/machine.h"
 #include "fleet/fleet.h"
 #include "fleet/inventory.h"
-#include "members/app.h"
+#include "members/run.h"
 
 enum { RETRY_MIN_MS = 2000, RETRY_MAX_MS = 60000 };
 enum { KEY_WORKLOAD, KEY_SERVICE, KEY_LOADER, KEY_NAMESPACE };
@@ -36,17 +36,17 @@ const char *place_state_name(enum place_state state)
     return machine_name(&machine, (int)state);
 }
 
-void place_set_state(struct place *place, enum place_state state)
+static void place_set_state(struct place *place, enum place_state state)
 {
     machine_step(&machine, place->state, state, NULL, "a policy on a cluster",
-                 LOG_STR("application", app_label(place->app)), LOG_STR("policy", place->policy),
+                 LOG_STR("application", place->owner->label), LOG_STR("policy", place->policy),
                  LOG_STR("cluster", place->cluster));
     place->state = state;
 }
 
 /* --- what is told */
 
-void place_tell(struct place *place, enum report_state told, const char *says)
+static void place_tell(struct place *place, enum report_state told, const char *says)
 {
     const char *was = place->says ? place->says : "";
 
@@ -56,7 +56,7 @@ void place_tell(struct place *place, enum report_state told, const char *says)
     free(place->says);
     place->says = copy;
     place->told = told;
-    app_changed(place->app);
+    place->owner->changed(place->owner);
 }
 
 /* Of the cluster first: nothing else is known of one that is not reached. */
@@ -190,12 +190,12 @@ void place_wake(struct place *place)
     if (place->state != PLACE_RESTING || !may_run(place))
         return;
     place_set_state(place, PLACE_QUEUED);
-    hub_wake_place(app_hub(place->app), place);
+    hub_wake_place(place->owner->hub, place);
 }
 
 void place_turned(struct place *place)
 {
-    app_changed(place->app);
+    place->owner->changed(place->owner);
     if (may_run(place) && place->state == PLACE_BACKING_OFF) {
         timer_stop(place->timer);
         place->timer = NULL;
@@ -203,6 +203,8 @@ void place_turned(struct place *place)
     }
     if (place->due && may_run(place))
         place_wake(place);
+    if (place->leaves)
+        place->owner->wake(place->owner);
 }
 
 static void on_retry(void *arg)
@@ -220,25 +222,40 @@ static void leave_run(struct place *place)
 {
     run_free(place->run);
     place->run = NULL;
-    hub_drop_place(app_hub(place->app), place);
+    hub_drop_place(place->owner->hub, place);
 }
 
-void place_end(struct place *place, const struct errinfo *failure, bool again)
+static void place_end(struct place *place, const struct errinfo *failure)
 {
     leave_run(place);
     if (failure) {
-        place->failed_at = clock_monotonic_ms();
         place->due = true;
         place_set_state(place, PLACE_BACKING_OFF);
         place->timer =
-            timer_start(app_hub(place->app)->context.loop,
+            timer_start(place->owner->hub->context.loop,
                         backoff_next(&place->backoff, failure->retry_after_ms), 0, on_retry, place);
         return;
     }
     backoff_reset(&place->backoff);
     place_set_state(place, PLACE_RESTING);
-    if (again || place->due)
+    if (place->due)
         place_wake(place);
+}
+
+void place_run(struct place *place)
+{
+    static const struct run_ways ways = {
+        .set_state = place_set_state, .tell = place_tell, .end = place_end};
+
+    place->due = false;
+    place_set_state(place, PLACE_LOOKING);
+    run_start(place, &ways);
+}
+
+void place_recorded(struct place *place, const struct errinfo *failure)
+{
+    if (place->state == PLACE_RECORDING)
+        run_recorded(place->run, failure);
 }
 
 void place_abort(struct place *place)
@@ -254,11 +271,11 @@ void place_abort(struct place *place)
 
 /* --- life */
 
-struct place *place_new(struct app *app, const char *policy, const char *cluster)
+struct place *place_new(struct place_owner *owner, const char *policy, const char *cluster)
 {
     struct place *place = heap_alloc(sizeof(*place));
 
-    *place = (struct place){.app = app,
+    *place = (struct place){.owner = owner,
                             .policy = heap_strdup(policy),
                             .cluster = heap_strdup(cluster),
                             .namespace_ = heap_strdup(""),
@@ -274,7 +291,7 @@ static void drop_member(struct place *place)
         return;
     place_abort(place);
     TAILQ_REMOVE(&place->member->places, place, link);
-    hub_let_go(app_hub(place->app), place->member);
+    hub_let_go(place->owner->hub, place->member);
     place->member = NULL;
 }
 
@@ -284,14 +301,14 @@ void place_reach(struct place *place, const char *access, const char *mistake)
 
     if (strcmp(was, mistake ? mistake : "") != 0) {
         set_text(&place->mistake, mistake);
-        app_changed(place->app);
+        place->owner->changed(place->owner);
     }
     if (!access || (place->access && strcmp(place->access, access) == 0))
         return;
     drop_member(place);
     set_text(&place->access, access);
-    struct hub *hub = app_hub(place->app);
-    place->member = hub_member(hub, *access ? app_namespace(place->app) : "", access);
+    struct hub *hub = place->owner->hub;
+    place->member = hub_member(hub, *access ? place->owner->namespace_ : "", access);
     TAILQ_INSERT_TAIL(&place->member->places, place, link);
     place->due = true;
 }

@@ -17,7 +17,7 @@
 #include "fleet/report.h"
 #include "kube/backoff.h"
 #include "members/hub.h"
-#include "proto/application.h"
+#include "members/view.h"
 
 enum place_state {
     PLACE_RESTING,
@@ -30,12 +30,27 @@ enum place_state {
 };
 
 struct run;
+struct place;
+
+/* The Application, as its places know it. */
+struct place_owner {
+    struct hub *hub;
+    const char *namespace_, *name, *label;
+    /* A place has something else to tell. */
+    void (*changed)(struct place_owner *owner);
+    /* It has set `records`: place_recorded() follows when that is written. */
+    void (*record)(struct place_owner *owner);
+    /* One that leaves may be forgotten. */
+    void (*wake)(struct place_owner *owner);
+    /* With a use of the caller's; NULL: it cannot be read. */
+    struct view *(*view)(struct place_owner *owner);
+};
 
 struct place {
     TAILQ_ENTRY(place) link;  /* of its member */
     TAILQ_ENTRY(place) queue; /* of those that wait for a turn there */
     TAILQ_ENTRY(place) of_app;
-    struct app *app;
+    struct place_owner *owner;
     struct member *member; /* NULL: see mistake */
     char *policy, *cluster, *access;
     char *namespace_, *name; /* of its Canary; "" while that is not known */
@@ -51,14 +66,13 @@ struct place {
     bool marked; /* its inventory was lost: what has our mark there is ours */
     bool learns; /* what is told now is its own doing */
     enum report_state told;
-    char *says;        /* NULL: nothing */
-    int64_t failed_at; /* monotonic */
+    char *says; /* NULL: nothing */
     struct backoff backoff;
     struct timer *timer;
     struct run *run;
 };
 
-struct place *place_new(struct app *app, const char *policy, const char *cluster);
+struct place *place_new(struct place_owner *owner, const char *policy, const char *cluster);
 void place_free(struct place *place);
 /* access NULL: mistake says why nobody can connect. */
 void place_reach(struct place *place, const char *access, const char *mistake);
@@ -79,12 +93,5 @@ void place_turned(struct place *place);
 /* A row of a status; texts are borrowed. */
 void place_report(const struct place *place, struct report_row *out);
 const char *place_state_name(enum place_state state);
-
-/* For place_run.c. */
-void place_set_state(struct place *place, enum place_state state);
-void place_tell(struct place *place, enum report_state told, const char *says);
-/* The run has ended, with a failure or without; again: something is left to do at once. */
-void place_end(struct place *place, const struct errinfo *failure, bool again);
-void run_free(struct run *run); /* NULL is allowed */
 
 #endif

@@ -1,4 +1,5 @@
-/* One run of a place: look, plan, write it down, carry it out, and look again until nothing is left. */
+#include "members/run.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +7,6 @@
 #include "fleet/fleet.h"
 #include "fleet/inventory.h"
 #include "kube/status.h"
-#include "members/app.h"
 #include "members/ask.h"
 
 enum {
@@ -28,8 +28,9 @@ struct fact {
 
 struct run {
     struct place *place;
+    const struct run_ways *ways;
     struct arena *arena;
-    struct app_view *view; /* NULL of one that leaves */
+    struct view *view; /* NULL of one that leaves */
     struct application app;
     struct application_policy policy;
     struct fleet_place spec;
@@ -58,7 +59,7 @@ void run_free(struct run *run)
     if (run->place->member && run->place->member->claim)
         claim_leave(run->place->member->claim, &run->wait);
     timer_stop(run->deadline);
-    app_view_drop(run->view);
+    view_drop(run->view);
     arena_free(run->arena);
     free(run);
 }
@@ -70,10 +71,10 @@ static void fail(struct run *run, enum err err, const struct errinfo *info)
     struct place *place = run->place;
     struct errinfo own = *info;
 
-    log_warn("fleet_place_failed", NULL, own.text, LOG_STR("application", app_label(place->app)),
+    log_warn("fleet_place_failed", NULL, own.text, LOG_STR("application", place->owner->label),
              LOG_STR("policy", place->policy), LOG_STR("cluster", place->cluster));
-    place_tell(place, err == ERR_DENIED ? REPORT_Refused : REPORT_Failing, own.text);
-    place_end(place, &own, false);
+    run->ways->tell(place, err == ERR_DENIED ? REPORT_Refused : REPORT_Failing, own.text);
+    run->ways->end(place, &own);
     /* No answer at all: others need not find that out one by one. */
     if (err == ERR_RETRY && own.status == 0 && place->member)
         member_doubt(place->member, own.text);
@@ -85,8 +86,8 @@ static void on_deadline(void *arg)
     struct errinfo info = {0};
 
     run->deadline = NULL;
-    err_set(&info, ERR_CANCELLED, "the cluster took longer than %d s, in the state %s",
-            PATIENCE_MS / 1000, place_state_name(run->place->state));
+    err_set(&info, ERR_CANCELLED, "what is to be done there took longer than %d s",
+            PATIENCE_MS / 1000);
     fail(run, ERR_CANCELLED, &info);
 }
 
@@ -100,14 +101,14 @@ static void rest(struct run *run)
                              : plan->waits ? REPORT_Waiting
                                            : REPORT_Ready;
 
-    place_tell(place, told, plan->refused ? plan->refused : plan->waits);
+    run->ways->tell(place, told, plan->refused ? plan->refused : plan->waits);
     place->marked = place->marked && (plan->refused || plan->waits);
     if (strcmp(objects, place->objects) != 0) {
         free(place->records);
         place->records = heap_strdup(objects);
-        app_record(place->app);
+        place->owner->record(place->owner);
     }
-    place_end(place, NULL, false);
+    run->ways->end(place, NULL);
 }
 
 /* --- looking */
@@ -182,7 +183,7 @@ static void read_missing(struct run *run)
             .namespace_ = fact->resource->cluster_scoped ? NULL : fact->namespace_,
             .name = fact->name};
         if (!fact->known)
-            fact->ask = ask_start(&app_hub(run->place->app)->context, run->place->member->kube,
+            fact->ask = ask_start(&run->place->owner->hub->context, run->place->member->kube,
                                   &request, on_read, fact);
     }
 }
@@ -197,7 +198,7 @@ static void look_again(struct run *run, bool distrusts)
         ask_free(fact->ask);
     run->facts = NULL;
     run->distrusts = distrusts;
-    place_set_state(run->place, PLACE_LOOKING);
+    run->ways->set_state(run->place, PLACE_LOOKING);
     look(run);
 }
 
@@ -258,17 +259,17 @@ static void next_step(struct run *run)
              step->verb == FLEET_CREATE  ? "makes an object"
              : step->verb == FLEET_PATCH ? "changes an object"
                                          : "deletes an object",
-             LOG_STR("application", app_label(run->place->app)),
+             LOG_STR("application", run->place->owner->label),
              LOG_STR("cluster", run->place->cluster), LOG_STR("kind", step->resource->kind),
              LOG_STR("namespace", step->namespace_), LOG_STR("name", step->name));
-    run->ask = ask_start(&app_hub(run->place->app)->context, run->place->member->kube, &request,
+    run->ask = ask_start(&run->place->owner->hub->context, run->place->member->kube, &request,
                          on_step, run);
 }
 
 static void carry_out(struct run *run)
 {
-    place_set_state(run->place, PLACE_WRITING);
-    place_tell(run->place, REPORT_Working, NULL);
+    run->ways->set_state(run->place, PLACE_WRITING);
+    run->ways->tell(run->place, REPORT_Working, NULL);
     run->step = run->plan->first;
     next_step(run);
 }
@@ -290,7 +291,7 @@ static void claim(struct run *run)
     if (claim_enter(run->place->member->claim, &run->wait))
         carry_out(run);
     else
-        place_set_state(run->place, PLACE_CLAIMING);
+        run->ways->set_state(run->place, PLACE_CLAIMING);
 }
 
 /* What the plan makes stands in the inventory before it is made. */
@@ -305,16 +306,12 @@ static void record(struct run *run)
     }
     free(place->records);
     place->records = heap_strdup(inventory_join(run->arena, place->objects, objects));
-    place_set_state(place, PLACE_RECORDING);
-    app_record(place->app);
+    run->ways->set_state(place, PLACE_RECORDING);
+    place->owner->record(place->owner);
 }
 
-void place_recorded(struct place *place, const struct errinfo *failure)
+void run_recorded(struct run *run, const struct errinfo *failure)
 {
-    struct run *run = place->run;
-
-    if (place->state != PLACE_RECORDING)
-        return;
     if (failure)
         fail(run, ERR_INVALID, failure);
     else
@@ -338,7 +335,7 @@ static struct json_object *inventory_before(struct run *run)
 {
     struct place *place = run->place;
     struct json_object *list = inventory_list(run->arena, place->objects);
-    const char *mark = arena_printf(run->arena, "%s/%s", app_label(place->app), place->policy);
+    const char *mark = arena_printf(run->arena, "%s/%s", place->owner->label, place->policy);
 
     if (place->marked)
         stock_marked(place->member->stock, stock_mark(mark), add_marked, list);
@@ -378,10 +375,10 @@ static const struct application_policy *policy_of(const struct application *app,
 static bool aim(struct run *run)
 {
     struct place *place = run->place;
-    const struct members_context *context = &app_hub(place->app)->context;
+    const struct members_context *context = &place->owner->hub->context;
 
     run->app =
-        (struct application){.namespace_ = app_namespace(place->app), .name = app_name(place->app)};
+        (struct application){.namespace_ = place->owner->namespace_, .name = place->owner->name};
     run->policy = (struct application_policy){.name = place->policy};
     run->spec = (struct fleet_place){.app = &run->app,
                                      .policy = &run->policy,
@@ -390,7 +387,7 @@ static bool aim(struct run *run)
                                      .loader_image = context->settings->loader_image};
     if (place->leaves)
         return true;
-    run->view = app_view_take(place->app);
+    run->view = place->owner->view(place->owner);
     const struct application_policy *policy =
         run->view ? policy_of(&run->view->app, place->policy) : NULL;
     if (!policy || !policy->rollout)
@@ -400,19 +397,16 @@ static bool aim(struct run *run)
     return true;
 }
 
-void place_run(struct place *place)
+void run_start(struct place *place, const struct run_ways *ways)
 {
     struct run *run = heap_alloc(sizeof(*run));
 
-    *run = (struct run){.place = place, .arena = arena_new()};
+    *run = (struct run){.place = place, .ways = ways, .arena = arena_new()};
     place->run = run;
-    place->due = false;
-    place_set_state(place, PLACE_LOOKING);
     if (!aim(run)) {
-        place_end(place, NULL, false);
+        ways->end(place, NULL);
         return;
     }
-    run->deadline =
-        timer_start(app_hub(place->app)->context.loop, PATIENCE_MS, 0, on_deadline, run);
+    run->deadline = timer_start(place->owner->hub->context.loop, PATIENCE_MS, 0, on_deadline, run);
     look(run);
 }
