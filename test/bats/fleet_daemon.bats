@@ -50,7 +50,7 @@ gone() { ! there "$1"; }
 app() { kubectl apply -f "$BATS_TEST_DIRNAME/fleet_daemon.yaml"; }
 app_gone() { ! kubectl get application shop -o name >/dev/null 2>&1; }
 idle() { curl -s "$DAEMON_URL/debug/process" | gojq -e '.rollouts == {waiting: 0, running: 0} and .writesUnderWay == 0' >/dev/null; }
-requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kube_requests_total/ && !/resource="clusters"/ {sum += $NF} END {print sum + 0}'; }
+requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_total/ && !/resource="clusters"/ {sum += $NF} END {print sum + 0}'; }
 
 @test "the document's example stands on each cluster, and its status in one place" {
     app
@@ -77,6 +77,7 @@ requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kube_requests_total/
     local before
     before=$(requests)
     sleep 4
+    [ "$before" -gt 30 ]
     [ "$(requests)" -eq "$before" ]
 }
 
