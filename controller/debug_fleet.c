@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "fleet/select.h"
 #include "members/app.h"
+#include "members/wave.h"
 #include "net/server/debug.h"
 
 /* False: answered. */
@@ -34,6 +35,7 @@ static void get_process(void *arg, struct http_conn_request *req)
     json_set_str(out, "waitsFor", desk_trouble(look.hub->desk));
     json_set_str(out, "identity", look.hub->context.identity);
     json_set_int(out, "applications", (int64_t)look.apps);
+    json_set_int(out, "plans", (int64_t)look.plans);
     json_set_int(out, "canaries", (int64_t)look.canaries);
     struct json_object *clusters = json_sub(out, "clusters");
     for (int i = 0; i < MEMBER_STATES; i++)
@@ -168,8 +170,44 @@ static void get_applications(void *arg, struct http_conn_request *req)
     reply_page(req, &page, all, count, "applications", show_app);
 }
 
+static void show_plan(const void *item, struct json_object *out)
+{
+    const struct wave *wave = item;
+    struct wave_look look;
+
+    wave_look(wave, &look);
+    json_set_str(out, "namespace", wave_namespace(wave));
+    json_set_str(out, "name", wave_name(wave));
+    json_set_str(out, "doing", look.state);
+    json_set_str(out, "phase", look.phase);
+    json_set_int(out, "steps", look.steps);
+    json_set_int(out, "looks", look.looks);
+    json_set_bool(out, "asksGate", look.asks);
+}
+
+static void get_plans(void *arg, struct http_conn_request *req)
+{
+    const struct debug_fleet *view = arg;
+    struct arena *arena = http_req_arena(req);
+    struct members_look look;
+    const struct wave *wave;
+    struct debug_page page;
+    size_t count = 0;
+
+    if (!admits(view, req) || !debug_read_page(req, &page) || debug_shared(req))
+        return;
+    members_look(*view->members, &look);
+    struct listed *all = arena_array(arena, look.plans, sizeof(*all));
+    for (size_t i = 0; (wave = members_next_plan(*view->members, &i));)
+        all[count++] = (struct listed){
+            .key = arena_printf(arena, "%s/%s", wave_namespace(wave), wave_name(wave)),
+            .item = wave};
+    reply_page(req, &page, all, count, "plans", show_plan);
+}
+
 const struct http_route debug_fleet_routes[] = {{"GET", "/debug/process", get_process},
                                                 {"GET", "/debug/clusters", get_clusters},
                                                 {"GET", "/debug/applications", get_applications},
+                                                {"GET", "/debug/plans", get_plans},
                                                 {0}};
 const struct http_route debug_fleet_none[] = {{0}};

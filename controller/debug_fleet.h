@@ -4,6 +4,7 @@
  *   GET /debug/process         leader, clusters by state, what is done and waits, memory
  *   GET /debug/clusters        each: state, why it is not reached, when it was last heard, canaries
  *   GET /debug/applications    each: what is in its way, its places and their states
+ *   GET /debug/plans           each: its phase, and what is under way
  *
  * Lists come in pages: ?limit= and ?continue=.
  */

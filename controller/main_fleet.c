@@ -65,7 +65,8 @@ static const struct option_row rows[] = {
                    "one"),
     OPTION(BOOL, "debug-endpoints", &opt.debug_endpoints, .value = "true", .group = "Process",
            .help =
-               "answer GET /debug/process, /debug/clusters and /debug/applications: how each "
+               "answer GET /debug/process, /debug/clusters, /debug/applications and /debug/plans: "
+               "how each "
                "cluster is reached, what is done there and waited for; names, states and counts, "
                "nothing of what objects hold"),
     OPTION_ROW_ADDRESS(&opt.address, .value = "0.0.0.0", .group = "Process"),

@@ -99,3 +99,8 @@ enum err webhook_metadata_bool(const struct webhook_message *message, const char
     return err_set(ei, ERR_INVALID, "metadata.%s: expected \"true\" or \"false\", found \"%.80s\"",
                    key, text);
 }
+
+bool webhook_passes(int status)
+{
+    return (status >= 200 && status <= 202) || status == 204;
+}

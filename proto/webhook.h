@@ -24,6 +24,8 @@ const char *webhook_text(struct arena *arena, const struct webhook_message *mess
  * hand), a wrong type or bad JSON is ERR_INVALID with the field. */
 enum err webhook_parse(struct arena *arena, const char *body, size_t len,
                        struct webhook_message *out, struct errinfo *ei) MUST_USE;
+/* The answer lets a release go on: 200, 201, 202 as Flagger, and 204. */
+bool webhook_passes(int status);
 /* metadata value as text, NULL if absent or no string. */
 const char *webhook_metadata(const struct webhook_message *message, const char *key);
 /* "true"/"1"/"t" of strconv.ParseBool; missing when absent; ERR_INVALID otherwise. */

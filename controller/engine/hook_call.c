@@ -47,11 +47,6 @@ static void destroy(struct hook_call *call)
     arena_free(call->arena);
 }
 
-static bool passes(int status)
-{
-    return (status >= 200 && status <= 202) || status == 204;
-}
-
 static bool worth_repeating(const struct http_result *result)
 {
     if (result->err != ERR_OK)
@@ -138,7 +133,7 @@ static void on_reply(void *arg, const struct http_result *result)
         follow(call, result);
         return;
     }
-    bool passed = result->err == ERR_OK && passes(result->status);
+    bool passed = result->err == ERR_OK && webhook_passes(result->status);
     if (!passed && worth_repeating(result) && call->attempts <= call->webhook.retries) {
         log_warn("webhook_retried", NULL, "a webhook failed and is called again",
                  LOG_STR("hook", call->webhook.name), LOG_INT("status", result->status));

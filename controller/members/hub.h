@@ -11,6 +11,7 @@
 
 struct hub;
 struct place;
+struct wave;
 
 /* Private: how members.c does what the functions below say. */
 struct hub_ways {
@@ -19,6 +20,8 @@ struct hub_ways {
     void (*wake_app)(struct hub *hub, const char *namespace_, const char *name);
     void (*wake_place)(struct hub *hub, struct place *place);
     void (*drop_place)(struct hub *hub, struct place *place);
+    void (*wake_wave)(struct hub *hub, struct wave *wave);
+    struct member *(*next_member)(struct hub *hub, size_t *index);
 };
 
 struct hub {
@@ -51,6 +54,17 @@ static inline void hub_wake_place(struct hub *hub, struct place *place)
 static inline void hub_drop_place(struct hub *hub, struct place *place)
 {
     hub->ways->drop_place(hub, place);
+}
+
+/* wave_settle() is called as soon as there is time. */
+static inline void hub_wake_wave(struct hub *hub, struct wave *wave)
+{
+    hub->ways->wake_wave(hub, wave);
+}
+/* Each member that anybody uses, in no order; index begins with 0. NULL: that was the last. */
+static inline struct member *hub_next_member(struct hub *hub, size_t *index)
+{
+    return hub->ways->next_member(hub, index);
 }
 
 #endif

@@ -12,6 +12,7 @@
 #include "kube/backoff.h"
 #include "members/app.h"
 #include "members/ask.h"
+#include "members/wave.h"
 
 enum { PUMP_MS = 10, CHECK_MS = 1000 };
 
@@ -22,13 +23,22 @@ struct entry {
     bool woken;
 };
 
+/* The same of a plan. */
+struct plan_entry {
+    TAILQ_ENTRY(plan_entry) woken_link;
+    struct wave *wave;
+    bool woken;
+};
+
 struct members {
     struct hub hub; /* the first: hub_…() get a pointer to it */
     struct members_options options;
     struct member_owner owner;
     struct table apps;    /* entries, by namespace and name */
+    struct table plans;   /* plan_entries, by namespace and name */
     struct table members; /* by namespace and access */
     TAILQ_HEAD(, entry) woken;
+    TAILQ_HEAD(, plan_entry) woken_plans;
     TAILQ_HEAD(, member) ring; /* those with places that wait and may run, in turn */
     struct timer *pump_timer, *check_timer;
     bool leads, unused; /* unused: a member may have no users any more */
@@ -54,6 +64,14 @@ static void entry_key(const void *item, const char **namespace_, const char **na
 
     *namespace_ = app_namespace(entry->app);
     *name = app_name(entry->app);
+}
+
+static void plan_key(const void *item, const char **namespace_, const char **name)
+{
+    const struct plan_entry *entry = item;
+
+    *namespace_ = wave_namespace(entry->wave);
+    *name = wave_name(entry->wave);
 }
 
 static void member_key(const void *item, const char **namespace_, const char **access)
@@ -160,6 +178,17 @@ static void settle_one(struct members *members, struct entry *entry)
     free(entry);
 }
 
+static void settle_plan(struct members *members, struct plan_entry *entry)
+{
+    TAILQ_REMOVE(&members->woken_plans, entry, woken_link);
+    entry->woken = false;
+    if (wave_settle(entry->wave))
+        return;
+    (void)table_take(&members->plans, wave_namespace(entry->wave), wave_name(entry->wave));
+    wave_free(entry->wave);
+    free(entry);
+}
+
 static void free_unused(struct members *members)
 {
     struct member *member;
@@ -185,8 +214,9 @@ static void pump(void *arg)
     members->pump_timer = NULL;
     while (may_work(members)) {
         struct entry *entry = TAILQ_FIRST(&members->woken);
+        struct plan_entry *plan = TAILQ_FIRST(&members->woken_plans);
         struct member *member = TAILQ_FIRST(&members->ring);
-        if (!entry && !member)
+        if (!entry && !plan && !member)
             break;
         if (clock_monotonic_ms() > until) {
             pump_soon(members);
@@ -194,6 +224,8 @@ static void pump(void *arg)
         }
         if (entry)
             settle_one(members, entry);
+        else if (plan)
+            settle_plan(members, plan);
         else
             run_one(members, member);
     }
@@ -231,9 +263,44 @@ static void wake_app(struct hub *hub, const char *namespace_, const char *name)
     wake(members, entry_of(members, namespace_, name));
 }
 
+static void wake_wave(struct hub *hub, struct wave *wave)
+{
+    struct members *members = whole(hub);
+    struct plan_entry *entry = table_get(&members->plans, wave_namespace(wave), wave_name(wave));
+
+    if (!entry || entry->woken)
+        return;
+    entry->woken = true;
+    TAILQ_INSERT_TAIL(&members->woken_plans, entry, woken_link);
+    pump_soon(members);
+}
+
+static void wake_plans(struct members *members, const char *namespace_)
+{
+    struct plan_entry *entry;
+
+    for (size_t i = 0; (entry = table_next(&members->plans, &i));)
+        if (strcmp(wave_namespace(entry->wave), namespace_) == 0)
+            wave_wake(entry->wave);
+}
+
 static void on_app(void *arg, const char *namespace_, const char *name)
 {
     wake(arg, entry_of(arg, namespace_, name));
+    wake_plans(arg, namespace_);
+}
+
+static void on_plan(void *arg, const char *namespace_, const char *name)
+{
+    struct members *members = arg;
+    struct plan_entry *entry = table_get(&members->plans, namespace_, name);
+
+    if (!entry) {
+        entry = heap_alloc(sizeof(*entry));
+        *entry = (struct plan_entry){.wave = wave_new(&members->hub, namespace_, name)};
+        (void)table_put(&members->plans, entry);
+    }
+    wave_wake(entry->wave);
 }
 
 static void on_clusters(void *arg, const char *namespace_)
@@ -244,6 +311,7 @@ static void on_clusters(void *arg, const char *namespace_)
     for (size_t i = 0; (entry = table_next(&members->apps, &i));)
         if (strcmp(app_namespace(entry->app), namespace_) == 0)
             wake(members, entry);
+    wake_plans(members, namespace_);
 }
 
 static void on_secret(void *arg, const char *namespace_, const char *name)
@@ -281,6 +349,11 @@ static struct member *find_member(struct hub *hub, const char *namespace_, const
     return member;
 }
 
+static struct member *next_member(struct hub *hub, size_t *index)
+{
+    return table_next(&whole(hub)->members, index);
+}
+
 static void let_go(struct hub *hub, struct member *member)
 {
     if (--member->users > 0)
@@ -292,6 +365,7 @@ static void let_go(struct hub *hub, struct member *member)
 static void on_turned(void *arg, struct member *member, bool anew)
 {
     struct members *members = arg;
+    struct plan_entry *entry;
     struct place *place;
 
     TAILQ_FOREACH(place, &member->places, link)
@@ -300,7 +374,25 @@ static void on_turned(void *arg, struct member *member, bool anew)
             place_abort(place);
         place_turned(place);
     }
+    for (size_t i = 0; (entry = table_next(&members->plans, &i));) {
+        if (anew)
+            wave_abort(entry->wave, member);
+        if (!*member->access || strcmp(wave_namespace(entry->wave), member->namespace_) == 0)
+            wave_wake(entry->wave);
+    }
     join_ring(members, member);
+}
+
+/* A Canary is another one. */
+static void wake_concerned(struct members *members, const struct member *member,
+                           const struct digest *digest)
+{
+    struct plan_entry *entry;
+
+    for (size_t i = 0; (entry = table_next(&members->plans, &i));)
+        if ((!*member->access || strcmp(wave_namespace(entry->wave), member->namespace_) == 0) &&
+            wave_concerns(entry->wave, digest->namespace_, digest->name))
+            wave_wake(entry->wave);
 }
 
 static void on_changed(void *arg, struct member *member, const struct kube_resource *resource,
@@ -310,7 +402,8 @@ static void on_changed(void *arg, struct member *member, const struct kube_resou
     bool news = !before || !after || before->content != after->content;
     struct place *place;
 
-    (void)arg;
+    if (resource == &fleet_canaries)
+        wake_concerned(arg, member, digest);
     TAILQ_FOREACH(place, &member->places, link)
     {
         if (!place_concerns(place, resource, digest->namespace_, digest->name))
@@ -346,6 +439,7 @@ static void on_settled(void *arg, struct member *member)
     struct members *members = arg;
 
     member_check(member);
+    wake_plans(members, member->namespace_);
     join_ring(members, member);
 }
 
@@ -433,9 +527,11 @@ struct members *members_new(const struct members_options *options)
                                          .let_go = let_go,
                                          .wake_app = wake_app,
                                          .wake_place = wake_place,
-                                         .drop_place = drop_place};
+                                         .drop_place = drop_place,
+                                         .wake_wave = wake_wave,
+                                         .next_member = next_member};
     struct desk_owner desk = {.app = on_app,
-                              .plan = on_app,
+                              .plan = on_plan,
                               .clusters = on_clusters,
                               .secret = on_secret,
                               .synced = on_synced,
@@ -459,8 +555,10 @@ struct members *members_new(const struct members_options *options)
                                                 .may_write_arg = members,
                                                 .wrote = on_wrote}};
     TAILQ_INIT(&members->woken);
+    TAILQ_INIT(&members->woken_plans);
     TAILQ_INIT(&members->ring);
     table_init(&members->apps, entry_key);
+    table_init(&members->plans, plan_key);
     table_init(&members->members, member_key);
     for (int i = 0; i < STOCK_KINDS; i++)
         members->hub.context.packers[i] = packer_new();
@@ -475,6 +573,7 @@ struct members *members_new(const struct members_options *options)
 void members_free(struct members *members)
 {
     struct entry *entry;
+    struct plan_entry *plan;
     struct member *member;
 
     if (!members)
@@ -483,6 +582,10 @@ void members_free(struct members *members)
     timer_stop(members->stop_timer);
     timer_stop(members->identity_timer);
     ask_free(members->identity_ask);
+    for (size_t i = 0; (plan = table_next(&members->plans, &i));) {
+        wave_free(plan->wave);
+        free(plan);
+    }
     for (size_t i = 0; (entry = table_next(&members->apps, &i));) {
         app_free(entry->app);
         free(entry);
@@ -491,6 +594,7 @@ void members_free(struct members *members)
     for (size_t i = 0; (member = table_next(&members->members, &i));)
         member_free(member);
     table_fini(&members->apps);
+    table_fini(&members->plans);
     table_fini(&members->members);
     desk_free(members->hub.desk);
     event_recorder_free(members->hub.context.events);
@@ -524,6 +628,7 @@ void members_look(const struct members *members, struct members_look *out)
 
     *out = (struct members_look){.hub = &members->hub,
                                  .apps = members->apps.count,
+                                 .plans = members->plans.count,
                                  .members = members->members.count,
                                  .waiting = members->waiting,
                                  .running = members->running,
@@ -538,6 +643,13 @@ void members_look(const struct members *members, struct members_look *out)
 const struct member *members_next(const struct members *members, size_t *index)
 {
     return table_next(&members->members, index);
+}
+
+const struct wave *members_next_plan(const struct members *members, size_t *index)
+{
+    const struct plan_entry *entry = table_next(&members->plans, index);
+
+    return entry ? entry->wave : NULL;
 }
 
 const struct app *members_next_app(const struct members *members, size_t *index)

@@ -46,6 +46,7 @@ struct members_look {
 void members_look(const struct members *members, struct members_look *out);
 /* Each in turn, in no order; index begins with 0. NULL: that was the last. */
 const struct member *members_next(const struct members *members, size_t *index);
+const struct wave *members_next_plan(const struct members *members, size_t *index);
 const struct app *members_next_app(const struct members *members, size_t *index);
 
 #endif

@@ -43,7 +43,7 @@ const char *past_primary_hash(struct tick *tick, const struct workload *kind,
         configs_unname(tick, spec);
     if (kind->rewrite)
         kind->rewrite(tick, spec, primary_name(tick), tick->canary->target.name);
-    return workload_hash(tick, kind, template, hash, &ei) == ERR_OK ? hash : "";
+    return workload_hash(tick->arena, kind, template, hash, &ei) == ERR_OK ? hash : "";
 }
 
 static bool later(const char *text, int64_t *latest_ms)

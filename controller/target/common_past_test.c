@@ -41,6 +41,9 @@ static void expect_hash(const struct target *target, const char *template)
     assert_int_equal(fixture_run(&f, target->ensure_primary(f.tick, &info)), VERDICT_GO);
     info.primary = created(&f, plural);
     assert_string_equal(target->primary_hash(f.tick, &info), info.hash);
+    char own[SPECHASH_TEXT];
+    assert_int_equal(target->revision(f.arena, info.object, own, NULL), ERR_OK);
+    assert_string_equal(own, info.hash);
     json_set_str(json_at(info.primary, "spec", "template", "metadata", "labels", NULL), "more",
                  "1");
     assert_string_not_equal(target->primary_hash(f.tick, &info), info.hash);

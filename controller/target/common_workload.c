@@ -18,12 +18,12 @@ static const char *labels_text(struct tick *tick)
 }
 
 /* The pod template as it is released. */
-static struct json_object *released(struct tick *tick, const struct workload *kind,
+static struct json_object *released(struct arena *arena, const struct workload *kind,
                                     struct json_object *object)
 {
     /* overlay: without nulls (creationTimestamp), which a patch cannot express */
     struct json_object *template =
-        edit_overlay(tick->arena, NULL, json_at(object, "spec", "template", NULL));
+        edit_overlay(arena, NULL, json_at(object, "spec", "template", NULL));
     struct json_object *nodes = json_at(template, "spec", "nodeSelector", NULL);
 
     if (!kind->zero_selector || !json_object_is_type(nodes, json_type_object))
@@ -36,14 +36,20 @@ static struct json_object *released(struct tick *tick, const struct workload *ki
 
 /* Flagger hashes a kind that is scaled by its node selector with an empty one where there is none:
  * so the hash is the same before and after. */
-enum err workload_hash(struct tick *tick, const struct workload *kind, struct json_object *template,
-                       char hash[SPECHASH_TEXT], struct errinfo *ei)
+enum err workload_hash(struct arena *arena, const struct workload *kind,
+                       struct json_object *template, char hash[SPECHASH_TEXT], struct errinfo *ei)
 {
     if (kind->zero_selector) {
-        template = json_copy(tick->arena, template);
+        template = json_copy(arena, template);
         json_sub(json_sub(template, "spec"), "nodeSelector");
     }
-    return spechash_pod_template(tick->arena, template, hash, ei);
+    return spechash_pod_template(arena, template, hash, ei);
+}
+
+enum err workload_revision(struct arena *arena, const struct workload *kind,
+                           struct json_object *object, char hash[SPECHASH_TEXT], struct errinfo *ei)
+{
+    return workload_hash(arena, kind, released(arena, kind, object), hash, ei);
 }
 
 static bool need_both(struct tick *tick, const struct workload *kind, struct target_info *out)
@@ -59,7 +65,7 @@ static bool need_both(struct tick *tick, const struct workload *kind, struct tar
 /* What follows from the target alone. */
 static void describe(struct tick *tick, const struct workload *kind, struct target_info *out)
 {
-    out->template = released(tick, kind, out->object);
+    out->template = released(tick->arena, kind, out->object);
     if (tick->canary->service.port_discovery)
         out->ports = primary_ports(tick, json_at(out->template, "spec", NULL));
 }
@@ -93,7 +99,7 @@ enum verdict workload_read(struct tick *tick, const struct workload *kind, struc
                                "%s %s.%s spec.selector.matchLabels must contain one of [%s]",
                                kind->word, name, namespace_, labels_text(tick));
     describe(tick, kind, out);
-    if (workload_hash(tick, kind, out->template, out->hash, &ei) != ERR_OK)
+    if (workload_hash(tick->arena, kind, out->template, out->hash, &ei) != ERR_OK)
         return target_unusable(tick, out, "%s %s.%s spec.template: %s", kind->word, name,
                                namespace_, ei.text);
     return configs_read(tick, json_at(out->template, "spec", NULL), out);

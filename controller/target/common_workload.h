@@ -36,8 +36,13 @@ void workload_plan_promotion(struct tick *tick, const struct workload *kind,
                              const struct target_info *info, struct json_object *from,
                              struct json_object *to);
 /* The hash of a released pod template. */
-enum err workload_hash(struct tick *tick, const struct workload *kind, struct json_object *template,
-                       char hash[SPECHASH_TEXT], struct errinfo *ei) MUST_USE;
+enum err workload_hash(struct arena *arena, const struct workload *kind,
+                       struct json_object *template, char hash[SPECHASH_TEXT],
+                       struct errinfo *ei) MUST_USE;
+/* As target.revision. */
+enum err workload_revision(struct arena *arena, const struct workload *kind,
+                           struct json_object *object, char hash[SPECHASH_TEXT],
+                           struct errinfo *ei) MUST_USE;
 /* As target.is_promoted and target.compare. */
 enum verdict workload_carried(struct tick *tick, const struct target_info *info, const char *before,
                               enum carried *out);

@@ -226,6 +226,12 @@ static const char *daemonset_primary_hash(struct tick *tick, const struct target
     return past_primary_hash(tick, &kind, info);
 }
 
+static enum err daemonset_revision(struct arena *arena, struct json_object *object,
+                                   char hash[SPECHASH_TEXT], struct errinfo *ei)
+{
+    return workload_revision(arena, &kind, object, hash, ei);
+}
+
 const struct target target_daemonset = {
     .kind = "DaemonSet",
     .resource = &kube_daemonsets,
@@ -241,6 +247,7 @@ const struct target target_daemonset = {
     .is_promoted = workload_is_promoted,
     .carried = workload_carried,
     .compare = daemonset_compare,
+    .revision = daemonset_revision,
     .serves = daemonset_serves,
     .restore = daemonset_restore,
     .primary_hash = daemonset_primary_hash,

@@ -260,6 +260,12 @@ static const char *deployment_primary_hash(struct tick *tick, const struct targe
     return past_primary_hash(tick, &kind, info);
 }
 
+static enum err deployment_revision(struct arena *arena, struct json_object *object,
+                                    char hash[SPECHASH_TEXT], struct errinfo *ei)
+{
+    return workload_revision(arena, &kind, object, hash, ei);
+}
+
 const struct target target_deployment = {
     .kind = "Deployment",
     .resource = &kube_deployments,
@@ -277,6 +283,7 @@ const struct target target_deployment = {
     .is_promoted = workload_is_promoted,
     .carried = workload_carried,
     .compare = deployment_compare,
+    .revision = deployment_revision,
     .serves = deployment_serves,
     .restore = deployment_restore,
     .primary_hash = deployment_primary_hash,

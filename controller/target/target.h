@@ -102,6 +102,11 @@ struct target {
      * put it there: template and configs, but for its `flagger-id`. */
     enum verdict (*compare)(struct tick *tick, const struct target_info *info, bool *same);
 
+    /* The hash of what the target (an object that was read) has to release now, from outside of a
+     * tick. NULL: it cannot be told from the object alone. */
+    enum err (*revision)(struct arena *arena, struct json_object *object, char hash[SPECHASH_TEXT],
+                         struct errinfo *ei);
+
     /* --- for a Canary that is being deleted (decide/revert.c), on what find() gave --- */
 
     /* Some of its pods answer, and were not told to go: they would be missed. (The primary must

@@ -1,0 +1,651 @@
+#include "members/wave.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/machine.h"
+#include "fleet/waves_status.h"
+#include "members/ask.h"
+#include "members/wave_parts.h"
+
+/* What changes at the same time is looked at once. */
+enum { APART_MS = 500, MAX_USED = 20000 };
+
+enum wave_state { WAVE_RESTING, WAVE_RECORDING, WAVE_STEPPING };
+
+struct wave {
+    struct hub *hub;
+    char *namespace_, *name, *label, *uid;
+    enum wave_state state;
+    bool due;            /* something has changed since the last round */
+    bool awake;          /* it waits to be settled */
+    struct timer *timer; /* to the next round */
+    int64_t timer_at;    /* monotonic */
+    int64_t settled_ms;  /* monotonic: when the last round began */
+    struct backoff backoff;
+    struct member **members; /* that it uses, each once */
+    size_t n_members;
+    uint64_t *watched; /* name_hash() of its Canaries; of a plan by labels their namespace */
+    size_t n_watched;
+    bool by_labels;
+    struct wave_sight *sight;
+    struct wave_gate *gate;
+    struct answer {
+        char *wave, *revision, *says;
+        bool open;
+        int64_t at_ms; /* wall clock */
+    } answer;
+    char *said; /* the last message that was told as an event */
+    /* of the round under way */
+    struct ask *ask;
+    struct round {
+        struct arena *arena; /* NULL: there is none */
+        struct wave_step_spec *steps;
+        size_t n_steps;
+    } round;
+    struct wave_step **steps; /* under way */
+    int n_steps;
+};
+
+static const struct machine_state states[] = {
+    [WAVE_RESTING] = {.name = "resting", .next = 1u << WAVE_RECORDING | 1u << WAVE_STEPPING},
+    [WAVE_RECORDING] = {.name = "recording", .next = 1u << WAVE_RESTING | 1u << WAVE_STEPPING},
+    [WAVE_STEPPING] = {.name = "stepping", .next = 1u << WAVE_RESTING},
+};
+static const struct machine machine = {MACHINE_STATES(states), .event = "fleet_plan_state"};
+
+static void wave_set_state(struct wave *wave, enum wave_state state)
+{
+    machine_step(&machine, wave->state, state, NULL, "a plan of releases",
+                 LOG_STR("plan", wave->label));
+    wave->state = state;
+}
+
+/* --- when it is settled */
+
+static void on_timer(void *arg)
+{
+    struct wave *wave = arg;
+
+    wave->timer = NULL;
+    wave->awake = true;
+    hub_wake_wave(wave->hub, wave);
+}
+
+static void settle_in(struct wave *wave, int64_t ms)
+{
+    int64_t at = clock_monotonic_ms() + ms;
+
+    if (wave->awake || (wave->timer && wave->timer_at <= at))
+        return;
+    timer_stop(wave->timer);
+    wave->timer = timer_start(wave->hub->context.loop, ms, 0, on_timer, wave);
+    wave->timer_at = at;
+}
+
+void wave_wake(struct wave *wave)
+{
+    int64_t apart = wave->settled_ms + APART_MS - clock_monotonic_ms();
+
+    wave->due = true;
+    if (wave->state == WAVE_RESTING)
+        settle_in(wave, wave->settled_ms > 0 && apart > 0 ? apart : 0);
+}
+
+static void on_seen(void *arg)
+{
+    wave_wake(arg);
+}
+
+/* --- what it uses */
+
+static struct member *use_member(void *arg, const char *namespace_, const char *access)
+{
+    struct wave *wave = arg;
+    struct member *member = hub_member(wave->hub, namespace_, access);
+
+    for (size_t i = 0; i < wave->n_members; i++)
+        if (wave->members[i] == member) {
+            hub_let_go(wave->hub, member);
+            return member;
+        }
+    if ((wave->n_members & (wave->n_members - 1)) == 0)
+        wave->members = heap_grow(wave->members, (wave->n_members ? wave->n_members * 2 : 1) *
+                                                     sizeof(struct member *));
+    wave->members[wave->n_members++] = member;
+    return member;
+}
+
+static void let_members_go(struct wave *wave, struct member **members, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        hub_let_go(wave->hub, members[i]);
+    free(members);
+}
+
+static void watch(struct wave *wave, const struct wave_facts *facts)
+{
+    size_t room = 1;
+
+    for (size_t i = 0; i < facts->count; i++)
+        room += facts->clusters[i].n_canaries;
+    free(wave->watched);
+    wave->watched = heap_array(room, sizeof(*wave->watched));
+    wave->n_watched = 0;
+    wave->by_labels = !facts->plan.application;
+    if (wave->by_labels) {
+        wave->watched[wave->n_watched++] = name_hash(facts->plan.canaries_namespace, NULL);
+        return;
+    }
+    for (size_t i = 0; i < facts->count; i++)
+        for (size_t j = 0; j < facts->clusters[i].n_canaries; j++) {
+            const struct waves_canary *canary = &facts->clusters[i].canaries[j];
+            uint64_t hash = name_hash(canary->namespace_, canary->name);
+            size_t at = 0;
+            while (at < wave->n_watched && wave->watched[at] != hash)
+                at++;
+            wave->watched[at] = hash;
+            wave->n_watched += at == wave->n_watched;
+        }
+}
+
+bool wave_concerns(const struct wave *wave, const char *namespace_, const char *name)
+{
+    uint64_t hash = wave->by_labels ? name_hash(namespace_, NULL) : name_hash(namespace_, name);
+
+    for (size_t i = 0; i < wave->n_watched; i++)
+        if (wave->watched[i] == hash)
+            return true;
+    return false;
+}
+
+/* --- the end of a round */
+
+static void end_round(struct wave *wave)
+{
+    arena_free(wave->round.arena);
+    wave->round = (struct round){0};
+    if (wave->state != WAVE_RESTING)
+        wave_set_state(wave, WAVE_RESTING);
+    if (wave->due)
+        wave_wake(wave);
+}
+
+static void on_step(void *arg, struct wave_step *step)
+{
+    struct wave *wave = arg;
+
+    for (int i = 0; i < wave->n_steps; i++)
+        if (wave->steps[i] == step)
+            wave->steps[i] = wave->steps[--wave->n_steps];
+    wave_step_free(step);
+    wave->due = true;
+    if (wave->n_steps == 0)
+        end_round(wave);
+}
+
+void wave_abort(struct wave *wave, const struct member *member)
+{
+    wave_sight_drop(wave->sight, member);
+    for (int i = wave->n_steps; i > 0; i--) {
+        struct wave_step *step = wave->steps[i - 1];
+        if (wave_step_member(step) == member)
+            on_step(wave, step);
+    }
+}
+
+static void take_steps(struct wave *wave)
+{
+    struct round *round = &wave->round;
+
+    free(wave->steps);
+    wave->steps = heap_array(round->n_steps + 1, sizeof(struct wave_step *));
+    wave->n_steps = 0;
+    wave_set_state(wave, WAVE_STEPPING);
+    for (size_t i = 0; i < round->n_steps; i++) {
+        struct wave_step *step =
+            wave_step_start(&wave->hub->context, &round->steps[i], on_step, wave);
+        if (step)
+            wave->steps[wave->n_steps++] = step;
+    }
+    if (wave->n_steps == 0)
+        end_round(wave);
+}
+
+static void retry_later(struct wave *wave, const struct errinfo *info)
+{
+    log_warn("fleet_plan_not_written", NULL, info->text, LOG_STR("plan", wave->label));
+    end_round(wave);
+    wave->due = true;
+    settle_in(wave, backoff_next(&wave->backoff, 0));
+}
+
+static void on_read(void *arg, const struct kube_result *result)
+{
+    struct wave *wave = arg;
+
+    wave->ask = NULL;
+    if (result->err == ERR_OK)
+        desk_learn_plan(wave->hub->desk, result->body);
+    else if (result->err != ERR_NOT_FOUND) {
+        retry_later(wave, result->info);
+        return;
+    }
+    wave->due = true;
+    end_round(wave);
+}
+
+static struct kube_request request_of(const struct wave *wave, enum kube_verb verb)
+{
+    return (struct kube_request){
+        .verb = verb, .resource = &desk_plans, .namespace_ = wave->namespace_, .name = wave->name};
+}
+
+/* Somebody else has written it: from the beginning. */
+static void read_again(struct wave *wave)
+{
+    const struct kube_request request = request_of(wave, KUBE_GET);
+
+    wave->ask = ask_start(&wave->hub->context, wave->hub->context.kube, &request, on_read, wave);
+}
+
+static void on_recorded(void *arg, const struct kube_result *result)
+{
+    struct wave *wave = arg;
+
+    wave->ask = NULL;
+    if (result->err == ERR_CONFLICT || result->err == ERR_NOT_FOUND) {
+        read_again(wave);
+        return;
+    }
+    if (result->err != ERR_OK) {
+        retry_later(wave, result->info);
+        return;
+    }
+    backoff_reset(&wave->backoff);
+    desk_learn_plan(wave->hub->desk, result->body);
+    take_steps(wave);
+}
+
+/* --- writing down */
+
+static bool has_finalizer(struct json_object *tree)
+{
+    struct json_object *list = json_at(tree, "metadata", "finalizers", NULL);
+
+    for (size_t i = 0; i < json_len(list); i++)
+        if (strcmp(json_object_get_string(json_elem(list, i)), WAVE_FINALIZER) == 0)
+            return true;
+    return false;
+}
+
+static void send_record(struct wave *wave, struct json_object *tree, struct json_object *body,
+                        const char *sub)
+{
+    struct kube_request request = request_of(wave, KUBE_MERGE_PATCH);
+
+    request.sub = sub;
+    request.body = body;
+    json_set_str(json_sub(body, "metadata"), "resourceVersion",
+                 json_str_at(tree, "metadata", "resourceVersion", NULL));
+    wave_set_state(wave, WAVE_RECORDING);
+    wave->ask =
+        ask_start(&wave->hub->context, wave->hub->context.kube, &request, on_recorded, wave);
+}
+
+/* The steps of this round are not taken: the next one finds them again. */
+static void write_finalizer(struct wave *wave, struct json_object *tree, bool wanted)
+{
+    struct json_object *body = json_own(wave->round.arena, json_object_new_object());
+    struct json_object *list = json_at(tree, "metadata", "finalizers", NULL);
+    struct json_object *out = json_object_new_array();
+
+    for (size_t i = 0; i < json_len(list); i++)
+        if (strcmp(json_object_get_string(json_elem(list, i)), WAVE_FINALIZER) != 0)
+            json_object_array_add(out, json_object_get(json_elem(list, i)));
+    if (wanted)
+        json_object_array_add(out, json_object_new_string(WAVE_FINALIZER));
+    json_object_object_add(json_sub(body, "metadata"), "finalizers", out);
+    wave->round.n_steps = 0;
+    wave->due = true;
+    send_record(wave, tree, body, NULL);
+}
+
+static void tell(struct wave *wave, const char *type, const char *reason, const char *text)
+{
+    struct arena *arena = arena_new();
+    const struct event_object object = {.api_version = kube_api_version(arena, &desk_plans),
+                                        .kind = desk_plans.kind,
+                                        .namespace_ = wave->namespace_,
+                                        .name = wave->name,
+                                        .uid = wave->uid,
+                                        .resource_version = ""};
+
+    if (!wave->said || strcmp(wave->said, reason) != 0) {
+        free(wave->said);
+        wave->said = heap_strdup(reason);
+        log_info("fleet_plan", NULL, text, LOG_STR("plan", wave->label), LOG_STR("phase", reason));
+        event_record(wave->hub->context.events, &object, type, reason, text);
+    }
+    arena_free(arena);
+}
+
+/* False: it is as it is to be. */
+static bool write_status(struct wave *wave, struct json_object *tree, struct json_object *status)
+{
+    struct arena *arena = wave->round.arena;
+    struct json_object *old = json_at(tree, "status", NULL);
+    struct json_object *patch = json_merge_diff(arena, old, status);
+
+    if (!patch)
+        return false;
+    struct json_object *body = json_own(arena, json_object_new_object());
+    json_set(body, "status", patch);
+    send_record(wave, tree, body, "status");
+    return true;
+}
+
+/* --- a round */
+
+static void on_gate(void *arg, bool open, const char *says)
+{
+    struct wave *wave = arg;
+
+    wave->gate = NULL;
+    wave->answer.open = open;
+    free(wave->answer.says);
+    wave->answer.says = heap_strdup(says);
+    wave->answer.at_ms = clock_wall_ms();
+    wave_wake(wave);
+}
+
+static void ask_gate(struct wave *wave, const struct releaseplan *plan,
+                     const struct releaseplan_wave *spec, const char *revision)
+{
+    if (wave->gate)
+        return;
+    free(wave->answer.wave);
+    free(wave->answer.revision);
+    free(wave->answer.says);
+    wave->answer =
+        (struct answer){.wave = heap_strdup(spec->name), .revision = heap_strdup(revision)};
+    wave->gate = wave_gate_ask(&wave->hub->context, plan, spec, revision, on_gate, wave);
+}
+
+static void add_step(struct wave *wave, struct member *member, const char *namespace_,
+                     const char *name, bool hold)
+{
+    struct round *round = &wave->round;
+    struct arena *arena = round->arena;
+
+    if ((round->n_steps & (round->n_steps - 1)) == 0) {
+        struct wave_step_spec *more =
+            arena_array(arena, round->n_steps ? round->n_steps * 2 : 1, sizeof(*more));
+        if (round->n_steps > 0)
+            memcpy(more, round->steps, round->n_steps * sizeof(*more));
+        round->steps = more;
+    }
+    round->steps[round->n_steps++] =
+        (struct wave_step_spec){.member = member,
+                                .namespace_ = arena_strdup(arena, namespace_),
+                                .name = arena_strdup(arena, name),
+                                .label = wave->label,
+                                .hold = hold};
+}
+
+static bool is_fact(const struct wave_facts *facts, const struct member *member,
+                    const struct stock_canary *canary)
+{
+    for (size_t i = 0; i < facts->count; i++)
+        for (size_t j = 0; facts->members[i].member == member && j < facts->clusters[i].n_canaries;
+             j++)
+            if (strcmp(facts->clusters[i].canaries[j].name, canary->seen.digest.name) == 0 &&
+                strcmp(facts->clusters[i].canaries[j].namespace_, canary->seen.digest.namespace_) ==
+                    0)
+                return true;
+    return false;
+}
+
+/* What it holds and does not mean any more. Returns how many there are. */
+static size_t free_strays(struct wave *wave, const struct wave_facts *facts)
+{
+    const char *identity = wave->hub->context.identity;
+    struct member *member;
+    size_t count = 0;
+
+    for (size_t i = 0; (member = hub_next_member(wave->hub, &i));) {
+        const struct stock_canary *canary;
+        bool may_be = !*member->access || strcmp(member->namespace_, wave->namespace_) == 0;
+        for (size_t j = 0; may_be && member->stock && (canary = stock_next(member->stock, &j));) {
+            if (strcmp(canary->held_by, wave->label) != 0 ||
+                strcmp(canary->manager, identity) != 0 || is_fact(facts, member, canary))
+                continue;
+            count++;
+            if (member_is_reached(member))
+                add_step(wave, use_member(wave, member->namespace_, member->access),
+                         canary->seen.digest.namespace_, canary->seen.digest.name, false);
+        }
+    }
+    return count;
+}
+
+static void look(struct wave *wave, const struct wave_facts *facts, const struct waves_out *out)
+{
+    for (size_t i = 0; i < out->n_looks; i++) {
+        const struct waves_step *at = &out->looks[i];
+        const struct waves_cluster *cluster = &facts->clusters[at->cluster];
+        const struct waves_canary *canary = &cluster->canaries[at->canary];
+        if (facts->members[at->cluster].member)
+            wave_sight_look(wave->sight, waves_key(wave->round.arena, cluster, canary),
+                            facts->members[at->cluster].member, canary->namespace_, canary->name);
+    }
+}
+
+static void set_timer(struct wave *wave, const struct waves_out *out, int64_t now_ms)
+{
+    int64_t left = out->again_ms - now_ms;
+
+    if (out->again_ms > 0)
+        settle_in(wave, left > APART_MS ? left : APART_MS);
+    if (out->ask) /* asked again, should the answer not come */
+        settle_in(wave, WAVES_GATE_MS);
+    if (out->n_looks > 0)
+        settle_in(wave, WAVES_GATE_MS);
+}
+
+/* What the rules say is done, after it has been written down. */
+static void act(struct wave *wave, struct json_object *tree, const struct wave_facts *facts,
+                const struct waves_out *out, int64_t now_ms)
+{
+    struct arena *arena = wave->round.arena;
+    const struct releaseplan *plan = &facts->plan;
+    struct json_object *old = json_at(tree, "status", NULL);
+    bool holds = false;
+
+    for (size_t i = 0; i < out->n_steps; i++) {
+        const struct waves_step *step = &out->steps[i];
+        const struct waves_canary *canary = &facts->clusters[step->cluster].canaries[step->canary];
+        holds |= step->hold;
+        if (facts->members[step->cluster].member)
+            add_step(wave, facts->members[step->cluster].member, canary->namespace_, canary->name,
+                     step->hold);
+    }
+    size_t strays = free_strays(wave, facts);
+    bool ours = has_finalizer(tree);
+    if (plan->deleting && !ours) { /* it goes, and nothing more is written to it */
+        take_steps(wave);
+        return;
+    }
+    if (plan->deleting && out->given_back && strays == 0 && ours) {
+        write_finalizer(wave, tree, false);
+        return;
+    }
+    if (holds && !ours && !plan->deleting) {
+        write_finalizer(wave, tree, true);
+        return;
+    }
+    look(wave, facts, out);
+    if (out->ask)
+        ask_gate(wave, plan, out->ask, out->status.revision);
+    set_timer(wave, out, now_ms);
+    struct json_object *status = waves_status_json(arena, plan, &out->status, old, now_ms);
+    tell(wave, out->status.phase == WAVES_Stopped ? "Warning" : "Normal",
+         json_str_at(status, "phase", NULL),
+         *out->status.message ? out->status.message : "the plan");
+    if (!write_status(wave, tree, status))
+        take_steps(wave);
+}
+
+/* One that nobody can read holds what it holds, and lets go when it is deleted. */
+static void tell_mistake(struct wave *wave, struct json_object *tree, const char *text)
+{
+    struct arena *arena = wave->round.arena;
+    const struct wave_facts none = {0};
+    const struct releaseplan plan = {.generation =
+                                         json_int_at(tree, 0, "metadata", "generation", NULL)};
+    struct waves_status status = waves_status_read(arena, tree);
+    bool deleting = json_at(tree, "metadata", "deletionTimestamp", NULL) != NULL;
+
+    if (deleting && free_strays(wave, &none) == 0 && has_finalizer(tree)) {
+        write_finalizer(wave, tree, false);
+        return;
+    }
+    status.phase = WAVES_Pending;
+    status.message = text;
+    tell(wave, "Warning", "Invalid", text);
+    if (!write_status(wave, tree,
+                      waves_status_json(arena, &plan, &status, json_at(tree, "status", NULL),
+                                        clock_wall_ms())))
+        take_steps(wave);
+}
+
+static void decide(struct wave *wave, struct json_object *tree)
+{
+    struct arena *arena = wave->round.arena;
+    int64_t now_ms = clock_wall_ms();
+    struct wave_facts facts = {0};
+    struct errinfo ei = {0};
+    struct waves_out out;
+
+    if (releaseplan_view(arena, tree, &facts.plan, &ei) != ERR_OK) {
+        tell_mistake(wave, tree, ei.text);
+        return;
+    }
+    struct member **before = wave->members;
+    size_t n_before = wave->n_members;
+    wave->members = NULL;
+    wave->n_members = 0;
+    const struct wave_source source = {.hub = wave->hub,
+                                       .arena = arena,
+                                       .label = wave->label,
+                                       .sight = wave->sight,
+                                       .now_ms = clock_monotonic_ms(),
+                                       .member = use_member,
+                                       .arg = wave};
+    wave_gather(&source, &facts);
+    let_members_go(wave, before, n_before);
+    watch(wave, &facts);
+    const struct waves_status status = waves_status_read(arena, tree);
+    const struct waves_facts known = {
+        .plan = &facts.plan,
+        .now_ms = now_ms,
+        .clusters = facts.clusters,
+        .n_clusters = facts.count,
+        .status = &status,
+        .answer = {.wave = wave->answer.wave,
+                   .revision = wave->answer.at_ms > 0 ? wave->answer.revision : NULL,
+                   .open = wave->answer.open,
+                   .says = wave->answer.says,
+                   .at_ms = wave->answer.at_ms}};
+    waves_decide(arena, &known, &out);
+    if (facts.trouble && out.status.phase == WAVES_Pending)
+        out.status.message = facts.trouble;
+    act(wave, tree, &facts, &out, now_ms);
+}
+
+bool wave_settle(struct wave *wave)
+{
+    struct json_object *tree;
+    struct arena *arena;
+
+    wave->awake = false;
+    if (wave->state != WAVE_RESTING)
+        return true;
+    arena = arena_new();
+    enum desk_found found = desk_plan(wave->hub->desk, arena, wave->namespace_, wave->name, &tree);
+    wave->settled_ms = clock_monotonic_ms();
+    if (found != DESK_FOUND) {
+        arena_free(arena);
+        if (found == DESK_LATER)
+            settle_in(wave, WAVES_LOOK_MS);
+        return found != DESK_NONE;
+    }
+    wave->due = false;
+    wave->round = (struct round){.arena = arena};
+    free(wave->uid);
+    wave->uid = heap_strdup(json_str_at(tree, "metadata", "uid", NULL));
+    decide(wave, tree);
+    return true;
+}
+
+/* --- life */
+
+struct wave *wave_new(struct hub *hub, const char *namespace_, const char *name)
+{
+    struct wave *wave = heap_alloc(sizeof(*wave));
+
+    *wave = (struct wave){.hub = hub,
+                          .namespace_ = heap_strdup(namespace_),
+                          .name = heap_strdup(name),
+                          .label = heap_printf("%s/%s", namespace_, name),
+                          .backoff = {.min_ms = 1000, .max_ms = 60000}};
+    wave->sight = wave_sight_new(&hub->context, on_seen, wave);
+    return wave;
+}
+
+void wave_free(struct wave *wave)
+{
+    if (!wave)
+        return;
+    for (int i = 0; i < wave->n_steps; i++)
+        wave_step_free(wave->steps[i]);
+    ask_free(wave->ask);
+    wave_gate_free(wave->gate);
+    wave_sight_free(wave->sight);
+    timer_stop(wave->timer);
+    let_members_go(wave, wave->members, wave->n_members);
+    arena_free(wave->round.arena);
+    free(wave->steps);
+    free(wave->watched);
+    free(wave->answer.wave);
+    free(wave->answer.revision);
+    free(wave->answer.says);
+    free(wave->said);
+    free(wave->namespace_);
+    free(wave->name);
+    free(wave->label);
+    free(wave->uid);
+    free(wave);
+}
+
+const char *wave_namespace(const struct wave *wave)
+{
+    return wave->namespace_;
+}
+
+const char *wave_name(const struct wave *wave)
+{
+    return wave->name;
+}
+
+void wave_look(const struct wave *wave, struct wave_look *out)
+{
+    *out = (struct wave_look){.state = machine_name(&machine, (int)wave->state),
+                              .phase = wave->said,
+                              .steps = wave->n_steps,
+                              .looks = wave_sight_under_way(wave->sight),
+                              .asks = wave->gate != NULL};
+}

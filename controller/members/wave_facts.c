@@ -1,0 +1,207 @@
+/* What the rules of the waves are to know: which clusters a plan means, and how its Canaries stand. */
+#include <string.h>
+
+#include "fleet/select.h"
+#include "members/wave_parts.h"
+
+enum { MAX_CLUSTERS = 10000 };
+
+struct gathering {
+    const struct wave_source *source;
+    struct wave_facts *facts;
+    size_t room;
+};
+
+static void trouble(struct gathering *g, const char *text)
+{
+    if (!g->facts->trouble)
+        g->facts->trouble = text;
+}
+
+/* --- Canaries */
+
+struct waves_canary wave_canary(const struct wave_source *source, const char *cluster,
+                                const struct stock_canary *canary)
+{
+    const struct digest *digest = &canary->seen.digest;
+    const char *identity = source->hub->context.identity;
+    bool mine =
+        strcmp(canary->held_by, source->label) == 0 && strcmp(canary->manager, identity) == 0;
+    const char *key =
+        arena_printf(source->arena, "%s/%s/%s", cluster, digest->namespace_, digest->name);
+
+    return (struct waves_canary){.namespace_ = digest->namespace_,
+                                 .name = digest->name,
+                                 .phase = canary->phase,
+                                 .weight = canary->weight,
+                                 .applied = canary->applied,
+                                 .promoted = canary->promoted,
+                                 .suspended = canary->suspended,
+                                 .mine = mine,
+                                 .holder = *canary->held_by && !mine ? canary->held_by : NULL,
+                                 .deleting = canary->deleting,
+                                 .target = wave_sight_of(source->sight, key, source->now_ms)};
+}
+
+static void add_canary(struct gathering *g, size_t index, const struct stock_canary *canary)
+{
+    struct waves_cluster *cluster = &g->facts->clusters[index];
+    size_t count = cluster->n_canaries;
+
+    if ((count & (count - 1)) == 0) { /* grows at each power of two */
+        struct waves_canary *more =
+            arena_array(g->source->arena, count ? count * 2 : 1, sizeof(*more));
+        if (count > 0)
+            memcpy(more, cluster->canaries, count * sizeof(*more));
+        cluster->canaries = more;
+    }
+    cluster->canaries[cluster->n_canaries++] = wave_canary(g->source, cluster->name, canary);
+}
+
+static bool has_labels(const struct stock_canary *canary, struct json_object *labels)
+{
+    if (!labels)
+        return true;
+    json_object_object_foreach(labels, key, value)
+    {
+        if (!stock_has_label(canary, key, json_object_get_string(value)))
+            return false;
+    }
+    return true;
+}
+
+/* --- clusters */
+
+/* One of this name once. */
+static size_t add_cluster(struct gathering *g, const struct fleet_member *found)
+{
+    struct wave_facts *facts = g->facts;
+    const char *name = found ? found->name : FLEET_HOST;
+    const char *namespace_ = found ? facts->plan.namespace_ : "", *access = "";
+
+    for (size_t i = 0; i < facts->count; i++)
+        if (strcmp(facts->clusters[i].name, name) == 0)
+            return i;
+    size_t at = facts->count++;
+    struct waves_cluster *cluster = &facts->clusters[at];
+    *cluster = (struct waves_cluster){.name = name, .labels = found ? found->labels : NULL};
+    if (found && found->mistake) {
+        cluster->why = found->mistake;
+        return at;
+    }
+    if (found)
+        access = found->key ? arena_printf(g->source->arena, "%s/%s", found->secret, found->key)
+                            : found->secret;
+    struct member *member = g->source->member(g->source->arg, namespace_, access);
+    facts->members[at].member = member;
+    cluster->known = member->stock && stock_synced(member->stock);
+    cluster->reachable = cluster->known && member_is_reached(member);
+    cluster->why = member->why ? member->why : "its Canaries have not been listed yet";
+    return at;
+}
+
+static void make_room(struct gathering *g, size_t more)
+{
+    size_t wanted = g->facts->count + more;
+
+    if (wanted <= g->room)
+        return;
+    struct waves_cluster *clusters = arena_array(g->source->arena, wanted, sizeof(*clusters));
+    struct wave_member *members = arena_array(g->source->arena, wanted, sizeof(*members));
+    if (g->facts->count > 0) {
+        memcpy(clusters, g->facts->clusters, g->facts->count * sizeof(*clusters));
+        memcpy(members, g->facts->members, g->facts->count * sizeof(*members));
+    }
+    g->facts->clusters = clusters;
+    g->facts->members = members;
+    g->room = wanted;
+}
+
+/* The clusters of a destination, each with what `fill` finds there. */
+static void visit(struct gathering *g, const struct application_destination *destination,
+                  void (*fill)(struct gathering *g, size_t index, const struct stock *stock,
+                               const void *what),
+                  const void *what)
+{
+    const struct fleet_known none = {0};
+    const struct fleet_known *known =
+        destination->fleet ? desk_known(g->source->hub->desk, g->facts->plan.namespace_) : &none;
+    struct fleet_choice choice;
+
+    fleet_select(g->source->arena, destination, known, &choice);
+    if (choice.mistake)
+        trouble(g, choice.mistake);
+    size_t count = choice.host ? 1 : choice.count;
+    make_room(g, count);
+    for (size_t i = 0; i < count && g->facts->count < MAX_CLUSTERS; i++) {
+        size_t at = add_cluster(g, choice.host ? NULL : &choice.members[i]);
+        if (g->facts->clusters[at].known)
+            fill(g, at, g->facts->members[at].member->stock, what);
+    }
+}
+
+/* --- which Canaries */
+
+static void fill_rollout(struct gathering *g, size_t index, const struct stock *stock,
+                         const void *what)
+{
+    const struct rollout *rollout = what;
+    const struct waves_cluster *cluster = &g->facts->clusters[index];
+    const char *in = rollout->workload.namespace_, *name = rollout->workload.name;
+    const struct stock_canary *canary = stock_canary(stock, in, name);
+
+    for (size_t i = 0; i < cluster->n_canaries; i++)
+        if (strcmp(cluster->canaries[i].name, name) == 0 &&
+            strcmp(cluster->canaries[i].namespace_, in) == 0)
+            return;
+    if (canary)
+        add_canary(g, index, canary);
+}
+
+static void fill_labelled(struct gathering *g, size_t index, const struct stock *stock,
+                          const void *what)
+{
+    const struct releaseplan *plan = what;
+    const struct stock_canary *canary;
+
+    for (size_t i = 0; (canary = stock_next(stock, &i));)
+        if (strcmp(canary->seen.digest.namespace_, plan->canaries_namespace) == 0 &&
+            has_labels(canary, plan->canaries_labels))
+            add_canary(g, index, canary);
+}
+
+static void gather_application(struct gathering *g, const char *name)
+{
+    struct arena *arena = g->source->arena;
+    struct application app;
+    struct json_object *tree;
+    struct errinfo ei;
+
+    switch (desk_app(g->source->hub->desk, arena, g->facts->plan.namespace_, name, &tree)) {
+    case DESK_NONE:
+        trouble(g, arena_printf(arena, "there is no Application %s", name));
+        return;
+    case DESK_LATER:
+        trouble(g, "there is no room in memory to read the Application now");
+        return;
+    case DESK_FOUND:
+        break;
+    }
+    if (application_view(arena, tree, &app, &ei) != ERR_OK) {
+        trouble(g, arena_printf(arena, "Application %s: %s", name, ei.text));
+        return;
+    }
+    for (int i = 0; i < app.n_policies; i++)
+        if (app.policies[i].rollout)
+            visit(g, &app.policies[i].destination, fill_rollout, app.policies[i].rollout);
+}
+
+void wave_gather(const struct wave_source *source, struct wave_facts *facts)
+{
+    struct gathering g = {.source = source, .facts = facts};
+
+    if (facts->plan.application)
+        gather_application(&g, facts->plan.application);
+    else
+        visit(&g, &facts->plan.destination, fill_labelled, &facts->plan);
+}
