@@ -5,7 +5,7 @@
 #include "proto/application_parts.h"
 #include "proto/canary_parts.h"
 
-enum { DEFAULT_GATE_TIMEOUT_MS = 10000, MAX_COUNT = 100000 };
+enum { DEFAULT_GATE_TIMEOUT_MS = 10000, MAX_COUNT = 100000, PERCENT = 100 };
 
 static const char *or_else(const char *text, const char *missing)
 {
@@ -36,24 +36,56 @@ static void read_metadata(struct json_reader *r, struct json_object *object,
     out->accept = canary_read_name(r, notes, RELEASEPLAN_ACCEPT, JSON_OPTIONAL);
 }
 
-/* Which Canaries: of an Application, or of a namespace on the clusters of a destination. */
+/* Two Applications at least, each once. */
+static void read_train(struct json_reader *r, struct json_object *spec, struct releaseplan *out)
+{
+    struct json_object *array = canary_read_strings(r, spec, "train");
+    size_t n = json_len(array);
+    if (array == NULL)
+        return;
+    if (n < 2 || n > RELEASEPLAN_MAX_TRAIN)
+        json_reader_fail(r, spec, "train", "expected 2 to %d Applications, found %zu",
+                         (int)RELEASEPLAN_MAX_TRAIN, n);
+    out->train = arena_array(r->arena, n, sizeof *out->train);
+    for (size_t i = 0; i < n && r->err == ERR_OK; i++) {
+        out->train[i] = json_object_get_string(json_elem(array, i));
+        for (size_t j = 0; j < i && r->err == ERR_OK; j++)
+            if (strcmp(out->train[i], out->train[j]) == 0)
+                canary_fail_element(r, array, i, "another Application than those before");
+        out->n_train = (int)i + 1;
+    }
+}
+
+/* One of three says which Canaries are meant. */
+static void check_canaries(struct json_reader *r, struct json_object *spec,
+                           const struct releaseplan *out, struct json_object *canaries)
+{
+    const char *first = out->application != NULL ? "application" : "train";
+    if (out->application != NULL && out->train != NULL)
+        json_reader_fail(r, spec, "train", "expected none beside application, found both");
+    else if (canaries != NULL && (out->application != NULL || out->train != NULL))
+        json_reader_fail(r, spec, "canaries", "expected none beside %s, found both", first);
+    else if (canaries == NULL && out->application == NULL && out->train == NULL)
+        json_reader_fail(r, spec, NULL,
+                         "expected application, train or canaries, found none of them");
+}
+
+/* Which Canaries: of Applications, or of a namespace on the clusters of a destination. */
 static void read_canaries(struct json_reader *r, struct json_object *spec, struct releaseplan *out)
 {
     out->application =
         application_read_name(r, spec, "application", JSON_OPTIONAL, APPLICATION_MAX_NAME);
     struct json_object *canaries = json_read_obj(r, spec, "canaries", JSON_OPTIONAL);
     bool has_destination = application_read_destination(r, spec, &out->destination);
-    if (out->application != NULL && canaries != NULL)
-        json_reader_fail(r, spec, "canaries", "expected none beside application, found both");
-    else if (out->application != NULL && has_destination)
+    read_train(r, spec, out);
+    if (r->err == ERR_OK)
+        check_canaries(r, spec, out, canaries);
+    if (r->err == ERR_OK && canaries == NULL && has_destination)
         json_reader_fail(r, spec, "destination",
-                         "expected none beside application, whose own clusters count");
-    if (r->err != ERR_OK || out->application != NULL)
+                         "expected none beside %s, whose own clusters count",
+                         out->application != NULL ? "application" : "train");
+    if (r->err != ERR_OK || canaries == NULL)
         return;
-    if (canaries == NULL) {
-        json_reader_fail(r, spec, NULL, "expected application or canaries, found neither");
-        return;
-    }
     out->canaries_namespace =
         application_read_name(r, canaries, "namespace", JSON_REQUIRED, APPLICATION_MAX_LABEL);
     struct json_object *selector = json_read_obj(r, canaries, "selector", JSON_OPTIONAL);
@@ -123,6 +155,9 @@ static void read_wave(struct json_reader *r, struct json_object *json, struct re
     wave->deadline_ms = json_read_duration(r, json, "deadline", 0);
     wave->gate = read_gate(r, json);
     check_place(r, json, wave, index, out->n_waves);
+    if (out->n_train > 0 && wave->max_failed > 0)
+        json_reader_fail(r, json, "maxFailed",
+                         "expected none with a train, for one that fails holds all");
 }
 
 static void read_waves(struct json_reader *r, struct json_object *spec, struct releaseplan *out)
@@ -158,8 +193,11 @@ enum err releaseplan_view(struct arena *arena, struct json_object *object, struc
         read_waves(&r, spec, out);
         releaseplan_read_times(&r, spec, out);
         struct json_object *budget = json_read_obj(&r, spec, "budget", JSON_OPTIONAL);
-        if (budget != NULL)
+        if (budget != NULL) {
             out->max_concurrent = canary_read_int(&r, budget, "maxConcurrent", 1, MAX_COUNT, 0);
+            out->max_replicas_percent =
+                canary_read_int(&r, budget, "maxReplicasPercent", 1, PERCENT, 0);
+        }
     }
     if (r.err != ERR_OK)
         return err_set(ei, r.err, "%s", r.info.text);

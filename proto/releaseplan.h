@@ -11,7 +11,12 @@
 
 #include "proto/application.h"
 
-enum { RELEASEPLAN_MAX_WAVES = 50, RELEASEPLAN_MAX_TIMES = 50, RELEASEPLAN_MINUTES_OF_DAY = 1440 };
+enum {
+    RELEASEPLAN_MAX_WAVES = 50,
+    RELEASEPLAN_MAX_TIMES = 50,
+    RELEASEPLAN_MAX_TRAIN = 20,
+    RELEASEPLAN_MINUTES_OF_DAY = 1440
+};
 
 /* Who is asked between a wave and the next one: a webhook as the confirm hooks of a Canary. */
 struct releaseplan_gate {
@@ -52,6 +57,9 @@ struct releaseplan {
     bool deleting;
     /* Either the Canaries of an Application of the same namespace, on its clusters, */
     const char *application;
+    /* or those of several Applications, which are released in this order, */
+    const char **train;
+    int n_train;
     /* or those of a namespace that have the labels (NULL: all), on the clusters of a destination. */
     const char *canaries_namespace;
     struct json_object *canaries_labels;
@@ -62,7 +70,9 @@ struct releaseplan {
     int n_windows;
     struct releaseplan_freeze *freezes;
     int n_freezes;
-    int max_concurrent; /* budget: releases at once on all clusters; 0: no limit */
+    /* budget, on all clusters: releases at once; and of all replicas those whose workload is being
+     * released, in percent. 0: no limit */
+    int max_concurrent, max_replicas_percent;
     const char *accept; /* a revision whose failures a person takes as they are; NULL: none */
 };
 

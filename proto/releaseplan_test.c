@@ -15,7 +15,7 @@ static const char whole[] =
     "'windows':[{'days':['Mon','Fri'],'from':'09:00','until':'16:30','zone':'+02:00'},"
     "{'from':'00:00','until':'24:00','zone':'UTC','days':['Sun']}],"
     "'freezes':[{'from':'2026-12-24T18:00:00+01:00','until':'2026-12-27T06:00:00Z',"
-    "'reason':'holidays'}],'budget':{'maxConcurrent':7}}}";
+    "'reason':'holidays'}],'budget':{'maxConcurrent':7,'maxReplicasPercent':20}}}";
 
 static const char smallest[] = "{'metadata':{'name':'shop'},'spec':{'application':'shop','waves':["
                                "{'name':'first'},{'name':'rest'}]}}";
@@ -47,6 +47,7 @@ CASE(test_a_whole_plan)
     assert_int_equal(plan.waves[1].max_failed, 2);
     assert_int_equal(plan.waves[1].deadline_ms, 4 * 3600000);
     assert_int_equal(plan.max_concurrent, 7);
+    assert_int_equal(plan.max_replicas_percent, 20);
     assert_true(plan.windows[0].days[0] && plan.windows[0].days[4] && !plan.windows[0].days[1]);
     assert_int_equal(plan.windows[0].until, 990);
     assert_int_equal(plan.windows[0].offset_min, 120);
@@ -59,9 +60,20 @@ CASE(test_the_smallest_plan)
     assert_string_equal(plan.namespace_, "default");
     assert_null(plan.accept);
     assert_int_equal(plan.n_windows + plan.n_freezes + plan.max_concurrent, 0);
+    assert_int_equal(plan.max_replicas_percent + plan.n_train, 0);
     int64_t until;
     const char *why;
     assert_true(releaseplan_is_open(arena, &plan, 0, &until, &why));
+}
+
+CASE(test_a_train)
+{
+    struct releaseplan plan = view(arena, "{'metadata':{'name':'shop'},'spec':{'train':['api',"
+                                          "'web'],'waves':[{'name':'first'},{'name':'rest'}]}}");
+    assert_int_equal(plan.n_train, 2);
+    assert_string_equal(plan.train[0], "api");
+    assert_string_equal(plan.train[1], "web");
+    assert_null(plan.application);
 }
 
 static const struct {
@@ -108,7 +120,20 @@ CASE(test_windows_and_freezes)
 static const struct {
     const char *patch, *message;
 } mistakes[] = {
-    {"{'application':null}", "spec: expected application or canaries, found neither"},
+    {"{'application':null}", "spec: expected application, train or canaries, found none of them"},
+    {"{'train':['a','b']}", "spec.train: expected none beside application, found both"},
+    {"{'application':null,'train':['a','b'],'canaries':{'namespace':'a'}}",
+     "spec.canaries: expected none beside train, found both"},
+    {"{'application':null,'train':['a','b'],'destination':{'fleet':'a'}}",
+     "spec.destination: expected none beside train, whose own clusters count"},
+    {"{'application':null,'train':['a']}", "spec.train: expected 2 to 20 Applications, found 1"},
+    {"{'application':null,'train':['a','a']}",
+     "spec.train[1]: expected another Application than those before, found \"a\""},
+    {"{'application':null,'train':['a',1]}", "spec.train[1]: expected a string, found 1"},
+    {"{'application':null,'train':['a','b'],'waves':[{'name':'a','maxFailed':1}]}",
+     "spec.waves[0].maxFailed: expected none with a train, for one that fails holds all"},
+    {"{'budget':{'maxReplicasPercent':101}}",
+     "spec.budget.maxReplicasPercent: expected a whole number from 1 to 100, found 101"},
     {"{'application':'A'}", "spec.application: expected a name of lower case letters, digits, '-' "
                             "and '.', found \"A\""},
     {"{'canaries':{'namespace':'a'}}",

@@ -67,14 +67,12 @@ static void carry_waves(struct waves_work *w)
 static void count_canary(struct waves_work *w, struct waves_wave *wave,
                          const struct waves_canary *canary)
 {
-    bool accepted = w->plan->accept && strcmp(w->plan->accept, canary->applied) == 0;
-
     if (canary->deleting)
         return;
     wave->canaries++;
     wave->promoted += waves_has_promoted(w, canary);
     /* One that a person takes as it is counts as promoted no more than as failed. */
-    if (waves_has_failed(w, canary) && accepted)
+    if (waves_has_failed(w, canary) && waves_is_accepted(w, canary))
         wave->canaries--;
     else
         wave->failed += waves_has_failed(w, canary);
@@ -241,7 +239,12 @@ static void make_room(struct waves_work *w)
 
 void waves_decide(struct arena *arena, const struct waves_facts *facts, struct waves_out *out)
 {
-    struct waves_work w = {.arena = arena, .facts = facts, .plan = facts->plan, .out = out};
+    struct waves_work w = {.arena = arena,
+                           .facts = facts,
+                           .plan = facts->plan,
+                           .out = out,
+                           .car_open = INT32_MAX,
+                           .car_first = INT32_MAX};
     const struct waves_status *old = facts->status;
 
     *out = (struct waves_out){.status = {.phase = WAVES_Pending,

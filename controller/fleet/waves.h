@@ -25,6 +25,10 @@ struct waves_canary {
     bool mine;          /* with the annotation of this plan */
     const char *holder; /* another plan that holds it; NULL: none */
     bool deleting;
+    int car; /* the place of its Application in the train of the plan, from 0 */
+    /* That its workload has, at least 1. 0: nobody has looked yet; beside a target of "" it cannot be
+     * known. It need not be asked for again: it only weighs. */
+    int replicas;
     /* The revision that its workload has now. NULL: nobody has looked since the rules have asked; "":
      * it cannot be known. */
     const char *target;
@@ -36,6 +40,7 @@ struct waves_cluster {
     bool known;      /* its Canaries have been listed; else it has none here */
     bool reachable;  /* and they are as they are now */
     const char *why; /* not reachable, one sentence */
+    int64_t seen_ms; /* the last answer from there, when it is not reachable; 0: there was none */
     struct waves_canary *canaries;
     size_t n_canaries;
 };
@@ -66,9 +71,16 @@ struct waves_wave {
     int canaries, promoted, failed, under_way, held;
 };
 
+/* What is told of a cluster: of the first of its Canaries that has not promoted the revision, else
+ * of the first. */
 struct waves_says {
     const char *cluster, *wave; /* wave NULL: none has it */
     const char *says;
+    enum phase phase; /* PHASE_NONE: no Canary is known */
+    int weight;
+    const char *revision; /* that it releases, or else has promoted; "" if none */
+    int64_t seen_ms;      /* as in the facts */
+    int64_t replicas;     /* of all its Canaries, where the budget counts them; read back */
 };
 
 struct waves_status {
@@ -104,7 +116,7 @@ struct waves_out {
     struct waves_status status;
     struct waves_step *steps;
     size_t n_steps;
-    /* Targets to be looked at, after which the rules are asked again. */
+    /* Targets and replicas to be looked at, after which the rules are asked again. */
     struct waves_step *looks;
     size_t n_looks;
     const struct releaseplan_wave *ask; /* whose gate is to be asked; NULL: none */

@@ -54,6 +54,11 @@ bool waves_has_failed(const struct waves_work *w, const struct waves_canary *can
            strcmp(canary->promoted, wanted) != 0;
 }
 
+bool waves_is_accepted(const struct waves_work *w, const struct waves_canary *canary)
+{
+    return w->plan->accept && strcmp(w->plan->accept, canary->applied) == 0;
+}
+
 bool waves_may_be_held(const struct waves_work *w, const struct waves_canary *canary)
 {
     const char *wanted = waves_wanted(w, canary);

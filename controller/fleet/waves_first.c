@@ -42,8 +42,6 @@ static void take(struct first *f, const struct waves_cluster *cluster, const cha
 static void look(struct first *f, const struct waves_cluster *cluster,
                  const struct waves_canary *canary)
 {
-    const char *accept = f->w->plan->accept;
-
     f->canaries++;
     if (!waves_is_initialised(canary)) {
         waits(f, arena_printf(f->w->arena, "the Canary of cluster %s is not initialised",
@@ -52,7 +50,7 @@ static void look(struct first *f, const struct waves_cluster *cluster,
         waits(f, arena_printf(f->w->arena, "cluster %s releases revision %s", cluster->name,
                               canary->applied));
     } else if (canary->phase == PHASE_Failed && strcmp(canary->applied, canary->promoted) != 0 &&
-               (!accept || strcmp(accept, canary->applied) != 0)) {
+               !waves_is_accepted(f->w, canary)) {
         f->failures++;
         if (!f->failed) {
             f->failed = canary->applied;

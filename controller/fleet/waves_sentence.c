@@ -2,6 +2,18 @@
 
 #include "fleet/waves_parts.h"
 
+static bool is_going(const struct waves_work *w, const struct waves_cluster *cluster,
+                     const struct waves_canary *canary)
+{
+    const struct waves_status *status = &w->out->status;
+    const char *key = status->n_let_go > 0 ? waves_key(w->arena, cluster, canary) : NULL;
+
+    for (size_t i = 0; i < status->n_let_go; i++)
+        if (strcmp(status->let_go[i], key) == 0)
+            return true;
+    return false;
+}
+
 /* What is told of a Canary that has not promoted the revision. NULL: nothing is missing. */
 static const char *say_canary(const struct waves_work *w, int wave, int open,
                               const struct waves_cluster *cluster,
@@ -9,14 +21,16 @@ static const char *say_canary(const struct waves_work *w, int wave, int open,
 {
     const char *wanted = waves_wanted(w, canary);
     struct arena *arena = w->arena;
+    /* In the first wave of a revision that is not yet the plan's. */
+    bool failed = canary->phase == PHASE_Failed && strcmp(canary->applied, canary->promoted) != 0;
 
-    if (canary->deleting || waves_has_promoted(w, canary))
+    if (canary->deleting || (waves_has_promoted(w, canary) && !(wave == 0 && failed)))
         return NULL;
     if (!cluster->reachable)
         return arena_printf(arena, "cannot be reached: %s", cluster->why ? cluster->why : "");
     if (!waves_is_initialised(canary))
         return "is being initialised";
-    if (waves_has_failed(w, canary))
+    if (waves_has_failed(w, canary) || (wave == 0 && failed))
         return arena_printf(arena, "revision %s has failed", canary->applied);
     if (waves_is_under_way(canary) && !canary->suspended)
         return arena_printf(arena, "releases revision %s", canary->applied);
@@ -26,6 +40,12 @@ static const char *say_canary(const struct waves_work *w, int wave, int open,
         return "is suspended by somebody else, which stays so";
     if (wave < 0)
         return "is held: no wave has this cluster";
+    if (wave == 0 || wave == open) {
+        int car = waves_train_waits(w, wave, canary);
+        if (car >= 0 && canary->suspended)
+            return arena_printf(arena, "is held: Application %s of the train comes first",
+                                w->plan->train[car]);
+    }
     if (!wanted && wave > 0)
         return "is held: no Canary of the first wave has its name";
     if (wave > 0 && wave == open && canary->target && *canary->target &&
@@ -34,17 +54,30 @@ static const char *say_canary(const struct waves_work *w, int wave, int open,
                             canary->target, wanted);
     if (wave == 0)
         return arena_printf(arena, "has promoted revision %s", canary->promoted);
+    if (is_going(w, cluster, canary))
+        return "is let go";
+    const char *share = wave == open ? waves_share_says(w, canary) : NULL;
+    if (share)
+        return share;
     return wave == open ? "waits for its turn" : "is held: earlier waves come first";
 }
 
-static const char *say_cluster(const struct waves_work *w, size_t index, int open)
+/* What it releases, or else what it has. */
+static const char *revision_of(const struct waves_canary *canary)
+{
+    bool on_the_way = waves_is_under_way(canary) || canary->phase == PHASE_Failed;
+
+    return on_the_way ? canary->applied : canary->promoted;
+}
+
+/* Says what there is to say of its Canaries. */
+static void say_cluster(struct waves_work *w, size_t index, int open, struct waves_says *out)
 {
     const struct waves_cluster *cluster = &w->facts->clusters[index];
+    const struct waves_canary *told = cluster->n_canaries > 0 ? cluster->canaries : NULL;
     const char *first = NULL;
     size_t more = 0;
 
-    if (!cluster->known)
-        return arena_printf(w->arena, "cannot be reached: %s", cluster->why ? cluster->why : "");
     for (size_t j = 0; j < cluster->n_canaries; j++) {
         const struct waves_canary *canary = &cluster->canaries[j];
         const char *says = say_canary(w, w->wave_of[index], open, cluster, canary);
@@ -52,29 +85,45 @@ static const char *say_cluster(const struct waves_work *w, size_t index, int ope
             continue;
         if (first)
             more++;
-        else
+        else {
             first = arena_printf(w->arena, "%s/%s %s", canary->namespace_, canary->name, says);
+            told = canary;
+        }
     }
-    if (!first)
-        return cluster->n_canaries == 0
-                   ? "has no Canary of this plan"
-                   : arena_printf(w->arena, "has promoted revision %s", w->out->status.revision);
-    return more == 0 ? first : arena_printf(w->arena, "%s; %zu more", first, more);
+    if (told) {
+        out->phase = told->phase;
+        out->weight = waves_is_under_way(told) ? told->weight : 0;
+        out->revision = revision_of(told);
+    }
+    if (!cluster->known)
+        out->says =
+            arena_printf(w->arena, "cannot be reached: %s", cluster->why ? cluster->why : "");
+    else if (first)
+        out->says = more == 0 ? first : arena_printf(w->arena, "%s; %zu more", first, more);
+    else if (!told)
+        out->says = "has no Canary of this plan";
+    else
+        out->says = arena_printf(w->arena, "has promoted revision %s", w->out->status.revision);
 }
 
 void waves_say_clusters(struct waves_work *w, int open)
 {
     struct waves_status *status = &w->out->status;
+    bool counts = w->plan->max_replicas_percent > 0;
 
     status->n_clusters = w->facts->n_clusters;
     status->clusters = arena_array(w->arena, status->n_clusters, sizeof(*status->clusters));
     for (size_t i = 0; i < status->n_clusters; i++) {
+        const struct waves_cluster *cluster = &w->facts->clusters[i];
         int wave = w->wave_of[i];
         status->clusters[i] = (struct waves_says){
-            .cluster = w->facts->clusters[i].name,
+            .cluster = cluster->name,
             .wave = wave < 0 ? NULL : w->plan->waves[wave].name,
-            .says = say_cluster(w, i, open),
+            .revision = "",
+            .seen_ms = cluster->reachable ? 0 : cluster->seen_ms,
+            .replicas = counts ? waves_replicas_of(w, i) : 0,
         };
+        say_cluster(w, i, open, &status->clusters[i]);
     }
 }
 

@@ -67,6 +67,22 @@ static void read_revisions(struct arena *arena, struct json_object *map, struct 
     }
 }
 
+/* Of the clusters only their replicas. */
+static void read_clusters(struct arena *arena, struct json_object *array, struct waves_status *out)
+{
+    size_t count = json_len(array) < MAX_KEPT ? json_len(array) : MAX_KEPT;
+
+    out->clusters = arena_array(arena, count, sizeof(*out->clusters));
+    for (size_t i = 0; i < count; i++) {
+        struct json_object *json = json_elem(array, i);
+        const char *name = json_str_at(json, "name", NULL);
+        int64_t replicas = json_int_at(json, 0, "replicas", NULL);
+        if (name && replicas > 0)
+            out->clusters[out->n_clusters++] =
+                (struct waves_says){.cluster = name, .replicas = replicas};
+    }
+}
+
 struct waves_status waves_status_read(struct arena *arena, struct json_object *plan)
 {
     struct json_object *json = json_at(plan, "status", NULL);
@@ -77,6 +93,7 @@ struct waves_status waves_status_read(struct arena *arena, struct json_object *p
     read_revisions(arena, json_at(json, "revisions", NULL), &out);
     read_let_go(arena, json_at(json, "letGo", NULL), &out);
     read_waves(arena, json_at(json, "waves", NULL), &out);
+    read_clusters(arena, json_at(json, "clusters", NULL), &out);
     return out;
 }
 
@@ -137,6 +154,19 @@ static void add_conditions(struct json_object *json, const struct waves_status *
         conditions_add(array, &all[i], old, now_ms);
 }
 
+static void add_what_it_does(struct json_object *row, const struct waves_says *says)
+{
+    if (says->phase != PHASE_NONE)
+        json_set_str(row, "phase", phase_name(says->phase));
+    if (says->weight > 0)
+        set_number(row, "weight", says->weight);
+    if (says->revision && *says->revision)
+        json_set_str(row, "revision", says->revision);
+    set_time(row, "lastContact", says->seen_ms);
+    if (says->replicas > 0)
+        set_number(row, "replicas", says->replicas);
+}
+
 static void add_clusters(struct json_object *json, const struct waves_status *status)
 {
     struct json_object *array = add_array(json, "clusters");
@@ -147,6 +177,7 @@ static void add_clusters(struct json_object *json, const struct waves_status *st
         if (status->clusters[i].wave)
             json_set_str(row, "wave", status->clusters[i].wave);
         json_set_str(row, "says", status->clusters[i].says);
+        add_what_it_does(row, &status->clusters[i]);
         json_object_array_add(array, row);
     }
 }

@@ -3,48 +3,10 @@
 
 #include "fleet/waves_parts.h"
 
-enum { MAX_LOOKS = 32 };
-
 struct room {
     int wave, all; /* how many more; INT32_MAX: no limit */
     bool open;     /* by windows and freezes */
 };
-
-/* Its workload has another revision than the first wave has promoted. */
-static bool is_other(const struct waves_work *w, const struct waves_canary *canary)
-{
-    const char *wanted = waves_wanted(w, canary);
-
-    return wanted && canary->target && *canary->target && strcmp(canary->target, wanted) != 0;
-}
-
-/* It has a place already: it was let go, or might begin something of its own. */
-static bool has_place(const struct waves_work *w, int wave, const struct waves_cluster *cluster,
-                      const struct waves_canary *canary)
-{
-    bool ended =
-        cluster->reachable && waves_is_held(canary) &&
-        (waves_has_promoted(w, canary) || waves_has_failed(w, canary) || is_other(w, canary));
-
-    if (waves_was_let_go(w, cluster, canary) && !ended)
-        return true;
-    if (canary->deleting || waves_is_held(canary) || !waves_is_initialised(canary))
-        return false;
-    return waves_is_under_way(canary) || (wave != 0 && !canary->suspended);
-}
-
-/* What was let go on a cluster that nobody has seen since, of which only the status knows. */
-static int unseen(const struct waves_work *w, const struct waves_cluster *cluster)
-{
-    size_t len = strlen(cluster->name);
-    int count = 0;
-
-    for (size_t i = 0; !cluster->known && i < w->facts->status->n_let_go; i++) {
-        const char *key = w->facts->status->let_go[i];
-        count += strncmp(key, cluster->name, len) == 0 && key[len] == '/';
-    }
-    return count;
-}
 
 static struct room count_room(struct waves_work *w, int open)
 {
@@ -56,9 +18,9 @@ static struct room count_room(struct waves_work *w, int open)
 
     for (size_t i = 0; i < w->facts->n_clusters; i++) {
         const struct waves_cluster *cluster = &w->facts->clusters[i];
-        int here = unseen(w, cluster);
+        int here = waves_unseen(w, cluster);
         for (size_t j = 0; j < cluster->n_canaries; j++)
-            here += has_place(w, w->wave_of[i], cluster, &cluster->canaries[j]);
+            here += waves_has_place(w, w->wave_of[i], cluster, &cluster->canaries[j]);
         in_all += here;
         in_wave += w->wave_of[i] == open ? here : 0;
     }
@@ -75,12 +37,6 @@ static struct room count_room(struct waves_work *w, int open)
     return room;
 }
 
-void waves_step(struct waves_work *w, bool hold, size_t cluster, size_t canary)
-{
-    w->out->steps[w->out->n_steps++] =
-        (struct waves_step){.hold = hold, .cluster = cluster, .canary = canary};
-}
-
 static void keep_let_go(struct waves_work *w, const char *key)
 {
     w->out->status.let_go[w->out->status.n_let_go++] = key;
@@ -95,8 +51,8 @@ static bool fits(struct waves_work *w, const struct room *room, size_t i, size_t
 
     if (!canary->target) {
         /* No more than could be let go now. */
-        if (looks < room->wave && looks < room->all && looks < MAX_LOOKS)
-            w->out->looks[w->out->n_looks++] = (struct waves_step){.cluster = i, .canary = j};
+        if (looks < room->wave && looks < room->all)
+            waves_look_at(w, i, j);
         return false;
     }
     return !*canary->target || strcmp(canary->target, waves_wanted(w, canary)) == 0;
@@ -106,16 +62,19 @@ static bool fits(struct waves_work *w, const struct room *room, size_t i, size_t
  * held, was cut off there. */
 static bool takes_turn(struct waves_work *w, struct room *room, size_t i, size_t j, bool before)
 {
-    static const struct room own = {.wave = MAX_LOOKS, .all = MAX_LOOKS};
+    static const struct room own = {.wave = WAVES_MAX_LOOKS, .all = WAVES_MAX_LOOKS};
 
-    if (is_other(w, &w->facts->clusters[i].canaries[j])) {
+    if (waves_is_other(w, &w->facts->clusters[i].canaries[j])) {
         waves_look_again(w, w->facts->now_ms + WAVES_LOOK_MS);
         return false;
     }
     if (before)
         return fits(w, &own, i, j);
-    if (!room->open || room->wave <= 0 || room->all <= 0 || !fits(w, room, i, j))
+    const struct waves_canary *canary = &w->facts->clusters[i].canaries[j];
+    if (!room->open || room->wave <= 0 || room->all <= 0 || !waves_share_has_room(w, canary) ||
+        !fits(w, room, i, j))
         return false;
+    w->share.used += canary->replicas;
     room->wave -= room->wave < INT32_MAX;
     room->all -= room->all < INT32_MAX;
     return true;
@@ -136,7 +95,8 @@ static void place_canary(struct waves_work *w, int open, struct room *room, size
     if (canary->deleting || !waves_is_initialised(canary))
         return;
     bool due = open > 0 && w->wave_of[i] == open && waves_wanted(w, canary) &&
-               !waves_has_promoted(w, canary) && !waves_has_failed(w, canary);
+               waves_train_waits(w, open, canary) < 0 && !waves_has_promoted(w, canary) &&
+               !waves_has_failed(w, canary);
     bool held = waves_is_held(canary);
     bool other = canary->phase == PHASE_Progressing && waves_may_be_held(w, canary);
     bool go = due && (held ? takes_turn(w, room, i, j, before) : before && !other);
@@ -149,12 +109,19 @@ static void place_canary(struct waves_work *w, int open, struct room *room, size
         waves_step(w, true, i, j);
 }
 
-/* One of the first wave that is held was in a later one before. */
-static void free_first(struct waves_work *w, size_t i, size_t j)
+/* One of the first wave is held only for an earlier Application of the train; else it was in a later
+ * wave before. */
+static void place_first(struct waves_work *w, size_t i, size_t j)
 {
     const struct waves_cluster *cluster = &w->facts->clusters[i];
+    const struct waves_canary *canary = &cluster->canaries[j];
+    bool waits = waves_train_waits(w, 0, canary) >= 0;
 
-    if (cluster->reachable && waves_is_held(&cluster->canaries[j]))
+    if (!cluster->reachable)
+        return;
+    if (waits && !canary->suspended && !canary->deleting && waves_may_be_held(w, canary))
+        waves_step(w, true, i, j);
+    else if (!waits && waves_is_held(canary))
         waves_step(w, false, i, j);
 }
 
@@ -171,13 +138,15 @@ static void keep_unseen(struct waves_work *w, const struct waves_cluster *cluste
 
 void waves_take_turns(struct waves_work *w, int open)
 {
+    waves_couple(w, open);
+    waves_count_share(w, open);
     struct room room = count_room(w, open);
 
     for (size_t i = 0; i < w->facts->n_clusters; i++) {
         keep_unseen(w, &w->facts->clusters[i]);
         for (size_t j = 0; j < w->facts->clusters[i].n_canaries; j++) {
             if (w->wave_of[i] == 0)
-                free_first(w, i, j);
+                place_first(w, i, j);
             else
                 place_canary(w, open, &room, i, j);
         }
