@@ -43,6 +43,14 @@ enum broken {
     ANY_FAILURE,
     NOT_ACCEPTED,
     ALL_WAVES_OPEN,
+    NO_SHARE,
+    ALL_WEIGH_ONE,
+    UNSEEN_WEIGHS_ONE,
+    NO_TRAIN,
+    NO_ORDER_IN_THE_FIRST,
+    NO_ORDER_BEHIND_IT,
+    WAITS_ALWAYS,
+    UNSEEN_IS_THROUGH,
 };
 
 struct mutation {
@@ -82,6 +90,15 @@ static const struct mutation mutations[] = {
     [ANY_FAILURE] = {"who has the old revision counts as failed", "a good one goes everywhere"},
     [NOT_ACCEPTED] = {"every failure is taken as it is", "failures are accepted"},
     [ALL_WAVES_OPEN] = {"the last wave begins with the second", "a good one goes everywhere"},
+    [NO_SHARE] = {"the budget of replicas is not heard", "a share of all replicas"},
+    [ALL_WEIGH_ONE] = {"every workload weighs the same", "a share of all replicas"},
+    [UNSEEN_WEIGHS_ONE] = {"a cluster that nobody has seen weighs one", "a share of all replicas"},
+    [NO_TRAIN] = {"the train has no order", "a train"},
+    [NO_ORDER_IN_THE_FIRST] = {"the train has no order in the first wave", "a train"},
+    [NO_ORDER_BEHIND_IT] = {"the train has no order behind the first wave", "a train"},
+    [WAITS_ALWAYS] = {"a later Application of the train waits for ever", "a train"},
+    [UNSEEN_IS_THROUGH] = {"a cluster that nobody has seen has all that comes first in the train",
+                           "a train"},
 };
 enum { N_MUTATIONS = sizeof(mutations) / sizeof(mutations[0]) };
 
@@ -108,6 +125,10 @@ bool __wrap_waves_was_let_go(const struct waves_work *w, const struct waves_clus
 bool __wrap_waves_is_held(const struct waves_canary *canary);
 bool __wrap_waves_has_promoted(const struct waves_work *w, const struct waves_canary *canary);
 bool __wrap_waves_has_failed(const struct waves_work *w, const struct waves_canary *canary);
+int __real_waves_train_waits(const struct waves_work *w, int wave,
+                             const struct waves_canary *canary);
+int __wrap_waves_train_waits(const struct waves_work *w, int wave,
+                             const struct waves_canary *canary);
 
 /* The waves as the plan does not say them. */
 static void change_plan(struct arena *arena, struct releaseplan *plan)
@@ -128,6 +149,10 @@ static void change_plan(struct arena *arena, struct releaseplan *plan)
     }
     if (now == NO_BUDGET)
         plan->max_concurrent = 0;
+    if (now == NO_SHARE)
+        plan->max_replicas_percent = 0;
+    if (now == NO_TRAIN)
+        plan->n_train = 0;
 }
 
 static void change_clusters(struct waves_facts *facts, struct releaseplan *plan)
@@ -138,6 +163,8 @@ static void change_clusters(struct waves_facts *facts, struct releaseplan *plan)
             struct waves_canary *canary = &cluster->canaries[j];
             if (now == NO_TARGET)
                 canary->target = "";
+            if (now == ALL_WEIGH_ONE && canary->replicas > 0)
+                canary->replicas = 1;
             if (now == NOT_ACCEPTED && canary->phase == PHASE_Failed)
                 plan->accept = canary->applied;
         }
@@ -150,6 +177,9 @@ static void change_clusters(struct waves_facts *facts, struct releaseplan *plan)
 
 static void change_status(const struct waves_facts *facts, struct waves_status *status)
 {
+    if (now == UNSEEN_WEIGHS_ONE)
+        for (size_t i = 0; i < status->n_clusters; i++)
+            status->clusters[i].replicas = 1;
     if (now == STATUS_IS_LOST)
         *status = (struct waves_status){.revision = ""};
     if (now == KEEPS_PASSED)
@@ -253,6 +283,21 @@ bool __wrap_waves_has_failed(const struct waves_work *w, const struct waves_cana
     if (now == ANY_FAILURE)
         return wanted && strcmp(canary->promoted, wanted) != 0;
     return now != NO_FAILURE && __real_waves_has_failed(w, canary);
+}
+
+int __wrap_waves_train_waits(const struct waves_work *w, int wave,
+                             const struct waves_canary *canary)
+{
+    bool all_seen = true;
+
+    for (size_t i = 0; i < w->facts->n_clusters; i++)
+        all_seen = all_seen && w->facts->clusters[i].known;
+    if ((now == NO_ORDER_IN_THE_FIRST && wave == 0) || (now == NO_ORDER_BEHIND_IT && wave > 0) ||
+        (now == UNSEEN_IS_THROUGH && !all_seen))
+        return -1;
+    if (now == WAITS_ALWAYS && wave > 0 && canary->car > 0)
+        return 0;
+    return __real_waves_train_waits(w, wave, canary);
 }
 
 static int list(void)

@@ -10,6 +10,8 @@
 #define SPEC(first, second)                                                                        \
     "{'application':'a','waves':[" WAVE("0") first "}," WAVE("1") second "}," WAVE("2") "}]"
 
+#define TRAIN "{'train':['a','b'],'waves':[" WAVE("0") "}," WAVE("1") "}," WAVE("2") "}]}"
+
 const struct scenario scenarios[] = {
     {"a good one goes everywhere", SPEC(",'soak':'1m'", ",'maxConcurrent':1") "}", .revisions = 2,
      .crashes = 1, .unheld = true, .ends = true},
@@ -33,13 +35,28 @@ const struct scenario scenarios[] = {
      .crashes = 1, .ends = true},
     {"a person has suspended one", SPEC("", "") "}", .revisions = 2, .suspended = true,
      .crashes = 1},
+    {"a share of all replicas", SPEC("", "") ",'budget':{'maxReplicasPercent':40}}", .revisions = 2,
+     .losses = 1, .crashes = 1, .ends = true},
+    {"a train", TRAIN, .where = "0011", .cars = "0101", .revisions = 2, .losses = 1, .crashes = 1,
+     .ends = true},
+    {"a train, a bad one and then a good one", TRAIN, .where = "0011", .cars = "0101",
+     .revisions = 3, .bad = 2, .ends = true},
+    {"a train on two clusters of a wave", TRAIN, .where = "0111", .cars = "0001", .revisions = 2,
+     .losses = 1, .crashes = 1, .flaky = 1, .accepts = true},
 };
 const int n_scenarios = sizeof(scenarios) / sizeof(scenarios[0]);
 
-static int wave_of[CLUSTERS];
+static int wave_of[CLUSTERS], car_of[CLUSTERS];
 static const char *const names[CLUSTERS] = {"a", "b", "c", "d"};
 static const char *const labels[WAVES] = {"{'wave':'0'}", "{'wave':'1'}", "{'wave':'2'}"};
-static const char *const keys[CLUSTERS] = {"a/test/app", "b/test/app", "c/test/app", "d/test/app"};
+static const char *const apps[CARS] = {"app", "web"};
+static const char *const workloads[CARS] = {"test/app", "test/web"};
+static const char *const keys[CARS][CLUSTERS] = {
+    {"a/test/app", "b/test/app", "c/test/app", "d/test/app"},
+    {"a/test/web", "b/test/web", "c/test/web", "d/test/web"},
+};
+enum { ALL_REPLICAS = 6 };
+static const int replicas[CLUSTERS] = {1, 1, 2, 2};
 static const char *const hashes[] = {"r0", "r1", "r2", "r3"};
 enum { NOW_MS = 100000000, SOAK_MS = 60000 };
 
@@ -56,11 +73,14 @@ void world_begin(struct arena *arena, const struct scenario *scenario, struct wo
     json_set(json, "spec", rows_json(arena, scenario->spec));
     if (releaseplan_view(arena, json, &plan, &ei) != ERR_OK)
         fprintf(stderr, "%s: %s\n", scenario->name, ei.text);
-    for (int i = 0; i < CLUSTERS; i++)
+    for (int i = 0; i < CLUSTERS; i++) {
         wave_of[i] = (scenario->where ? scenario->where : "0112")[i] - '0';
+        car_of[i] = (scenario->cars ? scenario->cars : "0000")[i] - '0';
+    }
     for (int i = 0; i < WAVES; i++)
         label_trees[i] = rows_json(arena, labels[i]);
-    *first = (struct world){.revision = NONE, .approved = NONE, .asked = NONE, .accepted = NONE};
+    *first =
+        (struct world){.revision = {NONE, NONE}, .approved = NONE, .asked = NONE, .accepted = NONE};
     for (int i = 0; i < CLUSTERS; i++)
         first->places[i].held = !scenario->unheld && wave_of[i] > 0;
     if (scenario->suspended) {
@@ -98,7 +118,9 @@ static void see(const struct world *world, int index, struct waves_canary *canar
 
     *canary = (struct waves_canary){
         .namespace_ = "test",
-        .name = "app",
+        .name = apps[car_of[index]],
+        .car = car_of[index],
+        .replicas = place->weighed ? replicas[index] : 0,
         .phase = phase_of(lost ? place->view.moment : place->moment),
         .weight = (lost ? place->view.moment : place->moment) == ROUTED ? 10 : 0,
         .applied = hashes[lost ? place->view.applied : place->applied],
@@ -122,7 +144,8 @@ struct seen {
     struct waves_cluster clusters[CLUSTERS];
     struct waves_canary canaries[CLUSTERS];
     struct waves_status status;
-    struct waves_revision revision;
+    struct waves_revision revisions[CARS];
+    struct waves_says said[CLUSTERS];
     struct waves_wave waves[WAVES];
     const char *let_go[CLUSTERS];
     struct releaseplan plan;
@@ -138,12 +161,17 @@ static void see_status(const struct world *world, struct seen *out)
     out->status = (struct waves_status){.revision = "", .waves = out->waves, .let_go = out->let_go};
     if (!world->written)
         return;
-    if (world->revision != NONE) {
-        out->status.revision = hashes[world->revision];
-        out->revision = (struct waves_revision){"test/app", hashes[world->revision]};
-        out->status.revisions = &out->revision;
-        out->status.n_revisions = 1;
-    }
+    for (int i = 0; i < CARS; i++)
+        if (world->revision[i] != NONE)
+            out->revisions[out->status.n_revisions++] =
+                (struct waves_revision){workloads[i], hashes[world->revision[i]]};
+    out->status.revisions = out->revisions;
+    out->status.revision = world->name;
+    out->status.clusters = out->said;
+    for (int i = 0; i < CLUSTERS; i++)
+        if (world->places[i].noted)
+            out->said[out->status.n_clusters++] =
+                (struct waves_says){.cluster = names[i], .replicas = replicas[i]};
     for (int i = 0; i < WAVES; i++)
         out->waves[i] = (struct waves_wave){.name = plan.waves[i].name,
                                             .completed_ms = time_of(world->completed[i]),
@@ -151,7 +179,7 @@ static void see_status(const struct world *world, struct seen *out)
     out->status.n_waves = WAVES;
     for (int i = 0; i < CLUSTERS; i++)
         if (world->let_go[i])
-            out->let_go[out->status.n_let_go++] = keys[i];
+            out->let_go[out->status.n_let_go++] = keys[car_of[i]][i];
 }
 
 static void see_all(const struct world *world, struct seen *out)
@@ -183,27 +211,65 @@ static int allowed(int wave)
     return plan.waves[wave].max_failed;
 }
 
-/* Everything before the wave has promoted the revision, but for failures that may be. */
-static const char *check_go(const struct world *world, const struct seen *seen, int index,
-                            const char *revision)
+/* By the status that has just been made. */
+static uint8_t wanted_at(const struct waves_status *status, int index)
 {
-    uint8_t wanted = number_of(revision);
+    for (size_t i = 0; i < status->n_revisions; i++)
+        if (strcmp(status->revisions[i].workload, workloads[car_of[index]]) == 0)
+            return number_of(status->revisions[i].hash);
+    return NONE;
+}
+
+/* It releases something or has failed, and nobody takes that as it is. */
+static bool is_unsettled(const struct world *world, const struct waves_canary *canary)
+{
+    return canary->phase == PHASE_Progressing ||
+           (canary->phase == PHASE_Failed && world->accepted != number_of(canary->applied));
+}
+
+/* An earlier Application of the train comes first in the first wave, by what is seen. */
+static bool train_holds_first(const struct world *world, const struct seen *seen, int index)
+{
+    for (int i = 0; i < CLUSTERS; i++)
+        if (wave_of[i] == 0 && car_of[i] < car_of[index] && seen->clusters[i].n_canaries > 0 &&
+            is_unsettled(world, &seen->canaries[i]))
+            return true;
+    return false;
+}
+
+/* What comes before a place in the plan. */
+static bool is_before(int one, int other)
+{
+    return wave_of[one] < wave_of[other] ||
+           (wave_of[one] == wave_of[other] && car_of[one] < car_of[other]);
+}
+
+/* Everything before the place has promoted the revision, but for failures that may be. */
+static const char *check_go(const struct world *world, const struct seen *seen, int index,
+                            const struct waves_status *status)
+{
     int failed[WAVES] = {0};
 
     for (int i = 0; i < CLUSTERS; i++) {
         const struct waves_canary *canary = &seen->canaries[i];
+        uint8_t wanted = wanted_at(status, i);
         int wave = wave_of[i];
         bool is_failed = canary->phase == PHASE_Failed && number_of(canary->applied) == wanted &&
                          world->accepted != wanted;
         failed[wave] += is_failed;
-        if (wave >= wave_of[index] || seen->clusters[i].n_canaries == 0)
+        if (!is_before(i, index))
             continue;
+        if (seen->clusters[i].n_canaries == 0) {
+            if (wave == wave_of[index])
+                return "a Canary is let go although nobody knows what comes before it in the train";
+            continue;
+        }
         bool taken = canary->phase == PHASE_Failed && world->accepted == number_of(canary->applied);
         if (wave == 0 && canary->phase == PHASE_Failed && !is_failed && !taken)
             return "a Canary is let go although the first wave has failed";
         if (canary->phase != PHASE_Failed &&
             (canary->phase == PHASE_Progressing || number_of(canary->promoted) != wanted))
-            return "a Canary is let go before all of an earlier wave have promoted its revision";
+            return "a Canary is let go before all that come first have promoted their revision";
     }
     for (int wave = 0; wave <= wave_of[index]; wave++)
         if (failed[wave] > allowed(wave))
@@ -221,28 +287,32 @@ static const char *check_step(const struct world *world, const struct seen *seen
 
     if (place->lost)
         return "something is written to a cluster that cannot be reached";
-    if (step->hold && wave_of[index] == 0)
-        return "a Canary of the first wave is held";
     if (step->hold && place->moment == ROUTED)
         return "a Canary is held that has requests";
     if (place->suspended)
         return "what a person has suspended is taken over";
+    if (wave_of[index] == 0) {
+        if (step->hold == train_holds_first(world, seen, index))
+            return NULL;
+        return step->hold ? "a Canary of the first wave is held"
+                          : "a Canary of the first wave is let go before its turn in the train";
+    }
     if (step->hold || world->let_go[index])
         return NULL;
-    return check_go(world, seen, index, out->status.revision);
+    return check_go(world, seen, index, &out->status);
 }
 
 /* Soak and gate are never passed over. */
 static const char *check_passed(const struct world *from, const struct world *to)
 {
-    bool same = from->written && from->revision == to->revision;
+    bool same = from->written && strcmp(from->name, to->name) == 0;
 
     for (int i = 0; i < WAVES; i++) {
         if (!to->passed[i] || (same && from->passed[i]))
             continue;
         if (plan.waves[i].soak_ms > 0 && !(same && from->completed[i] == LONG_AGO))
             return "a wave begins before the soak of the one before has passed";
-        if (plan.waves[i].gate && from->approved != to->revision)
+        if (plan.waves[i].gate && from->approved != to->revision[0])
             return "a wave begins without the gate";
     }
     return NULL;
@@ -251,18 +321,21 @@ static const char *check_passed(const struct world *from, const struct world *to
 /* Who is let go by the plan, and not known to have ended, has room. */
 static const char *check_room(const struct world *world)
 {
-    int in_wave[WAVES] = {0}, all = 0;
+    int in_wave[WAVES] = {0}, all = 0, weight = 0;
 
     for (int i = 0; i < CLUSTERS; i++) {
         bool counts = world->places[i].freed || world->places[i].pending == TO_GO;
         in_wave[wave_of[i]] += counts;
         all += counts;
+        weight += counts ? replicas[i] : 0;
     }
     for (int i = 0; i < WAVES; i++)
         if (plan.waves[i].max_concurrent > 0 && in_wave[i] > plan.waves[i].max_concurrent)
             return "more Canaries of a wave are let go than may be";
     if (plan.max_concurrent > 0 && all > plan.max_concurrent)
         return "more Canaries are let go than the budget allows";
+    if (plan.max_replicas_percent > 0 && weight > ALL_REPLICAS * plan.max_replicas_percent / 100)
+        return "Canaries with more replicas are let go than the budget allows";
     return NULL;
 }
 
@@ -284,7 +357,12 @@ static const char *check_seen(const struct world *world)
 static void take_status(struct world *world, const struct waves_status *status)
 {
     world->written = true;
-    world->revision = status->n_revisions > 0 ? number_of(status->revision) : NONE;
+    for (int i = 0; i < CLUSTERS; i++)
+        world->revision[car_of[i]] = wanted_at(status, i);
+    memset(world->name, 0, sizeof(world->name));
+    (void)snprintf(world->name, sizeof(world->name), "%s", status->revision);
+    for (size_t i = 0; i < status->n_clusters; i++)
+        world->places[i].noted = status->clusters[i].replicas > 0;
     memset(world->let_go, 0, sizeof(world->let_go));
     for (size_t i = 0; i < status->n_let_go; i++)
         world->let_go[status->let_go[i][0] - 'a'] = true;
@@ -305,6 +383,8 @@ static void decide(struct arena *arena, struct world *to, struct seen *seen, str
         for (size_t i = 0; i < out->n_looks; i++) {
             size_t at = out->looks[i].cluster;
             seen->canaries[at].target = hashes[to->places[at].target];
+            to->places[at].weighed = plan.max_replicas_percent > 0;
+            seen->canaries[at].replicas = to->places[at].weighed ? replicas[at] : 0;
         }
         if (!out->ask)
             continue;
@@ -319,17 +399,25 @@ static void decide(struct arena *arena, struct world *to, struct seen *seen, str
 }
 
 /* Whoever is not held has something to do. */
-static const char *check_quiet(const struct world *world, const struct waves_out *out)
+static const char *check_quiet(const struct world *world, const struct seen *seen,
+                               const struct waves_out *out)
 {
     if (out->n_steps > 0)
         return NULL;
     for (int i = 0; i < CLUSTERS; i++) {
         const struct place *place = &world->places[i];
-        bool is_over =
-            !world->let_go[i] || (place->moment == HAS_FAILED && place->applied == world->revision);
+        bool is_over = !world->let_go[i] || (place->moment == HAS_FAILED &&
+                                             place->applied == world->revision[car_of[i]]);
         if (wave_of[i] > 0 && !place->lost && !place->held && !place->suspended &&
             place->moment <= HAS_FAILED && is_over)
             return "a Canary of a later wave rests and is not held";
+        if (wave_of[i] > 0 || place->lost || place->suspended)
+            continue;
+        bool waits = train_holds_first(world, seen, i);
+        if (waits && !place->held && place->moment <= HAS_FAILED)
+            return "a Canary of a later Application rests in the first wave and is not held";
+        if (!waits && place->held)
+            return "a Canary of the first wave is held, and nothing comes first";
     }
     return NULL;
 }
@@ -355,7 +443,7 @@ static const char *act(const struct world *from, struct world *to)
     if (!broken)
         broken = check_room(to);
     if (!broken)
-        broken = check_quiet(to, &out);
+        broken = check_quiet(to, &seen, &out);
     arena_free(arena);
     return broken;
 }
@@ -486,6 +574,8 @@ static void crash(const struct world *from, struct move *moves, int *count)
     to->asked = NONE;
     drop_pending(to);
     for (int i = 0; i < CLUSTERS; i++)
+        to->places[i].weighed = false;
+    for (int i = 0; i < CLUSTERS; i++)
         if (to->places[i].lost) {
             to->places[i].unknown = true;
             memset(&to->places[i].view, 0, sizeof(to->places[i].view));
@@ -499,9 +589,9 @@ static void person_moves(const struct world *from, struct move *moves, int *coun
     for (int i = 0; i < WAVES; i++)
         if (from->completed[i] == NOW && plan.waves[i].soak_ms > 0)
             add(moves, count, from, "time passes", -1)->to.completed[i] = LONG_AGO;
-    if (plan.waves[0].gate && from->revision != NONE && from->approved != from->revision) {
+    if (plan.waves[0].gate && from->revision[0] != NONE && from->approved != from->revision[0]) {
         struct world *to = &add(moves, count, from, "somebody approves", -1)->to;
-        to->approved = from->revision;
+        to->approved = from->revision[0];
         to->asked = NONE;
     }
     for (int i = 0; is->accepts && i < CLUSTERS; i++)
@@ -543,5 +633,8 @@ bool world_is_at_end(const struct world *world)
             place->lost || place->held != (wave_of[i] > 0))
             return false;
     }
-    return !is_busy(world) && world->revision == last;
+    for (int i = 0; i < CLUSTERS; i++)
+        if (world->revision[car_of[i]] != last)
+            return false;
+    return !is_busy(world);
 }

@@ -14,7 +14,7 @@
 
 #include "fleet/waves.h"
 
-enum { CLUSTERS = 4, WAVES = 3, NONE = 15 };
+enum { CLUSTERS = 4, WAVES = 3, CARS = 2, NONE = 15, NAME_TEXT = 20 };
 
 enum moment { RESTS, HAS_FAILED, BEGUN, ROUTED }; /* ROUTED: requests go to the canary */
 enum pending { NOTHING, TO_HOLD, TO_GO };
@@ -32,11 +32,14 @@ struct place {
         changed;   /* what the controller is about to do; the Canary is another one since */
     uint8_t freed; /* let go by the plan and not held since */
     uint8_t raced; /* got a revision while it was let go */
+    /* its replicas: looked up since the controller began; and in the status */
+    uint8_t weighed, noted;
 };
 
 struct world {
     struct place places[CLUSTERS];
-    uint8_t revision, written; /* of the status; it was ever written */
+    uint8_t revision[CARS], written; /* of the status; it was ever written */
+    char name[NAME_TEXT];            /* of all of them */
     uint8_t let_go[CLUSTERS];
     uint8_t completed[WAVES], passed[WAVES];
     uint8_t approved; /* the revision that the gate lets through; NONE */
@@ -49,6 +52,7 @@ struct scenario {
     const char *name;
     const char *spec;  /* of the plan, with single quotes */
     const char *where; /* the wave of each cluster; NULL: "0112" */
+    const char *cars;  /* which Application of the train it has; NULL: "0000" */
     int revisions;     /* 0 is there in the beginning */
     unsigned bad;      /* bits: those that fail wherever they get requests */
     int losses, crashes;
