@@ -17,6 +17,9 @@ const struct kube_resource fleet_attached = {.group = KURATOR_CLUSTER,
 const struct kube_resource fleet_clusters = {
     .group = KURATOR_CLUSTER, .version = "v1alpha1", .plural = "clusters", .kind = "Cluster"};
 
+const struct kube_resource fleet_release_plans = {
+    .group = "flagger.app", .version = "v1alpha1", .plural = "releaseplans", .kind = "ReleasePlan"};
+
 static struct json_object *find(struct json_object *list, const char *name)
 {
     for (size_t i = 0; i < json_len(list); i++) {

@@ -6,7 +6,8 @@
 #include "kube/resource.h"
 #include "proto/application.h"
 
-extern const struct kube_resource fleet_applications, fleet_fleets, fleet_attached, fleet_clusters;
+extern const struct kube_resource fleet_applications, fleet_fleets, fleet_attached, fleet_clusters,
+    fleet_release_plans;
 
 /* The label of a Secret that holds the kubeconfig of a cluster: its name. Beside it the name of the
  * fleet that it belongs to; without one it belongs to every fleet of its namespace. */

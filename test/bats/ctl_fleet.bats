@@ -1,4 +1,4 @@
-# kubectl canary fleet: a cluster with Applications, two members of its fleet, one that is known by a Secret alone, and some that
+# kubectl canary fleet and why of a plan: a cluster with Applications, two members of its fleet, one that is known by a Secret alone, and some that
 # nobody reaches.
 
 bats_require_minimum_version 1.5.0
@@ -91,6 +91,7 @@ teardown_file() {
 setup() { load ../lib/daemon; }
 
 fleet() { "$FLAGGER_BUILD/kubectl-canary" fleet "$@"; }
+why() { "$FLAGGER_BUILD/kubectl-canary" why "$@"; }
 
 @test "an Application is shown with what its Canary does on each cluster, and one that is away holds up no other" {
     run -1 --separate-stderr fleet shop
@@ -125,12 +126,62 @@ fleet() { "$FLAGGER_BUILD/kubectl-canary" fleet "$@"; }
     # A kubeconfig may not choose a file to be read here and sent elsewhere.
     [[ $output == *'file '*'Secret default/file: tokenFile: expected certificates and a token in the kubeconfig itself'* ]]
     run -1 --separate-stderr fleet nobody
-    [[ $stderr == *'there is no Application "nobody" in namespace "default"; kubectl canary fleet -A lists all' ]]
+    [[ $stderr == *'there is neither an Application nor a ReleasePlan "nobody" in namespace "default"; kubectl canary fleet -A lists all' ]]
     run -1 --separate-stderr fleet shop --kubeconfig "$DIR/three"
-    [[ $stderr == *'the cluster has no Applications of Kurator: their CRD is not installed' ]]
+    [[ $stderr == *'the cluster has neither Applications of Kurator nor ReleasePlans: their CRDs are not installed' ]]
     run -2 --separate-stderr fleet shop -A
     # An Application that nobody can read; Kurator's own definition takes it.
     kubectl patch application lost --type merge -p '{"spec": {"syncPolicies": [{"rollout": {"workload": {"name": "a"}, "serviceName": "a", "port": 80, "rolloutPolicy": {}}}]}}'
     run -1 --separate-stderr fleet lost
     [[ ${lines[1]} == *'spec.syncPolicies[0].rollout.rolloutPolicy.trafficRouting: expected canaryStrategy or analysisTimes, found neither' ]]
+}
+
+@test "a ReleasePlan is shown by waves with their clusters, and why says what would let it go on" {
+    kubectl apply -f "$BATS_TEST_DIRNAME/../../deploy/fleet/releaseplans.yaml"
+    eventually 20 kubectl get releaseplans
+    kubectl apply -f - <<'YAML'
+apiVersion: flagger.app/v1alpha1
+kind: ReleasePlan
+metadata: {name: waves, namespace: default, labels: {app: shop}}
+spec: {application: shop, waves: [{name: first, clusterSelector: {matchLabels: {wave: "1"}}}, {name: rest}]}
+YAML
+    run -1 --separate-stderr fleet waves
+    [[ $output == *'ReleasePlan default/waves'*'no controller has looked at it yet: flagger-controller fleet does' ]]
+    run -0 --separate-stderr why plan/waves
+    [[ $output == 'No controller has looked at the ReleasePlan waves'* ]]
+    kubectl patch releaseplan waves --subresource=status --type merge -p '{"status": {"observedGeneration": 1, "phase": "Stopped", "message": "wave rest has failed", "revision": "r2",
+        "conditions": [{"type": "Ready", "status": "False"}, {"type": "Stopped", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}, {"type": "Late", "status": "True"}],
+        "waves": [{"name": "first", "canaries": 1, "promoted": 1, "failed": 0, "underWay": 0, "held": 0, "completed": "2026-01-01T00:00:00Z", "passed": true},
+                  {"name": "rest", "canaries": 2, "promoted": 0, "failed": 1, "underWay": 0, "held": 2, "began": "2026-01-01T00:00:00Z"}],
+        "clusters": [{"name": "one", "wave": "first", "says": "has promoted revision r2", "phase": "Succeeded", "revision": "r2"},
+                     {"name": "two", "wave": "rest", "says": "test/podinfo revision r2 has failed", "phase": "Failed", "revision": "r2"},
+                     {"name": "three", "wave": "rest", "says": "test/podinfo cannot be reached: refused", "phase": "Succeeded", "weight": 5, "revision": "r1", "lastContact": "2026-01-01T00:00:00Z"},
+                     {"name": "four", "says": "has no Canary of this plan"}]}}'
+    run -1 --separate-stderr fleet shop # its clusters, of which one is away, then the plan
+    [[ ${lines[0]} == 'Application default/shop' ]]
+    run -0 --separate-stderr fleet waves
+    [ "${lines[0]}" = 'ReleasePlan default/waves' ]
+    [[ ${lines[1]} == *'Stopped, revision r2: 3 Canaries, 1 has the revision, 1 has failed, 2 are held' ]]
+    [[ ${lines[2]} == *'wave rest has failed' ]]
+    [[ ${lines[3]} == *'Late: the deadline of the wave has passed' ]]
+    [[ ${lines[4]} == *'wave first is over: 1 Canary, 1 has the revision' ]]
+    [[ ${lines[5]} =~ one\ +Succeeded:\ has\ promoted\ revision\ r2$ ]]
+    [[ ${lines[6]} == *'wave rest is open, since '*': 2 Canaries, 1 has failed, 2 are held' ]]
+    [[ ${lines[7]} =~ two\ +Failed:\ test/podinfo\ revision\ r2\ has\ failed$ ]]
+    [[ ${lines[8]} =~ three\ +Succeeded\ 5%,\ revision\ r1:\ test/podinfo\ cannot\ be\ reached:\ refused,\ last\ contact\ .*\ ago$ ]]
+    [[ ${lines[9]} == *'in no wave' ]]
+    [[ ${lines[10]} =~ four\ +Unknown:\ has\ no\ Canary\ of\ this\ plan$ ]]
+    [ "${#lines[@]}" -eq 11 ]
+    run -0 --separate-stderr fleet waves -o json
+    gojq -e '(.applications | length == 0) and (.plans | map(.name) == ["waves"]) and (.plans[0].status.clusters | length == 4)' <<<"$output"
+    run -0 --separate-stderr why plan/waves
+    [[ $output == 'The plan stands still, for '*': wave rest has failed.'*'kubectl -n default annotate releaseplan waves flagger.app/accept-failed=r2' ]]
+    run -0 --separate-stderr why releaseplan/waves -o json
+    gojq -e '.situation == "plan-stopped"' <<<"$output"
+    run -1 --separate-stderr why plan/none
+    [[ $stderr == *'there is no ReleasePlan "none" in namespace "default"; kubectl canary fleet -A lists all' ]]
+    # Another spec than the one that was looked at.
+    kubectl patch releaseplan waves --type merge -p '{"spec": {"waves": [{"name": "first"}]}}'
+    run -1 --separate-stderr fleet -l app=shop
+    [[ $output == *'Application default/shop'*'ReleasePlan default/waves'*'this is of the spec before its last change'* ]]
 }

@@ -1,10 +1,12 @@
-/* fleet: Applications with the clusters that they are on, and what their Canaries do there. */
+/* fleet: Applications with the clusters that they are on, and what their Canaries do there; and where
+ * ReleasePlans stand. */
 #include <string.h>
 
 #include "base/clock.h"
 #include "ctl/clusters.h"
 #include "ctl/glance.h"
 #include "ctl/read.h"
+#include "ctl/release_plan.h"
 #include "ctl/tree.h"
 #include "kube/status.h"
 
@@ -171,14 +173,14 @@ static bool is_known(const struct clusters_app *app)
     return known;
 }
 
-static int no_applications(struct ctl *ctl)
-{
-    return ctl_fail(ctl, CTL_SERVER,
-                    "the cluster has no Applications of Kurator: their CRD is not installed");
-}
+/* What was asked for. */
+struct asked {
+    struct json_object *applications, *plans; /* arrays */
+    bool served;                              /* the cluster has one of the two kinds */
+};
 
-/* An array of what was asked for, or the exit code with a sentence printed. */
-static int read_applications(struct ctl *ctl, struct json_object **out)
+/* The Applications of the namespace, or the one that is named, if it is there. */
+static enum err read_applications(struct ctl *ctl, struct asked *out, struct errinfo *ei)
 {
     const struct read_what what = {
         .resource = &fleet_applications, .namespace_ = ctl->namespace_, .selector = ctl->selector};
@@ -187,35 +189,62 @@ static int read_applications(struct ctl *ctl, struct json_object **out)
                                          .namespace_ = ctl->namespace_,
                                          .name = ctl->args[0]};
     struct read_answer one;
-    struct errinfo ei = {0};
 
+    out->applications = json_own(ctl->arena, json_object_new_array());
     if (ctl->n_args == 0) {
-        enum err err = read_list(ctl, &what, out, &ei);
-        if (err == ERR_NOT_FOUND)
-            return no_applications(ctl);
-        return err == ERR_OK ? CTL_DONE : read_fail(ctl, err, &ei);
+        enum err err = read_list(ctl, &what, &out->applications, ei);
+        out->served = out->served || err == ERR_OK;
+        return err == ERR_NOT_FOUND ? ERR_OK : err;
     }
     read_calls(ctl, &request, &one, 1);
-    if (one.err == ERR_NOT_FOUND && kube_status_unserved(one.status, one.body))
-        return no_applications(ctl);
-    if (one.err == ERR_NOT_FOUND)
+    *ei = one.info;
+    out->served = out->served || one.err == ERR_OK || !kube_status_unserved(one.status, one.body);
+    if (one.err == ERR_OK)
+        json_object_array_add(out->applications, json_object_get(one.body));
+    return one.err == ERR_NOT_FOUND ? ERR_OK : one.err;
+}
+
+/* The plans of the namespace, or those that are about the Application that is named. */
+static enum err read_plans(struct ctl *ctl, struct asked *out, struct errinfo *ei)
+{
+    const struct read_what what = {
+        .resource = &fleet_release_plans,
+        .namespace_ = ctl->namespace_,
+        .selector = ctl->selector,
+    };
+    struct json_object *all = NULL;
+    enum err err = read_list(ctl, &what, &all, ei);
+
+    out->plans = json_own(ctl->arena, json_object_new_array());
+    if (err == ERR_NOT_FOUND)
+        return ERR_OK;
+    out->served = err == ERR_OK || out->served;
+    for (size_t i = 0; err == ERR_OK && i < json_len(all); i++)
+        if (ctl->n_args == 0 || release_plan_means(json_elem(all, i), ctl->args[0]))
+            json_object_array_add(out->plans, json_object_get(json_elem(all, i)));
+    return err;
+}
+
+/* Without anything to show, the exit code with a sentence printed. */
+static int check_asked(struct ctl *ctl, const struct asked *asked)
+{
+    if (!asked->served)
         return ctl_fail(ctl, CTL_SERVER,
-                        "there is no Application \"%s\" in namespace \"%s\"; %s fleet -A lists all",
+                        "the cluster has neither Applications of Kurator nor ReleasePlans: their "
+                        "CRDs are not installed");
+    if (ctl->n_args > 0 && json_len(asked->applications) + json_len(asked->plans) == 0)
+        return ctl_fail(ctl, CTL_SERVER,
+                        "there is neither an Application nor a ReleasePlan \"%s\" in namespace "
+                        "\"%s\"; %s fleet -A lists all",
                         ctl->args[0], ctl->namespace_, ctl->program);
-    if (one.err != ERR_OK)
-        return read_fail(ctl, one.err, &one.info);
-    *out = json_own(ctl->arena, json_object_new_array());
-    json_object_array_add(*out, json_object_get(one.body));
     return CTL_DONE;
 }
 
-static int print_all(struct ctl *ctl, const struct clusters_app *apps, size_t count)
+static bool print_apps(struct ctl *ctl, const struct clusters_app *apps, size_t count,
+                       struct json_object *items)
 {
-    struct json_object *data = json_own(ctl->arena, json_object_new_object());
-    struct json_object *items = json_own(ctl->arena, json_object_new_array());
     bool known = true;
 
-    json_set(data, "applications", items);
     for (size_t i = 0; i < count; i++) {
         known = is_known(&apps[i]) && known;
         if (ctl->output == CTL_TEXT)
@@ -223,10 +252,39 @@ static int print_all(struct ctl *ctl, const struct clusters_app *apps, size_t co
         else
             json_object_array_add(items, json_object_get(app_data(ctl, &apps[i])));
     }
+    return known;
+}
+
+static bool print_plans(struct ctl *ctl, struct json_object *plans, struct json_object *items)
+{
+    bool known = true;
+
+    for (size_t i = 0; i < json_len(plans); i++) {
+        struct json_object *plan = json_elem(plans, i);
+        known = release_plan_is_known(plan) && known;
+        if (ctl->output == CTL_TEXT)
+            release_plan_print(ctl, plan);
+        else
+            json_object_array_add(items, json_object_get(release_plan_data(ctl, plan)));
+    }
+    return known;
+}
+
+static int print_all(struct ctl *ctl, const struct clusters_app *apps, const struct asked *asked)
+{
+    struct json_object *data = json_own(ctl->arena, json_object_new_object());
+    struct json_object *applications = json_own(ctl->arena, json_object_new_array());
+    struct json_object *plans = json_own(ctl->arena, json_object_new_array());
+    size_t count = json_len(asked->applications);
+
+    json_set(data, "applications", applications);
+    json_set(data, "plans", plans);
+    bool known = print_apps(ctl, apps, count, applications);
+    known = print_plans(ctl, asked->plans, plans) && known;
     if (ctl->output != CTL_TEXT)
         print_object(ctl, data);
-    else if (count == 0)
-        fprintf(ctl->err, "There are no Applications%s%s%s.\n",
+    else if (count + json_len(asked->plans) == 0)
+        fprintf(ctl->err, "There are no Applications and no ReleasePlans%s%s%s.\n",
                 ctl->namespace_ ? " in namespace \"" : "", ctl->namespace_ ? ctl->namespace_ : "",
                 ctl->namespace_ ? "\"" : "");
     return known ? CTL_DONE : CTL_SERVER;
@@ -234,7 +292,7 @@ static int print_all(struct ctl *ctl, const struct clusters_app *apps, size_t co
 
 static int run(struct ctl *ctl)
 {
-    struct json_object *applications = NULL;
+    struct asked asked = {0};
     struct clusters_app *apps = NULL;
     struct errinfo ei = {0};
 
@@ -242,18 +300,25 @@ static int run(struct ctl *ctl)
         return ctl_fail(ctl, CTL_USAGE,
                         "fleet: an Application is named within a namespace: -n NAMESPACE instead "
                         "of -A");
-    int code = read_applications(ctl, &applications);
-    if (code != CTL_DONE)
-        return code;
-    enum err err = clusters_read(ctl, applications, &apps, &ei);
+    enum err err = read_applications(ctl, &asked, &ei);
+    if (err == ERR_OK)
+        err = read_plans(ctl, &asked, &ei);
     if (err != ERR_OK)
         return read_fail(ctl, err, &ei);
-    return print_all(ctl, apps, json_len(applications));
+    int code = check_asked(ctl, &asked);
+    if (code != CTL_DONE)
+        return code;
+    err = clusters_read(ctl, asked.applications, &apps, &ei);
+    if (err != ERR_OK)
+        return read_fail(ctl, err, &ei);
+    return print_all(ctl, apps, &asked);
 }
 
 const struct ctl_command ctl_fleet = {
     .name = "fleet",
-    .summary = "Shows Applications with their clusters, and what their Canaries do on each.",
+    .summary =
+        "Shows Applications with what their Canaries do on each cluster, and where ReleasePlans "
+        "stand.",
     .usage = "[NAME]",
     .help =
         "Reads Applications of Kurator (apps.kurator.dev), finds the clusters that they name "
@@ -263,6 +328,12 @@ const struct ctl_command ctl_fleet = {
         "Secrets hold. A cluster that does not answer within --request-timeout, 10 s if not given, "
         "is told and holds up no other. A kubeconfig that would run a plugin, or read a file here, "
         "is refused. Nothing is written.\n\n"
+        "Then come the ReleasePlans, as the status says that flagger-controller fleet writes: "
+        "counts "
+        "and conditions, then each wave with its clusters, and what each waits for. With NAME "
+        "these "
+        "are the plan of that name and those of the Application. {ctl} why plan/NAME says what "
+        "would let a plan go on.\n\n"
         "Exit code: 0 when all is known, 1 when a cluster does not answer or something cannot be "
         "read, which is told where it belongs, 2 for a wrong command line.\n\n"
         "Examples:\n"

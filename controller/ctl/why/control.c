@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "ctl/why/parts.h"
+#include "fleet/waves.h"
 
 static bool deleting(struct why *w)
 {
@@ -75,6 +76,27 @@ static bool no_controller(struct why *w)
                    w->name, print_age(w->arena, made, w->facts->now_ms), w->namespace_);
 }
 
+/* Its plan lies in another cluster, which who asks here may not know. */
+static bool held_by_plan(struct why *w)
+{
+    struct json_object *notes = json_at(w->facts->canary, "metadata", "annotations", NULL);
+    const char *plan = print_clean(w->arena, json_str_at(notes, WAVES_HELD_BY, NULL));
+    const char *slash = strchr(plan, '/');
+
+    if (!slash || !json_bool_at(w->spec, false, "suspend", NULL))
+        return false;
+    return why_say(
+        w,
+        arena_printf(w->arena, "%s why plan/%s -n %.*s", w->program, slash + 1, (int)(slash - plan),
+                     plan),
+        "%s is held by the ReleasePlan %s of the management cluster of its fleet: its turn has not "
+        "come, and nothing begins here before. It goes on by itself when the waves before its own "
+        "have promoted their revision, with what soaks and gates are between them; asked there, "
+        "with the kubeconfig of that cluster, why says what they wait for. To clear spec.suspend "
+        "here does not help: the plan holds it again",
+        w->name, plan);
+}
+
 static bool suspended(struct why *w)
 {
     struct json_object *condition = why_condition(w, "Suspended", "True");
@@ -103,6 +125,10 @@ static bool paused(struct why *w)
         reason && *reason ? ", saying " : "", print_clean(w->arena, reason));
 }
 
-const struct why_situation why_control[] = {
-    {"deleting", deleting},   {"lease-lost", lease_lost}, {"no-controller", no_controller},
-    {"suspended", suspended}, {"paused", paused},         {0}};
+const struct why_situation why_control[] = {{"deleting", deleting},
+                                            {"lease-lost", lease_lost},
+                                            {"no-controller", no_controller},
+                                            {"held-by-plan", held_by_plan},
+                                            {"suspended", suspended},
+                                            {"paused", paused},
+                                            {0}};

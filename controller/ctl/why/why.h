@@ -17,7 +17,10 @@ struct why_answer {
 /* program: how people call us, "kubectl canary". */
 void why_of(struct arena *arena, const char *program, const struct facts *facts,
             struct why_answer *out);
-/* The names of all situations, in the order in which they are asked; ends with NULL. */
+/* The same of a ReleasePlan, by what its status says. */
+void why_release_plan(struct arena *arena, const char *program, struct json_object *plan,
+                      int64_t now_ms, struct why_answer *out);
+/* The names of all situations of a Canary, in the order in which they are asked; ends with NULL. */
 const char *const *why_situations(struct arena *arena);
 
 #endif
