@@ -20,7 +20,7 @@ struct debug_view {
     struct engine *const *engine;
     struct lease *const *lease;
     struct http_server *const *server;
-    const struct page *page; /* the release page, page/page.h */
+    struct page *page; /* the release page, page/page.h */
 };
 
 /* All of it, or the release page alone. */

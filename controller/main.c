@@ -365,10 +365,10 @@ static enum err start_server(struct controller *controller, struct arena *arena,
         file ? tokens_new(controller->loop, file, NULL, &controller->tokens, ei) : ERR_OK;
     if (err != ERR_OK)
         return err_wrap(ei, err, "--ui-token-file");
-    controller->page = (struct page){.engine = &controller->engine,
-                                     .settings = settings,
-                                     .open = opt.ui && !file,
-                                     .tokens = controller->tokens};
+    controller->page =
+        (struct page){.engine = &controller->engine,
+                      .settings = settings,
+                      .door = {.open = opt.ui && !file, .tokens = controller->tokens}};
     err = read_links(arena, &controller->page.links, ei);
     if (err != ERR_OK)
         return err;

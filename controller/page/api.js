@@ -42,22 +42,22 @@ export async function ask(path) {
     throw new Failure(response.status, body?.error ?? `The controller answered with status ${response.status}.`);
 }
 
-// All pages of the list. When one begins behind a Canary that is gone by now, it begins anew.
-export async function askAll() {
+// All pages of the list. When one begins behind something that is gone by now, it begins anew.
+export async function askAll(of) {
     for (let attempt = 0; ; attempt++) {
-        const canaries = [];
+        const items = [];
         let next = "";
         try {
             do {
-                const page = await ask(`api/canaries?limit=100${next && `&continue=${encodeURIComponent(next)}`}`);
-                canaries.push(...page.canaries);
+                const page = await ask(`api/${of}?limit=100${next && `&continue=${encodeURIComponent(next)}`}`);
+                items.push(...page[of]);
                 next = page.continue ?? "";
             } while (next);
-            return canaries;
+            return items;
         } catch (error) {
             if (error.status !== 410 || attempt >= 3) throw error;
         }
     }
 }
 
-export const askOne = ({ namespace, name }) => ask(`api/canaries/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`);
+export const askOne = (of, { namespace, name }) => ask(`api/${of}/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`);

@@ -19,8 +19,7 @@
 #define PAGE_PAGE_H
 
 #include "engine/engine.h"
-#include "net/server/server.h"
-#include "net/server/tokens.h"
+#include "page/door.h"
 #include "page/show_query.h"
 
 enum { PAGE_LIST = 100 };
@@ -28,12 +27,11 @@ enum { PAGE_LIST = 100 };
 struct page {
     struct engine *const *engine;    /* read for each request; NULL in it while there is none */
     const struct settings *settings; /* of the engine */
-    bool open;                       /* to everybody */
-    const struct tokens *tokens;     /* NULL: none is asked for */
+    struct page_door door;
     struct show_links links;
 };
 
 /* Answers whatever is below /ui. */
-void page_serve(const struct page *page, struct http_conn_request *req);
+void page_serve(struct page *page, struct http_conn_request *req);
 
 #endif
