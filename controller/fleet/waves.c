@@ -254,6 +254,8 @@ void waves_decide(struct arena *arena, const struct waves_facts *facts, struct w
                                          .n_revisions = old->n_revisions}};
     make_room(&w);
     place_clusters(&w);
+    waves_index_keys(arena, &w.let_go_before, old->let_go, old->n_let_go);
+    waves_index_revisions(&w);
     if (facts->plan->deleting) {
         give_back(&w);
         waves_say_clusters(&w, -1);
@@ -261,6 +263,7 @@ void waves_decide(struct arena *arena, const struct waves_facts *facts, struct w
     }
     bool settled = waves_first(&w);
     int open = -1;
+    waves_index_revisions(&w);
     carry_waves(&w);
     if (settled)
         open = open_wave(&w);

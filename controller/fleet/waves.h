@@ -124,6 +124,9 @@ struct waves_out {
     bool given_back;                    /* a plan that is being deleted holds nothing any more */
 };
 
+/* So many at most are let go at once, whatever a plan says: each stands in its status. */
+enum { WAVES_MAX_LET_GO = 2000 };
+
 /* What a caller of the rules waits before a target or a gate is asked once more. */
 enum { WAVES_GATE_MS = 10000, WAVES_LOOK_MS = 30000 };
 

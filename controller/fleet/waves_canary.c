@@ -25,20 +25,6 @@ bool waves_is_held(const struct waves_canary *canary)
     return canary->suspended && canary->mine;
 }
 
-const char *waves_wanted(const struct waves_work *w, const struct waves_canary *canary)
-{
-    const struct waves_status *status = &w->out->status;
-
-    for (size_t i = 0; i < status->n_revisions; i++) {
-        const char *name = status->revisions[i].workload;
-        size_t len = strlen(canary->namespace_);
-        if (strncmp(name, canary->namespace_, len) == 0 && name[len] == '/' &&
-            strcmp(name + len + 1, canary->name) == 0)
-            return status->revisions[i].hash;
-    }
-    return NULL;
-}
-
 bool waves_has_promoted(const struct waves_work *w, const struct waves_canary *canary)
 {
     const char *wanted = waves_wanted(w, canary);
@@ -78,13 +64,7 @@ const char *waves_key(struct arena *arena, const struct waves_cluster *cluster,
 bool waves_was_let_go(const struct waves_work *w, const struct waves_cluster *cluster,
                       const struct waves_canary *canary)
 {
-    const struct waves_status *status = w->facts->status;
-    const char *key = status->n_let_go > 0 ? waves_key(w->arena, cluster, canary) : NULL;
-
-    for (size_t i = 0; i < status->n_let_go; i++)
-        if (strcmp(status->let_go[i], key) == 0)
-            return true;
-    return false;
+    return waves_has_key(&w->let_go_before, cluster, canary);
 }
 
 void waves_tell(struct waves_work *w, enum waves_phase phase, const char *message)

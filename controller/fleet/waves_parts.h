@@ -11,6 +11,12 @@ struct waves_share {
     int64_t all, allowed, used;
 };
 
+/* "CLUSTER/NAMESPACE/NAME", sorted (waves_index.c). */
+struct waves_keys {
+    const char **sorted;
+    size_t count;
+};
+
 struct waves_work {
     struct arena *arena;
     const struct waves_facts *facts;
@@ -21,6 +27,9 @@ struct waves_work {
      * not settled in the first one; INT32_MAX: none. Later ones are held (waves_train.c). */
     int car_open, car_first;
     struct waves_share share;
+    struct waves_keys let_go_before;  /* as it was last written down */
+    struct waves_revision *revisions; /* those of the new status, by workload */
+    size_t n_revisions;
 };
 
 /* --- waves_canary.c */
@@ -31,8 +40,6 @@ bool waves_rests(const struct waves_canary *canary);
 bool waves_is_initialised(const struct waves_canary *canary);
 /* It is held by this plan, so that nothing begins there. */
 bool waves_is_held(const struct waves_canary *canary);
-/* What its workload is to get; NULL: nothing is known of that. */
-const char *waves_wanted(const struct waves_work *w, const struct waves_canary *canary);
 bool waves_has_promoted(const struct waves_work *w, const struct waves_canary *canary);
 bool waves_has_failed(const struct waves_work *w, const struct waves_canary *canary);
 /* A person takes its failure as it is. */
@@ -46,6 +53,17 @@ bool waves_was_let_go(const struct waves_work *w, const struct waves_cluster *cl
                       const struct waves_canary *canary);
 void waves_tell(struct waves_work *w, enum waves_phase phase, const char *message);
 void waves_look_again(struct waves_work *w, int64_t at_ms);
+
+/* --- waves_index.c */
+
+void waves_index_keys(struct arena *arena, struct waves_keys *out, const char *const *keys,
+                      size_t count);
+bool waves_has_key(const struct waves_keys *keys, const struct waves_cluster *cluster,
+                   const struct waves_canary *canary);
+/* For waves_wanted(); anew when those of the status are other ones. */
+void waves_index_revisions(struct waves_work *w);
+/* What the workload of a Canary is to get; NULL: nothing is known of that. */
+const char *waves_wanted(const struct waves_work *w, const struct waves_canary *canary);
 
 /* waves_first.c: what the first wave has promoted. False: it is not settled, and the status says
  * why; the revisions stay as they were. */

@@ -2,21 +2,9 @@
 
 #include "fleet/waves_parts.h"
 
-static bool is_going(const struct waves_work *w, const struct waves_cluster *cluster,
-                     const struct waves_canary *canary)
-{
-    const struct waves_status *status = &w->out->status;
-    const char *key = status->n_let_go > 0 ? waves_key(w->arena, cluster, canary) : NULL;
-
-    for (size_t i = 0; i < status->n_let_go; i++)
-        if (strcmp(status->let_go[i], key) == 0)
-            return true;
-    return false;
-}
-
 /* What is told of a Canary that has not promoted the revision. NULL: nothing is missing. */
 static const char *say_canary(const struct waves_work *w, int wave, int open,
-                              const struct waves_cluster *cluster,
+                              const struct waves_keys *going, const struct waves_cluster *cluster,
                               const struct waves_canary *canary)
 {
     const char *wanted = waves_wanted(w, canary);
@@ -54,7 +42,7 @@ static const char *say_canary(const struct waves_work *w, int wave, int open,
                             canary->target, wanted);
     if (wave == 0)
         return arena_printf(arena, "has promoted revision %s", canary->promoted);
-    if (is_going(w, cluster, canary))
+    if (waves_has_key(going, cluster, canary))
         return "is let go";
     const char *share = wave == open ? waves_share_says(w, canary) : NULL;
     if (share)
@@ -71,7 +59,8 @@ static const char *revision_of(const struct waves_canary *canary)
 }
 
 /* Says what there is to say of its Canaries. */
-static void say_cluster(struct waves_work *w, size_t index, int open, struct waves_says *out)
+static void say_cluster(struct waves_work *w, size_t index, int open,
+                        const struct waves_keys *going, struct waves_says *out)
 {
     const struct waves_cluster *cluster = &w->facts->clusters[index];
     const struct waves_canary *told = cluster->n_canaries > 0 ? cluster->canaries : NULL;
@@ -80,7 +69,7 @@ static void say_cluster(struct waves_work *w, size_t index, int open, struct wav
 
     for (size_t j = 0; j < cluster->n_canaries; j++) {
         const struct waves_canary *canary = &cluster->canaries[j];
-        const char *says = say_canary(w, w->wave_of[index], open, cluster, canary);
+        const char *says = say_canary(w, w->wave_of[index], open, going, cluster, canary);
         if (!says)
             continue;
         if (first)
@@ -110,7 +99,9 @@ void waves_say_clusters(struct waves_work *w, int open)
 {
     struct waves_status *status = &w->out->status;
     bool counts = w->plan->max_replicas_percent > 0;
+    struct waves_keys going;
 
+    waves_index_keys(w->arena, &going, status->let_go, status->n_let_go);
     status->n_clusters = w->facts->n_clusters;
     status->clusters = arena_array(w->arena, status->n_clusters, sizeof(*status->clusters));
     for (size_t i = 0; i < status->n_clusters; i++) {
@@ -123,7 +114,7 @@ void waves_say_clusters(struct waves_work *w, int open)
             .seen_ms = cluster->reachable ? 0 : cluster->seen_ms,
             .replicas = counts ? waves_replicas_of(w, i) : 0,
         };
-        say_cluster(w, i, open, &status->clusters[i]);
+        say_cluster(w, i, open, &going, &status->clusters[i]);
     }
 }
 

@@ -222,3 +222,48 @@ CASE(a_condition_keeps_its_time)
     assert_string_equal(json_str_at(ready, "status", NULL), "True");
     assert_string_equal(json_str_at(ready, "lastTransitionTime", NULL), "1970-01-01T00:00:09Z");
 }
+
+/* More than may be let go at once, whatever the plan says. */
+CASE(no_more_are_let_go_than_the_status_can_hold)
+{
+    enum { MANY = WAVES_MAX_LET_GO + 10 };
+    struct releaseplan plan;
+    struct errinfo ei;
+    struct waves_status status = {.revision = ""};
+    struct waves_canary first = {.namespace_ = "test",
+                                 .name = "a",
+                                 .phase = PHASE_Succeeded,
+                                 .applied = "r",
+                                 .promoted = "r"};
+    struct waves_canary *held = arena_array(arena, MANY, sizeof(*held));
+    struct waves_cluster clusters[] = {
+        {.name = "one",
+         .labels = rows_json(arena, "{'w':'1'}"),
+         .known = true,
+         .reachable = true,
+         .canaries = &first,
+         .n_canaries = 1},
+        {.name = "two", .known = true, .reachable = true, .canaries = held, .n_canaries = MANY}};
+    const struct waves_facts facts = {
+        .plan = &plan, .now_ms = 1, .clusters = clusters, .n_clusters = 2, .status = &status};
+    struct waves_out out;
+
+    for (int i = 0; i < MANY; i++)
+        held[i] = (struct waves_canary){.namespace_ = "test",
+                                        .name = "a",
+                                        .phase = PHASE_Succeeded,
+                                        .applied = "q",
+                                        .promoted = "q",
+                                        .suspended = true,
+                                        .mine = true,
+                                        .target = "r"};
+    assert_int_equal(
+        releaseplan_view(arena,
+                         rows_json(arena, "{'metadata':{'name':'p'},'spec':{'application':'a',"
+                                          "'waves':[{'name':'first','clusterSelector':{"
+                                          "'matchLabels':{'w':'1'}}},{'name':'rest'}]}}"),
+                         &plan, &ei),
+        ERR_OK);
+    waves_decide(arena, &facts, &out);
+    assert_int_equal(out.status.n_let_go, WAVES_MAX_LET_GO);
+}

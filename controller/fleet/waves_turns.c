@@ -4,7 +4,7 @@
 #include "fleet/waves_parts.h"
 
 struct room {
-    int wave, all; /* how many more; INT32_MAX: no limit */
+    int wave, all; /* how many more; wave INT32_MAX: no limit */
     bool open;     /* by windows and freezes */
 };
 
@@ -14,7 +14,7 @@ static struct room count_room(struct waves_work *w, int open)
     int in_wave = 0, in_all = 0;
     int64_t until;
     const char *why;
-    struct room room = {.wave = INT32_MAX, .all = INT32_MAX};
+    struct room room = {.wave = INT32_MAX};
 
     for (size_t i = 0; i < w->facts->n_clusters; i++) {
         const struct waves_cluster *cluster = &w->facts->clusters[i];
@@ -26,8 +26,9 @@ static struct room count_room(struct waves_work *w, int open)
     }
     if (wave_limit > 0)
         room.wave = wave_limit - in_wave;
-    if (w->plan->max_concurrent > 0)
-        room.all = w->plan->max_concurrent - in_all;
+    room.all = w->plan->max_concurrent > 0 && w->plan->max_concurrent < WAVES_MAX_LET_GO
+                   ? w->plan->max_concurrent - in_all
+                   : WAVES_MAX_LET_GO - in_all;
     room.open = releaseplan_is_open(w->arena, w->plan, w->facts->now_ms, &until, &why);
     if (!room.open && open >= 0) {
         waves_tell(w, WAVES_Closed,
@@ -76,7 +77,7 @@ static bool takes_turn(struct waves_work *w, struct room *room, size_t i, size_t
         return false;
     w->share.used += canary->replicas;
     room->wave -= room->wave < INT32_MAX;
-    room->all -= room->all < INT32_MAX;
+    room->all--;
     return true;
 }
 
