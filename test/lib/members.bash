@@ -106,7 +106,7 @@ spec:
     interval: ${MEMBER_INTERVAL:-2s}
     threshold: 5
     maxWeight: 50
-    stepWeight: 25
+    stepWeight: ${MEMBER_STEP:-25}
     metrics: [{name: request-success-rate, thresholdRange: {min: 90}, interval: 10s, noData: hold}]
 YAML
 }
