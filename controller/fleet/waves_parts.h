@@ -29,7 +29,7 @@ struct waves_work {
     struct waves_share share;
     struct waves_keys let_go_before;  /* as it was last written down */
     struct waves_revision *revisions; /* those of the new status, by workload */
-    size_t n_revisions;
+    size_t n_revisions, *found_last;  /* which of them was asked for last */
 };
 
 /* --- waves_canary.c */

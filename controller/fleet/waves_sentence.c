@@ -2,23 +2,31 @@
 
 #include "fleet/waves_parts.h"
 
-/* What is told of a Canary that has not promoted the revision. NULL: nothing is missing. */
+/* It has failed on a revision that is not, or not yet, the plan's. */
+static bool has_failed_first(int wave, const struct waves_canary *canary)
+{
+    return wave == 0 && canary->phase == PHASE_Failed &&
+           strcmp(canary->applied, canary->promoted) != 0;
+}
+
+static bool is_missing(const struct waves_work *w, int wave, const struct waves_canary *canary)
+{
+    return !canary->deleting && (has_failed_first(wave, canary) || !waves_has_promoted(w, canary));
+}
+
+/* What is told of a Canary that has not promoted the revision. */
 static const char *say_canary(const struct waves_work *w, int wave, int open,
                               const struct waves_keys *going, const struct waves_cluster *cluster,
                               const struct waves_canary *canary)
 {
     const char *wanted = waves_wanted(w, canary);
     struct arena *arena = w->arena;
-    /* In the first wave of a revision that is not yet the plan's. */
-    bool failed = canary->phase == PHASE_Failed && strcmp(canary->applied, canary->promoted) != 0;
 
-    if (canary->deleting || (waves_has_promoted(w, canary) && !(wave == 0 && failed)))
-        return NULL;
     if (!cluster->reachable)
         return arena_printf(arena, "cannot be reached: %s", cluster->why ? cluster->why : "");
     if (!waves_is_initialised(canary))
         return "is being initialised";
-    if (waves_has_failed(w, canary) || (wave == 0 && failed))
+    if (waves_has_failed(w, canary) || has_failed_first(wave, canary))
         return arena_printf(arena, "revision %s has failed", canary->applied);
     if (waves_is_under_way(canary) && !canary->suspended)
         return arena_printf(arena, "releases revision %s", canary->applied);
@@ -69,15 +77,15 @@ static void say_cluster(struct waves_work *w, size_t index, int open,
 
     for (size_t j = 0; j < cluster->n_canaries; j++) {
         const struct waves_canary *canary = &cluster->canaries[j];
-        const char *says = say_canary(w, w->wave_of[index], open, going, cluster, canary);
-        if (!says)
+        if (!is_missing(w, w->wave_of[index], canary))
             continue;
-        if (first)
+        if (first) {
             more++;
-        else {
-            first = arena_printf(w->arena, "%s/%s %s", canary->namespace_, canary->name, says);
-            told = canary;
+            continue;
         }
+        told = canary;
+        first = arena_printf(w->arena, "%s/%s %s", canary->namespace_, canary->name,
+                             say_canary(w, w->wave_of[index], open, going, cluster, canary));
     }
     if (told) {
         out->phase = told->phase;
