@@ -4,14 +4,22 @@
 
 #include "tick/edit.h"
 
-#define SMI(v)                                                                                     \
+/* From v1alpha2 on, what we write of a split has one shape. The last CRD of the SMI serves v1alpha4
+ * alone. */
+#define GROUP "split.smi-spec.io"
+static const struct kube_version also_v1alpha2[] = {
+    {GROUP, "v1alpha4"}, {GROUP, "v1alpha3"}, {NULL, NULL}};
+static const struct kube_version also_v1alpha3[] = {
+    {GROUP, "v1alpha4"}, {GROUP, "v1alpha2"}, {NULL, NULL}};
+
+#define SMI(v, others)                                                                             \
     {                                                                                              \
-        .group = "split.smi-spec.io", .version = (v), .plural = "trafficsplits",                   \
-        .kind = "TrafficSplit", .meshed = true                                                     \
+        .group = GROUP, .version = (v), .plural = "trafficsplits", .kind = "TrafficSplit",         \
+        .also = (others), .meshed = true                                                           \
     }
-const struct kube_resource smi_v1alpha1 = SMI("v1alpha1");
-const struct kube_resource smi_v1alpha2 = SMI("v1alpha2");
-const struct kube_resource smi_v1alpha3 = SMI("v1alpha3");
+const struct kube_resource smi_v1alpha1 = SMI("v1alpha1", NULL);
+const struct kube_resource smi_v1alpha2 = SMI("v1alpha2", also_v1alpha2);
+const struct kube_resource smi_v1alpha3 = SMI("v1alpha3", also_v1alpha3);
 
 static const struct split_format *smi_format(const struct canary *canary)
 {

@@ -8,23 +8,24 @@
 #include "router/common_istio.h"
 #include "tick/edit.h"
 
-/* All have one schema. A table each: a cluster may serve them differently. */
+/* All have one schema; the newest is asked for first. A table each: a cluster may serve them
+ * differently. */
 #define ALSO                                                                                       \
     {                                                                                              \
-        {"networking.istio.io", "v1"}, {"networking.istio.io", "v1alpha3"},                        \
+        {"networking.istio.io", "v1beta1"}, {"networking.istio.io", "v1alpha3"},                   \
         {                                                                                          \
             NULL, NULL                                                                             \
         }                                                                                          \
     }
 static const struct kube_version also_virtual[] = ALSO, also_rules[] = ALSO;
 static const struct kube_resource virtual_services = {.group = "networking.istio.io",
-                                                      .version = "v1beta1",
+                                                      .version = "v1",
                                                       .plural = "virtualservices",
                                                       .kind = "VirtualService",
                                                       .also = also_virtual,
                                                       .meshed = true};
 static const struct kube_resource destination_rules = {.group = "networking.istio.io",
-                                                       .version = "v1beta1",
+                                                       .version = "v1",
                                                        .plural = "destinationrules",
                                                        .kind = "DestinationRule",
                                                        .also = also_rules,
@@ -199,7 +200,7 @@ static const struct kube_resource *const resources[] = {&kube_services, &destina
 
 const struct router router_istio = {
     .providers = providers,
-    .about = "Istio, VirtualService and DestinationRule v1beta1",
+    .about = "Istio, VirtualService and DestinationRule",
     .resources = resources,
     .names = istio_names,
     .metric_family = "istio",

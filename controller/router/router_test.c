@@ -1,5 +1,7 @@
 #include "router/router.h"
 
+#include <stdio.h>
+
 #include "metric/family.h"
 #include "tick/fixture_test.h"
 
@@ -34,7 +36,7 @@ CASE(test_names)
         {"gatewayapi:v1.2", "v1"},
         {"gatewayapi:v1beta1", "v1beta1"},
         {"gatewayapi", NULL},
-        {"istio", "v1beta1"},
+        {"istio", "v1"},
         {"istio:v1", NULL},
         {"", NULL},
         {NULL, NULL},
@@ -52,5 +54,34 @@ CASE(test_names)
         while (router->resources[last + 1])
             last++;
         assert_string_equal(router->resources[last]->version, row->version);
+    }
+}
+
+/* Of the versions that a cluster serves the first counts: the newest, unless the provider names one.
+ */
+CASE(test_versions)
+{
+    static const struct {
+        const char *provider, *versions; /* of the last resource */
+    } cases[] = {
+        {"istio", "v1 v1beta1 v1alpha3"},
+        {"gatewayapi:v1", "v1 v1beta1"},
+        {"gatewayapi:v1beta1", "v1beta1 v1"},
+        {"traefik", "v1alpha1 v1alpha1"},
+        {"linkerd", "v1alpha1"}, /* in which weights are texts */
+        {"osm", "v1alpha2 v1alpha4 v1alpha3"},
+        {"smi:v1alpha2", "v1alpha2 v1alpha4 v1alpha3"},
+        {"smi:v1alpha3", "v1alpha3 v1alpha4 v1alpha2"},
+    };
+
+    EACH_ROW (row, cases) {
+        const struct kube_resource *const *at = router_find(row->provider)->resources;
+        while (at[1])
+            at++;
+        char text[64];
+        size_t len = (size_t)snprintf(text, sizeof(text), "%s", (*at)->version);
+        for (const struct kube_version *also = (*at)->also; also && also->group; also++)
+            len += (size_t)snprintf(text + len, sizeof(text) - len, " %s", also->version);
+        assert_string_equal(text, row->versions);
     }
 }

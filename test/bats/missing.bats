@@ -70,7 +70,7 @@ warnings() { kubectl get events -o jsonpath='{range .items[*]}{.count} {.message
     canary | kubectl apply -f - >/dev/null
     daemon_start "$FLAGGER_BUILD/flagger-controller" --kubeconfig "$KUBECONFIG" --min-analysis-interval 1s
     eventually 20 holds
-    [[ $(condition message) == "the API server does not serve destinationrules of networking.istio.io/v1beta1: install the CRDs of the provider istio"* ]]
+    [[ $(condition message) == "the API server does not serve destinationrules of networking.istio.io/v1: install the CRDs of the provider istio"* ]]
     phase_is Initializing
     run kubectl get --raw /apis/networking.istio.io/v1beta1/namespaces/default/virtualservices/podinfo
     [[ $output == *"could not find the requested resource"* ]]
