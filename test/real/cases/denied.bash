@@ -31,7 +31,7 @@ says() { # VERB: what the server refused, of which resource, where, and to whom
 deployment
 canary app gatewayapi:v1 "$STEPS"
 eventually denied
-says list
+says get
 is deployment app '.spec.replicas == 2' || fail "the target was scaled before routes lead to the primary"
 eventually told 'httproutes.gateway.networking.k8s.io'
 [ "$(tellings)" -eq 1 ] || fail "it is told $(tellings) times"

@@ -8,8 +8,8 @@ mesh() { kubectl --kubeconfig "$apart/kubeconfig" -n "$case" "$@"; }
     cluster_begin "$assets"
     printf '%s\n' "${running[@]}" "$(cat "$state/kube-apiserver.pid")" >"$state/pids"
 )
-mapfile -t pids <"$apart/pids"
-trap 'kill -KILL "${pids[@]}" 2>/dev/null || true' EXIT
+mapfile -t programs <"$apart/pids"
+trap 'kill -KILL "${programs[@]}" 2>/dev/null || true' EXIT
 gateway_api=test/sandbox/crd
 [ ! -e ../shared/crds/gateway-api.yaml ] || gateway_api=../shared/crds/gateway-api.yaml
 {
@@ -22,7 +22,7 @@ gateway_api=test/sandbox/crd
 "$build/flagger-controller" --kubeconfig "$state/kubeconfig-flagger" --kubeconfig-service-mesh "$apart/kubeconfig-mesh" \
     --address 127.0.0.1 --port "$port" --mesh-provider gatewayapi:v1 --metrics-server "http://127.0.0.1:$answers" \
     --min-analysis-interval 1s --namespace "$case" >"$state/log/mesh_apart.log" 2>&1 &
-pids+=($!)
+programs+=($!)
 
 route() { mesh get httproute "$1" -o json | gojq -e "$2" >/dev/null; } # NAME JQ-EXPRESSION
 stays() { [ "$(mesh get httproutes -o name | sort | tr '\n' ' ')" = "$1" ]; }
@@ -58,4 +58,4 @@ for app in app kept; do
         fail "the route of $app is not given back: $(mesh get httproute "$app" -o yaml)"
 done
 eventually stays 'httproute.gateway.networking.k8s.io/app httproute.gateway.networking.k8s.io/kept '
-kill -TERM "${pids[-1]}" && wait "${pids[-1]}"
+kill -TERM "${programs[-1]}" && wait "${programs[-1]}"
