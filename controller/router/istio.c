@@ -133,7 +133,7 @@ static struct json_object *frame(struct tick *tick)
     struct json_object *spec = json_sub(out, "spec");
     bool part = delegates(tick->canary);
 
-    json_set(spec, "hosts", part ? NULL : hosts(tick));
+    json_set(spec, "hosts", part ? edit_array(tick->arena) : hosts(tick));
     json_set(spec, "gateways", part ? NULL : gateways(tick));
     return out;
 }

@@ -14,10 +14,20 @@
 #include "decide/release/release.h"
 #include "tick/edit.h"
 
+/* As Flagger's first status has them, for who reads them without asking whether they are there. */
+static void put_counts(struct release *r)
+{
+    status_int(r, "canaryWeight", 0);
+    status_int(r, "failedChecks", 0);
+    status_int(r, "iterations", 0);
+}
+
 void status_phase(struct release *r, enum phase phase)
 {
-    r->phase = phase;
     json_set_str(release_status(r), "phase", phase_name(phase));
+    if (r->phase == PHASE_NONE)
+        put_counts(r);
+    r->phase = phase;
     if (phase != PHASE_Failed && phase != PHASE_WaitingPromotion)
         condition_clear(r, CONDITION_CHECKS); /* of a release that failed, it says why */
     condition_put(r, "Promoted", phase_promoted(phase), phase_name(phase),

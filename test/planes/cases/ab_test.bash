@@ -1,6 +1,6 @@
 # By a header and by a cookie: who has one gets the new version, all others the old one.
 stage "interval: 2s, iterations: 2, threshold: 3, webhooks: [$(hook hold confirm-promotion)],
-    match: [{headers: {x-user: {exact: insider}}}, {headers: {cookie: {${cookie:-regex: '^(.*?;)?(canary=always)(;.*)?\$'}}}}]"
+    match: [{headers: {x-user: {exact: insider}}}, {headers: {cookie: {regex: '^(.*?;)?(canary=always)(;.*)?\$'}}}]"
 refuses hold
 release 2.0.0 "$case"
 eventually answers_with 2.0.0 -H 'x-user: insider'
