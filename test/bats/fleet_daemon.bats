@@ -214,7 +214,7 @@ YAML
     kubectl delete application shop --wait=false
     eventually 60 app_gone
     gone one
-    kubectl get events -o json | gojq -e '.items | map(select(.reason == "ClusterForgotten" and (.message | contains("cluster two")))) | length == 1'
+    eventually 20 eval "kubectl get events -o json | gojq -e '.items | map(select(.reason == \"ClusterForgotten\" and (.message | contains(\"cluster two\")))) | length >= 1' >/dev/null"
     kill -CONT "$(cat "$DIR/two.pid")"
     on two delete canary podinfo -n test --ignore-not-found
 }
