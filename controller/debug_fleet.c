@@ -205,9 +205,19 @@ static void get_plans(void *arg, struct http_conn_request *req)
     reply_page(req, &page, all, count, "plans", show_plan);
 }
 
-const struct http_route debug_fleet_routes[] = {{"GET", "/debug/process", get_process},
+static void get_page(void *arg, struct http_conn_request *req)
+{
+    struct debug_fleet *view = arg;
+
+    plans_page_serve(&view->page, req);
+}
+
+const struct http_route debug_fleet_page_routes[] = {
+    {"GET", "/ui", get_page}, {"GET", "/ui/*", get_page}, {0}};
+const struct http_route debug_fleet_routes[] = {{"GET", "/ui", get_page},
+                                                {"GET", "/ui/*", get_page},
+                                                {"GET", "/debug/process", get_process},
                                                 {"GET", "/debug/clusters", get_clusters},
                                                 {"GET", "/debug/applications", get_applications},
                                                 {"GET", "/debug/plans", get_plans},
                                                 {0}};
-const struct http_route debug_fleet_none[] = {{0}};

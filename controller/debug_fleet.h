@@ -14,14 +14,17 @@
 #include "kube/lease.h"
 #include "members/members.h"
 #include "net/server/server.h"
+#include "page/plans.h"
 
 /* The argument of the handlers. The pointers are read for each request. */
 struct debug_fleet {
     struct members *const *members;
     struct lease *const *lease;
     struct http_server *const *server;
+    struct plans_page page;
 };
 
-extern const struct http_route debug_fleet_routes[], debug_fleet_none[];
+/* The page, and with or without what is below /debug. */
+extern const struct http_route debug_fleet_routes[], debug_fleet_page_routes[];
 
 #endif

@@ -10,16 +10,17 @@
 #include "controller/debug_fleet.h"
 #include "kube/lease.h"
 #include "members/gauges.h"
+#include "members/shown.h"
 #include "net/server/server.h"
 
 #define LEASE "flagger-fleet-leader"
 
 static struct {
     const char *kubeconfig, *master, *namespace_, *name, *loader_image, *claim_namespace,
-        *lease_namespace, *address, *log_level;
+        *lease_namespace, *address, *log_level, *ui_token_file;
     double qps;
     int64_t burst, threadiness, abandon_ms, port;
-    bool adopt_kurator, leader_election, debug_endpoints;
+    bool adopt_kurator, leader_election, debug_endpoints, ui;
 } opt;
 
 static char elects[] = "false";
@@ -61,14 +62,21 @@ static const struct option_row rows[] = {
            .help = "rollouts that are worked on at once on each member"),
     OPTION(INT, "port", &opt.port, .value = "8080", .min = 0, .max = 65535, .arg = "PORT",
            .group = "Process",
-           .help = "port of /metrics, /healthz, /readyz and /debug; 0 takes a free "
-                   "one"),
+           .help = "port of /metrics, /healthz, /readyz, /debug and /ui; 0 takes a free one"),
     OPTION(BOOL, "debug-endpoints", &opt.debug_endpoints, .value = "true", .group = "Process",
            .help =
                "answer GET /debug/process, /debug/clusters, /debug/applications and /debug/plans: "
                "how each "
                "cluster is reached, what is done there and waited for; names, states and counts, "
                "nothing of what objects hold"),
+    OPTION(BOOL, "ui", &opt.ui, .group = "Process",
+           .help =
+               "serve the page of the plans, GET /ui/, to everybody who reaches the port: it shows "
+               "what the statuses of ReleasePlans say; it changes nothing"),
+    OPTION(STRING, "ui-token-file", &opt.ui_token_file, .arg = "FILE", .group = "Process",
+           .help =
+               "serve the page to who has one of the bearer tokens of this file, one a line, at "
+               "least 16 characters each; read again when it changes"),
     OPTION_ROW_ADDRESS(&opt.address, .value = "0.0.0.0", .group = "Process"),
     OPTION_ROW_LOG_LEVEL(&opt.log_level, .group = "Process"),
     OPTION(
@@ -98,6 +106,7 @@ struct fleet {
     struct members *members;
     struct lease *lease;
     struct http_server *server;
+    struct tokens *tokens; /* of who may see the page; NULL: none is asked for */
     struct debug_fleet debug;
 };
 
@@ -138,6 +147,8 @@ static void close_clients(void *arg)
     http_client_free(fleet->own);
     http_client_free(fleet->api);
     http_client_free(fleet->outside);
+    if (fleet->tokens)
+        tokens_stop(fleet->tokens);
     fleet->own = fleet->api = fleet->outside = NULL;
 }
 
@@ -164,16 +175,42 @@ static void on_drain(void *arg)
     members_stop(fleet->members, WRITES_MS, on_stopped, fleet);
 }
 
+static bool get_names(void *arg, struct arena *arena, const char ***out, size_t *count)
+{
+    const struct fleet *fleet = arg;
+
+    return fleet->members && shown_plans(fleet->members, arena, out, count);
+}
+
+static struct json_object *get_plan(void *arg, struct arena *arena, const char *namespace_,
+                                    const char *name)
+{
+    const struct fleet *fleet = arg;
+
+    return shown_plan(fleet->members, arena, namespace_, name);
+}
+
 static enum err start_server(struct fleet *fleet, struct errinfo *ei)
 {
-    fleet->debug = (struct debug_fleet){
-        .members = &fleet->members, .lease = &fleet->lease, .server = &fleet->server};
-    const struct http_server_options options = {.address = opt.address,
-                                                .port = (int)opt.port,
-                                                .routes = opt.debug_endpoints ? debug_fleet_routes
-                                                                              : debug_fleet_none,
-                                                .arg = &fleet->debug,
-                                                .ready = is_ready};
+    const char *file = opt.ui_token_file && *opt.ui_token_file ? opt.ui_token_file : NULL;
+    enum err err = file ? tokens_new(fleet->loop, file, NULL, &fleet->tokens, ei) : ERR_OK;
+
+    if (err != ERR_OK)
+        return err_wrap(ei, err, "--ui-token-file");
+    fleet->debug =
+        (struct debug_fleet){.members = &fleet->members,
+                             .lease = &fleet->lease,
+                             .server = &fleet->server,
+                             .page = {.door = {.open = opt.ui && !file, .tokens = fleet->tokens},
+                                      .names = get_names,
+                                      .get = get_plan,
+                                      .arg = fleet}};
+    const struct http_server_options options = {
+        .address = opt.address,
+        .port = (int)opt.port,
+        .routes = opt.debug_endpoints ? debug_fleet_routes : debug_fleet_page_routes,
+        .arg = &fleet->debug,
+        .ready = is_ready};
 
     return http_server_new(fleet->loop, &options, &fleet->server, ei);
 }
@@ -250,6 +287,7 @@ static int run(struct arena *arena)
                  LOG_STR("server", config.server), LOG_INT("port", http_server_port(fleet.server)));
         status = loop_run(fleet.loop);
         http_server_free(fleet.server);
+        tokens_free(fleet.tokens);
     } else {
         fail(&ei);
         on_stopped(&fleet, true);

@@ -3,7 +3,8 @@
  * what the plans' statuses say, as the watch of them has brought them, and asks no cluster.
  *
  *   GET /ui/                     the page
- *   GET /ui/api/plans            ?limit=1..100 &continue=NS/NAME: a page of all, in short
+ *   GET /ui/api/plans            ?limit=1..100 &continue=NS/NAME: a page of all, in short; fewer where
+ *                                they take long to read
  *   GET /ui/api/plans/NS/NAME    one, with its waves and clusters
  */
 #ifndef PAGE_PLANS_H
@@ -14,8 +15,12 @@
 
 struct plans_page {
     struct page_door door;
-    /* All ReleasePlans as an array, owned by the arena. NULL: they are not known yet, or no more. */
-    struct json_object *(*list)(void *arg, struct arena *arena);
+    /* "NAMESPACE/NAME" of all ReleasePlans, in the order of the names. False: they are not known, not
+     * yet or no more. */
+    bool (*names)(void *arg, struct arena *arena, const char ***out, size_t *count);
+    /* One, owned by the arena; NULL: there is none. */
+    struct json_object *(*get)(void *arg, struct arena *arena, const char *namespace_,
+                               const char *name);
     void *arg;
 };
 

@@ -9,14 +9,5 @@
 struct json_object *show_plan_brief(struct arena *arena, struct json_object *plan);
 /* And "conditions", "waves", each with its "clusters", and those that no wave has as "outside". */
 struct json_object *show_plan(struct arena *arena, struct json_object *plan);
-/*
- * {"plans": [...], "continue": "namespace/name"}: at most `limit` of the array behind the one that is
- * called `after` (NULL: from the first). NULL: that one is gone.
- */
-struct json_object *show_plan_list(struct arena *arena, struct json_object *plans,
-                                   const char *after, int limit);
-/* NULL: the array has none of that name. */
-struct json_object *show_plan_find(struct json_object *plans, const char *namespace_,
-                                   const char *name);
 
 #endif

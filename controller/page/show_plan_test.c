@@ -12,8 +12,7 @@ static const char plans[] =
     "{'name':'rest','canaries':3,'failed':1,'underWay':1,'held':2,'began':'2026-01-01T00:00:01Z'}],"
     "'clusters':[{'name':'one','wave':'first','says':'x','phase':'Succeeded','revision':'r2'},"
     "{'name':'two','wave':'rest','says':'y','weight':20,'lastContact':'2026-01-01T00:00:00Z'},"
-    "{'name':'three','says':'z'}]}},"
-    "{'metadata':{'namespace':'b','name':'other'}}]";
+    "{'name':'three','says':'z'}]}}]";
 
 CASE(a_plan_in_short)
 {
@@ -31,7 +30,7 @@ CASE(a_plan_in_short)
 CASE(a_plan_with_its_waves)
 {
     struct json_object *all = rows_json(arena, plans);
-    struct json_object *out = show_plan(arena, show_plan_find(all, "b", "shop"));
+    struct json_object *out = show_plan(arena, json_elem(all, 1));
     struct json_object *waves = json_at(out, "waves", NULL);
 
     assert_int_equal(json_len(waves), 2);
@@ -48,20 +47,4 @@ CASE(a_plan_with_its_waves)
     out = show_plan(arena, json_elem(all, 0));
     assert_int_equal(json_len(json_at(out, "waves", NULL)), 0);
     assert_int_equal(json_len(json_at(out, "outside", NULL)), 0);
-    assert_null(show_plan_find(all, "a", "shop"));
-    assert_null(show_plan_find(all, "b", "sho"));
-}
-
-CASE(plans_in_pages)
-{
-    struct json_object *all = rows_json(arena, plans);
-    struct json_object *first = show_plan_list(arena, all, NULL, 2);
-    struct json_object *second = show_plan_list(arena, all, "b/shop", 2);
-
-    assert_int_equal(json_len(json_at(first, "plans", NULL)), 2);
-    assert_string_equal(json_str_at(first, "continue", NULL), "b/shop");
-    assert_int_equal(json_len(json_at(second, "plans", NULL)), 1);
-    assert_null(json_at(second, "continue", NULL));
-    assert_null(show_plan_list(arena, all, "b/gone", 2));
-    assert_null(show_plan_list(arena, all, "b", 2));
 }
