@@ -135,7 +135,7 @@ static void watch(struct wave *wave, const struct wave_facts *facts)
     free(wave->watched);
     wave->watched = heap_array(room, sizeof(*wave->watched));
     wave->n_watched = 0;
-    wave->by_labels = !facts->plan.application;
+    wave->by_labels = facts->plan.canaries_namespace != NULL;
     if (wave->by_labels) {
         wave->watched[wave->n_watched++] = name_hash(facts->plan.canaries_namespace, NULL);
         return;
@@ -440,7 +440,8 @@ static void look(struct wave *wave, const struct wave_facts *facts, const struct
         const struct waves_canary *canary = &cluster->canaries[at->canary];
         if (facts->members[at->cluster].member)
             wave_sight_look(wave->sight, waves_key(wave->round.arena, cluster, canary),
-                            facts->members[at->cluster].member, canary->namespace_, canary->name);
+                            facts->members[at->cluster].member, canary->namespace_, canary->name,
+                            facts->plan.max_replicas_percent > 0);
     }
 }
 

@@ -1,6 +1,7 @@
 /* What the rules of the waves are to know: which clusters a plan means, and how its Canaries stand. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "fleet/select.h"
 #include "members/wave_parts.h"
 
@@ -10,6 +11,7 @@ struct gathering {
     const struct wave_source *source;
     struct wave_facts *facts;
     size_t room;
+    int car; /* of the train, whose Canaries are being gathered */
 };
 
 static void trouble(struct gathering *g, const char *text)
@@ -40,6 +42,7 @@ struct waves_canary wave_canary(const struct wave_source *source, const char *cl
                                  .mine = mine,
                                  .holder = *canary->held_by && !mine ? canary->held_by : NULL,
                                  .deleting = canary->deleting,
+                                 .replicas = wave_sight_replicas(source->sight, key),
                                  .target = wave_sight_of(source->sight, key, source->now_ms)};
 }
 
@@ -55,7 +58,8 @@ static void add_canary(struct gathering *g, size_t index, const struct stock_can
             memcpy(more, cluster->canaries, count * sizeof(*more));
         cluster->canaries = more;
     }
-    cluster->canaries[cluster->n_canaries++] = wave_canary(g->source, cluster->name, canary);
+    cluster->canaries[cluster->n_canaries] = wave_canary(g->source, cluster->name, canary);
+    cluster->canaries[cluster->n_canaries++].car = g->car;
 }
 
 static bool has_labels(const struct stock_canary *canary, struct json_object *labels)
@@ -71,6 +75,17 @@ static bool has_labels(const struct stock_canary *canary, struct json_object *la
 }
 
 /* --- clusters */
+
+/* By the wall clock, which is read but once: the same answer has the same time in every status. */
+static int64_t heard_at(const struct member *member)
+{
+    static int64_t ahead_ms;
+    int64_t heard_ms = member->stock ? stock_heard_ms(member->stock) : 0;
+
+    if (ahead_ms == 0)
+        ahead_ms = clock_wall_ms() - clock_monotonic_ms();
+    return heard_ms > 0 ? heard_ms + ahead_ms : 0;
+}
 
 /* One of this name once. */
 static size_t add_cluster(struct gathering *g, const struct fleet_member *found)
@@ -97,6 +112,7 @@ static size_t add_cluster(struct gathering *g, const struct fleet_member *found)
     cluster->known = member->stock && stock_synced(member->stock);
     cluster->reachable = cluster->known && member_is_reached(member);
     cluster->why = member->why ? member->why : "its Canaries have not been listed yet";
+    cluster->seen_ms = heard_at(member);
     return at;
 }
 
@@ -200,8 +216,11 @@ void wave_gather(const struct wave_source *source, struct wave_facts *facts)
 {
     struct gathering g = {.source = source, .facts = facts};
 
+    for (g.car = 0; g.car < facts->plan.n_train; g.car++)
+        gather_application(&g, facts->plan.train[g.car]);
+    g.car = 0;
     if (facts->plan.application)
         gather_application(&g, facts->plan.application);
-    else
+    else if (facts->plan.canaries_namespace)
         visit(&g, &facts->plan.destination, fill_labelled, &facts->plan);
 }

@@ -46,9 +46,13 @@ struct wave_sight *wave_sight_new(struct members_context *context, void (*seen)(
 void wave_sight_free(struct wave_sight *sight);
 /* The revision of the workload: NULL: nobody has looked lately; "": it cannot be known. Borrowed. */
 const char *wave_sight_of(const struct wave_sight *sight, const char *key, int64_t now_ms);
-/* Looks at it, unless that is under way or has just failed; seen() follows. */
+/* How many replicas serve for it, at least 1, as they were when it was looked at last, however long
+ * ago; 0: nobody has looked, or it cannot be known. */
+int wave_sight_replicas(const struct wave_sight *sight, const char *key);
+/* Looks at it, unless that is under way or has just failed, and where `weighs` at its primary as well;
+ * seen() follows. */
 void wave_sight_look(struct wave_sight *sight, const char *key, struct member *member,
-                     const char *namespace_, const char *name);
+                     const char *namespace_, const char *name, bool weighs);
 /* The connection of this member goes: nothing is asked there any more. */
 void wave_sight_drop(struct wave_sight *sight, const struct member *member);
 int wave_sight_under_way(const struct wave_sight *sight);
