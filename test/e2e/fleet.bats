@@ -113,7 +113,7 @@ no_client_failed() {
     link_cut "$away"
     eventually 120 row_says "$away" 'cannot be reached'
     for name in $REST; do [ "$(clients_count "$name" ' 4.0.0$')" -eq 0 ]; done
-    plan_is Releasing
+    eventually 30 plan_is Releasing
     link_back "$away"
     began=$SECONDS
     eventually 240 complete 4.0.0
