@@ -375,12 +375,17 @@ static void ask_gate(struct wave *wave, const struct releaseplan *plan,
     wave->gate = wave_gate_ask(&wave->hub->context, plan, spec, revision, on_gate, wave);
 }
 
+/* More than MOST_STEPS are left for the next round: each takes memory while it is under way, and what is
+ * begun late would be of facts that are old. */
 static void add_step(struct wave *wave, struct member *member, const char *namespace_,
                      const char *name, bool hold)
 {
+    enum { MOST_STEPS = 400 };
     struct round *round = &wave->round;
     struct arena *arena = round->arena;
 
+    if (round->n_steps == MOST_STEPS)
+        return;
     if ((round->n_steps & (round->n_steps - 1)) == 0) {
         struct wave_step_spec *more =
             arena_array(arena, round->n_steps ? round->n_steps * 2 : 1, sizeof(*more));
@@ -457,6 +462,18 @@ static void set_timer(struct wave *wave, const struct waves_out *out, int64_t no
         settle_in(wave, WAVES_GATE_MS);
 }
 
+static void add_steps(struct wave *wave, const struct wave_facts *facts,
+                      const struct waves_out *out, bool hold)
+{
+    for (size_t i = 0; i < out->n_steps; i++) {
+        const struct waves_step *step = &out->steps[i];
+        const struct waves_canary *canary = &facts->clusters[step->cluster].canaries[step->canary];
+        if (step->hold == hold && facts->members[step->cluster].member)
+            add_step(wave, facts->members[step->cluster].member, canary->namespace_, canary->name,
+                     hold);
+    }
+}
+
 /* What the rules say is done, after it has been written down. */
 static void act(struct wave *wave, struct json_object *tree, const struct wave_facts *facts,
                 const struct waves_out *out, int64_t now_ms)
@@ -464,16 +481,10 @@ static void act(struct wave *wave, struct json_object *tree, const struct wave_f
     struct arena *arena = wave->round.arena;
     const struct releaseplan *plan = &facts->plan;
     struct json_object *old = json_at(tree, "status", NULL);
-    bool holds = false;
 
-    for (size_t i = 0; i < out->n_steps; i++) {
-        const struct waves_step *step = &out->steps[i];
-        const struct waves_canary *canary = &facts->clusters[step->cluster].canaries[step->canary];
-        holds |= step->hold;
-        if (facts->members[step->cluster].member)
-            add_step(wave, facts->members[step->cluster].member, canary->namespace_, canary->name,
-                     step->hold);
-    }
+    add_steps(wave, facts, out, true);
+    bool holds = wave->round.n_steps > 0;
+    add_steps(wave, facts, out, false);
     size_t strays = free_strays(wave, facts);
     bool ours = has_finalizer(tree);
     if (plan->deleting && !ours) { /* it goes, and nothing more is written to it */

@@ -37,7 +37,16 @@ teardown_file() {
     rm -rf "$FLEET"
 }
 
-setup() { load ../lib/members; }
+# Whatever the test before has left: every member is reached, and the daemon runs.
+setup() {
+    load ../lib/members
+    local name
+    for name in $ALL; do
+        link_back "$name"
+        [ -e "$FLEET/controller.$name.pid" ] || controller_begin "$name"
+    done
+    [ -e "$FLEET/manager.pid" ] || manager_begin
+}
 
 manager_begin() {
     fleet_run manager "$FLAGGER_BUILD/flagger-controller" fleet --kubeconfig "$FLEET/management" --address 127.0.0.1 --port 0

@@ -7,7 +7,7 @@
 #                                    management cluster by a Secret with the label flagger.app/cluster and this one
 #   member NAME ARGUMENT...          kubectl on the member
 #   member_release NAME VERSION      delivers another version there
-#   clients_begin NAME, clients_end  twenty requests a second to its app, as long as it is told; then clients_count
+#   clients_begin NAME, clients_end  ten requests a second to its app, as long as it is told; then clients_count
 #   link_cut, link_hang, link_back NAME   what the management cluster has of it
 #   controller_kill, controller_begin NAME   the controller of the member
 #   fleet_end                        ends all of it; fails if a sanitizer has found something
@@ -187,7 +187,7 @@ link_back() {
 # --- clients: one curl each, which writes the status and the version of each answer
 
 clients_begin() {
-    fleet_run "clients.$1" stdbuf -oL curl -s -m 5 --rate 20/s -H 'Host: app.example.com' -o /dev/null \
+    fleet_run "clients.$1" stdbuf -oL curl -s -m 5 --rate 10/s -H 'Host: app.example.com' -o /dev/null \
         -w '%{http_code} %header{x-demo-version}\n' "$(member_gateway "$1")/?[1-1000000]"
 }
 clients_end() { fleet_stop "clients.$1"; }
