@@ -197,7 +197,8 @@ static void leave_unmanaged(struct tick *tick, struct json_object *live, struct 
     }
 }
 
-/* Of a Service that was there before the Canary, selector and ports are ours, and no more. */
+/* Of a Service that was there before the Canary, selector and ports are ours, and no more: whoever
+ * manages it is told to leave it alone, or he would lead it to the target again. */
 static void update_service(struct tick *tick, const struct service_pods *pods,
                            const struct wanted *wanted, struct json_object *live)
 {
@@ -215,6 +216,7 @@ static void update_service(struct tick *tick, const struct service_pods *pods,
         leave_unmanaged(tick, live, to, all, "annotations", service->unmanaged_annotations);
         to = applied_lay(tick->arena, live, to, all);
     } else {
+        edit_disown_toolkit(json_sub(json_sub(to, "metadata"), "annotations"));
         json_set(json_sub(to, "spec"), "ports",
                  edit_overlay(tick->arena, json_at(live, "spec", "ports", NULL),
                               json_at(all, "spec", "ports", NULL)));
@@ -435,8 +437,7 @@ enum verdict services_disown_apex(struct tick *tick)
     if (!need_object(tick, &kube_services, tick->canary->namespace_, tick->canary->service.name,
                      &live))
         return VERDICT_NEED_FACTS;
-    if (live && edit_is_owned(tick, live) &&
-        plan_update(tick, &kube_services, live, edit_released(tick, live, true)))
+    if (live && plan_update(tick, &kube_services, live, edit_released(tick, live, true)))
         plan_why(tick, "outlives the canary");
     return VERDICT_GO;
 }

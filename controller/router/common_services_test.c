@@ -40,18 +40,24 @@ CASE(test_sides_are_created)
                         "'kustomize.toolkit.fluxcd.io/reconcile':'disabled','y':'2'}");
 }
 
+/* What GitOps tools are told, of a Service that has been looked at before. */
+#define TOLD                                                                                       \
+    "'metadata':{'annotations':{'helm.toolkit.fluxcd.io/driftDetection':'disabled',"               \
+    "'kustomize.toolkit.fluxcd.io/reconcile':'disabled'}}"
+
 /* The apex Service as it is, and what is planned about it ("" for nothing). */
 static const struct {
     const char *name, *service, *patch;
 } apex_cases[] = {
     {"nothing differs",
-     "{'spec':{'clusterIP':'10.0.0.1','selector':{'app':'podinfo-primary'},'ports':[{'name':'http',"
+     "{" TOLD
+     ",'spec':{'clusterIP':'10.0.0.1','selector':{'app':'podinfo-primary'},'ports':[{'name':'http',"
      "'port':80,'targetPort':9898,'protocol':'TCP','nodePort':31000}]}}",
      ""},
     {"foreign selector, foreign keys stay",
      "{'metadata':{'labels':{'mine':'1'}},'spec':{'selector':{'app':'podinfo','tier':'web'},"
      "'ports':[{'name':'http','port':80,'targetPort':9898,'protocol':'TCP'}]}}",
-     "{'spec':{'selector':{'app':'podinfo-primary','tier':null}}}"},
+     "{" TOLD ",'spec':{'selector':{'app':'podinfo-primary','tier':null}}}"},
     {"owned: another port; node ports of the same number stay",
      "{'metadata':{'labels':{'app':'podinfo'},'ownerReferences':[{'kind':'Canary','name':'podinfo',"
      "'controller':true}],'annotations':{'helm.toolkit.fluxcd.io/driftDetection':'disabled',"
@@ -61,18 +67,21 @@ static const struct {
      "{'spec':{'ports':[{'name':'http','nodePort':31000,'port':80,'protocol':'TCP','targetPort':"
      "9898}]}}"},
     {"found: its ports stay, and each gets a name of its own",
-     "{'spec':{'selector':{'app':'podinfo-primary'},'ports':[{'name':'http','port':81},{'name':"
+     "{" TOLD
+     ",'spec':{'selector':{'app':'podinfo-primary'},'ports':[{'name':'http','port':81},{'name':"
      "'was-81','port':82},{'name':'dns','port':53,'protocol':'UDP'},{'name':'old','port':80,"
      "'targetPort':1,'protocol':'TCP','nodePort':31000,'appProtocol':'tcp'}]}}",
      "{'spec':{'ports':[{'name':'was-81-2','port':81},{'name':'was-81','port':82},{'name':'dns',"
      "'port':53,'protocol':'UDP'},{'name':'http','nodePort':31000,'port':80,'protocol':'TCP',"
      "'targetPort':9898}]}}"},
     {"found: a port without a name gets one",
-     "{'spec':{'selector':{'app':'podinfo-primary'},'ports':[{'port':81,'protocol':'UDP'}]}}",
+     "{" TOLD
+     ",'spec':{'selector':{'app':'podinfo-primary'},'ports':[{'port':81,'protocol':'UDP'}]}}",
      "{'spec':{'ports':[{'name':'http','port':80,'protocol':'TCP','targetPort':9898},{'name':"
      "'was-81','port':81,'protocol':'UDP'}]}}"},
     {"found: a number is one port for each protocol",
-     "{'spec':{'selector':{'app':'podinfo-primary'},'ports':[{'name':'http','port':80,'protocol':"
+     "{" TOLD
+     ",'spec':{'selector':{'app':'podinfo-primary'},'ports':[{'name':'http','port':80,'protocol':"
      "'UDP'}]}}",
      "{'spec':{'ports':[{'name':'http','port':80,'protocol':'TCP','targetPort':9898},{'name':"
      "'was-80','port':80,'protocol':'UDP'}]}}"},
@@ -143,7 +152,8 @@ CASE(test_discovered_ports_in_any_order)
     more.ports =
         fixture_json(f.arena, "[{'name':'m','protocol':'TCP','port':9090,'targetPort':9090}]");
     fixture_put(&f, "services/podinfo",
-                "{'spec':{'selector':{'app':'podinfo-primary'},'ports':[{'name':'m','port':9090,"
+                "{" TOLD
+                ",'spec':{'selector':{'app':'podinfo-primary'},'ports':[{'name':'m','port':9090,"
                 "'targetPort':9090,'protocol':'TCP'},{'name':'http','port':80,'targetPort':9898,"
                 "'protocol':'TCP'}]}}");
     assert_int_equal(fixture_run(&f, services_reconcile_apex(f.tick, &more)), VERDICT_GO);
@@ -182,7 +192,8 @@ static const struct {
     {"somebody else's, without a word of kubectl",
      "{'metadata':{'annotations':{'helm.toolkit.fluxcd.io/driftDetection':'disabled'}},"
      "'spec':{'selector':{'app':'podinfo-primary'}}}",
-     "patch services test/podinfo -> {'app':'podinfo'}\n", ""},
+     "patch services test/podinfo -> {'app':'podinfo'}\n",
+     "patch services test/podinfo outlives the canary\n"},
     {"reverted already",
      "{'spec':{'selector':{'app':'podinfo'},'ports':[{'name':'http','port':80,'targetPort':9898,"
      "'protocol':'TCP'}]}}",
