@@ -134,10 +134,16 @@ static void tell_watchers(struct cluster *cluster, int canary)
 
 /* --- Canaries */
 
+/* NULL: none. */
+static int number(const char *text, int none)
+{
+    return text ? (int)strtol(text, NULL, 10) : none;
+}
+
 static void list(const struct cluster *cluster, struct http_conn_request *req, bool canaries)
 {
     const char *limit_text = http_req_param(req, "limit"), *from = http_req_param(req, "continue");
-    int limit = limit_text ? atoi(limit_text) : PAGE, at = from ? atoi(from) : 0;
+    int limit = number(limit_text, PAGE), at = number(from, 0);
     int end = canaries ? cluster->member.count : 0;
     struct buf out;
 
