@@ -24,10 +24,11 @@ export function countsWords(counts) {
 
 export const shareOf = (counts) => (counts.canaries > 0 ? (100 * counts.promoted) / counts.canaries : 0);
 
-// Of a wave: over, soaks (it has the revision and is not let through yet), open or waits
+// Of a wave: over, soaks (it has the revision and is not let through yet), open, stands still or waits
 export function waveState(wave, plan) {
     if (wave.passed) return ["done", "over"];
     if (wave.completed) return ["runs", plan.phase === "AtGate" ? "at its gate" : plan.phase === "Soaking" ? "soaks" : "has it"];
+    if (plan.phase === "Stopped" && wave.began) return ["failed", "stands still"];
     return wave.began ? ["runs", "open"] : ["rests", "waits"];
 }
 
