@@ -99,7 +99,7 @@ static void read_inventory(struct app *app, struct json_object *tree)
 {
     const char *text = json_str_at(tree, "metadata", "annotations", FLEET_INVENTORY, NULL);
     struct arena *arena = arena_new();
-    struct inventory inventory;
+    struct inventory inventory = {0};
     struct errinfo ei = {0};
 
     app->begun = true;
@@ -377,12 +377,13 @@ struct app *app_new(struct hub *hub, const char *namespace_, const char *name)
 {
     struct app *app = heap_alloc(sizeof(*app));
 
-    *app = (struct app){.hub = hub,
-                        .namespace_ = heap_strdup(namespace_),
-                        .name = heap_strdup(name),
-                        .label = heap_printf("%s/%s", namespace_, name),
-                        .recorder.backoff = {.min_ms = 1000, .max_ms = 60000},
-                        .teller.backoff = {.min_ms = 2000, .max_ms = 60000}};
+    *app = (struct app){
+        .hub = hub,
+        .namespace_ = heap_strdup(namespace_),
+        .name = heap_strdup(name),
+        .label = heap_printf("%s/%s", namespace_, name),
+        .recorder.backoff = {.min_ms = members_retry_ms(&hub->context), .max_ms = 60000},
+        .teller.backoff = {.min_ms = members_retry_ms(&hub->context), .max_ms = 60000}};
     app->owner = (struct place_owner){.hub = hub,
                                       .namespace_ = app->namespace_,
                                       .name = app->name,

@@ -20,7 +20,8 @@ struct members_settings {
     int64_t abandon_ms; /* a deletion waits so long for clusters that nobody reaches */
     double qps;         /* to each API server */
     int burst;
-    int max_runs; /* on one member at once */
+    int max_runs;     /* on one member at once */
+    int64_t retry_ms; /* the first wait after a failure; 0: two seconds */
 };
 
 struct ask;
@@ -41,5 +42,10 @@ struct members_context {
     int writes;               /* sent and not answered yet, to whichever cluster */
     void (*wrote)(void *arg); /* called when that becomes 0 */
 };
+
+static inline int64_t members_retry_ms(const struct members_context *context)
+{
+    return context->settings->retry_ms > 0 ? context->settings->retry_ms : 2000;
+}
 
 #endif

@@ -176,7 +176,7 @@ struct desk *desk_new(struct members_context *context, const char *const *namesp
     memset(desk->drawers, 0, count * KINDS * sizeof(*desk->drawers));
     for (size_t i = 0; i < count; i++)
         for (int kind = 0; kind < KINDS; kind++)
-            open_drawer(desk, kind, namespaces ? namespaces[i] : all[0]);
+            open_drawer(desk, (enum kind)kind, namespaces ? namespaces[i] : all[0]);
     return desk;
 }
 

@@ -12,7 +12,7 @@
 #include "kube/backoff.h"
 #include "members/ask.h"
 
-enum { TRY_MIN_MS = 1000, TRY_MAX_MS = 60000, PROBE_MS = 5000 };
+enum { TRY_MAX_MS = 60000, PROBE_MS = 5000 };
 
 static const struct machine_state states[] = {
     [MEMBER_NEW] = {.name = "new", .next = 1u << MEMBER_READING | 1u << MEMBER_CONNECTING},
@@ -343,11 +343,12 @@ struct member *member_new(struct members_context *context, const struct member_o
 {
     struct member *member = heap_alloc(sizeof(*member));
 
-    *member = (struct member){.context = context,
-                              .owner = owner,
-                              .namespace_ = heap_strdup(namespace_),
-                              .access = heap_strdup(access),
-                              .backoff = {.min_ms = TRY_MIN_MS, .max_ms = TRY_MAX_MS}};
+    *member =
+        (struct member){.context = context,
+                        .owner = owner,
+                        .namespace_ = heap_strdup(namespace_),
+                        .access = heap_strdup(access),
+                        .backoff = {.min_ms = members_retry_ms(context), .max_ms = TRY_MAX_MS}};
     TAILQ_INIT(&member->places);
     TAILQ_INIT(&member->waiting);
     member->timer = timer_start(context->loop, 0, 0, begin, member);

@@ -10,7 +10,7 @@
 #include "fleet/inventory.h"
 #include "members/run.h"
 
-enum { RETRY_MIN_MS = 2000, RETRY_MAX_MS = 60000 };
+enum { RETRY_MAX_MS = 60000 };
 enum { KEY_WORKLOAD, KEY_SERVICE, KEY_LOADER, KEY_NAMESPACE };
 
 static const struct machine_state states[] = {
@@ -275,13 +275,14 @@ struct place *place_new(struct place_owner *owner, const char *policy, const cha
 {
     struct place *place = heap_alloc(sizeof(*place));
 
-    *place = (struct place){.owner = owner,
-                            .policy = heap_strdup(policy),
-                            .cluster = heap_strdup(cluster),
-                            .namespace_ = heap_strdup(""),
-                            .name = heap_strdup(""),
-                            .objects = heap_strdup(""),
-                            .backoff = {.min_ms = RETRY_MIN_MS, .max_ms = RETRY_MAX_MS}};
+    *place = (struct place){
+        .owner = owner,
+        .policy = heap_strdup(policy),
+        .cluster = heap_strdup(cluster),
+        .namespace_ = heap_strdup(""),
+        .name = heap_strdup(""),
+        .objects = heap_strdup(""),
+        .backoff = {.min_ms = members_retry_ms(&owner->hub->context), .max_ms = RETRY_MAX_MS}};
     return place;
 }
 

@@ -12,43 +12,11 @@
 #include "members/wave_parts.h"
 
 /* What changes at the same time is looked at once. */
-enum { APART_MS = 500, MAX_USED = 20000 };
-
-enum wave_state { WAVE_RESTING, WAVE_RECORDING, WAVE_STEPPING };
-
-struct wave {
-    struct hub *hub;
-    char *namespace_, *name, *label, *uid;
-    enum wave_state state;
-    bool due;            /* something has changed since the last round */
-    bool awake;          /* it waits to be settled */
-    struct timer *timer; /* to the next round */
-    int64_t timer_at;    /* monotonic */
-    int64_t settled_ms;  /* monotonic: when the last round began */
-    struct backoff backoff;
-    struct member **members; /* that it uses, each once */
-    size_t n_members;
-    uint64_t *watched; /* name_hash() of its Canaries; of a plan by labels their namespace */
-    size_t n_watched;
-    bool by_labels;
-    struct wave_sight *sight;
-    struct wave_gate *gate;
-    struct answer {
-        char *wave, *revision, *says;
-        bool open;
-        int64_t at_ms; /* wall clock */
-    } answer;
-    char *said; /* the last message that was told as an event */
-    /* of the round under way */
-    struct ask *ask;
-    struct round {
-        struct arena *arena; /* NULL: there is none */
-        struct wave_step_spec *steps;
-        size_t n_steps;
-    } round;
-    struct wave_step **steps; /* under way */
-    int n_steps;
-};
+enum { APART_MS = 500 };
+/* A round begins no step after so long: then the rules are asked anew. */
+enum { STEPS_MS = 5000 };
+/* What a round costs is at most one in so many parts of the time. */
+enum { SHARE = 10 };
 
 static const struct machine_state states[] = {
     [WAVE_RESTING] = {.name = "resting", .next = 1u << WAVE_RECORDING | 1u << WAVE_STEPPING},
@@ -88,7 +56,8 @@ static void settle_in(struct wave *wave, int64_t ms)
 
 void wave_wake(struct wave *wave)
 {
-    int64_t apart = wave->settled_ms + APART_MS - clock_monotonic_ms();
+    int64_t least = wave->cost_ms * SHARE > APART_MS ? wave->cost_ms * SHARE : APART_MS;
+    int64_t apart = wave->settled_ms + least - clock_monotonic_ms();
 
     wave->due = true;
     if (wave->state == WAVE_RESTING)
@@ -98,68 +67,6 @@ void wave_wake(struct wave *wave)
 static void on_seen(void *arg)
 {
     wave_wake(arg);
-}
-
-/* --- what it uses */
-
-static struct member *use_member(void *arg, const char *namespace_, const char *access)
-{
-    struct wave *wave = arg;
-    struct member *member = hub_member(wave->hub, namespace_, access);
-
-    for (size_t i = 0; i < wave->n_members; i++)
-        if (wave->members[i] == member) {
-            hub_let_go(wave->hub, member);
-            return member;
-        }
-    if ((wave->n_members & (wave->n_members - 1)) == 0)
-        wave->members = heap_grow(wave->members, (wave->n_members ? wave->n_members * 2 : 1) *
-                                                     sizeof(struct member *));
-    wave->members[wave->n_members++] = member;
-    return member;
-}
-
-static void let_members_go(struct wave *wave, struct member **members, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        hub_let_go(wave->hub, members[i]);
-    free(members);
-}
-
-static void watch(struct wave *wave, const struct wave_facts *facts)
-{
-    size_t room = 1;
-
-    for (size_t i = 0; i < facts->count; i++)
-        room += facts->clusters[i].n_canaries;
-    free(wave->watched);
-    wave->watched = heap_array(room, sizeof(*wave->watched));
-    wave->n_watched = 0;
-    wave->by_labels = facts->plan.canaries_namespace != NULL;
-    if (wave->by_labels) {
-        wave->watched[wave->n_watched++] = name_hash(facts->plan.canaries_namespace, NULL);
-        return;
-    }
-    for (size_t i = 0; i < facts->count; i++)
-        for (size_t j = 0; j < facts->clusters[i].n_canaries; j++) {
-            const struct waves_canary *canary = &facts->clusters[i].canaries[j];
-            uint64_t hash = name_hash(canary->namespace_, canary->name);
-            size_t at = 0;
-            while (at < wave->n_watched && wave->watched[at] != hash)
-                at++;
-            wave->watched[at] = hash;
-            wave->n_watched += at == wave->n_watched;
-        }
-}
-
-bool wave_concerns(const struct wave *wave, const char *namespace_, const char *name)
-{
-    uint64_t hash = wave->by_labels ? name_hash(namespace_, NULL) : name_hash(namespace_, name);
-
-    for (size_t i = 0; i < wave->n_watched; i++)
-        if (wave->watched[i] == hash)
-            return true;
-    return false;
 }
 
 /* --- the end of a round */
@@ -174,6 +81,33 @@ static void end_round(struct wave *wave)
         wave_wake(wave);
 }
 
+static void on_step(void *arg, struct wave_step *step);
+
+/* Those of one cluster stand one behind the other: taken at a distance, they do not wait for it. */
+static struct wave_step_spec *next_step(struct round *round)
+{
+    size_t at = round->next++ * round->stride % round->n_steps;
+
+    return &round->steps[at];
+}
+
+static void go_on(struct wave *wave)
+{
+    struct round *round = &wave->round;
+    bool in_time = clock_monotonic_ms() < round->until_ms;
+
+    while (in_time && wave->n_steps < WAVE_MAX_STEPS && round->next < round->n_steps) {
+        struct wave_step *step =
+            wave_step_start(&wave->hub->context, next_step(round), on_step, wave);
+        if (step)
+            wave->steps[wave->n_steps++] = step;
+    }
+    if (round->next < round->n_steps)
+        wave->due = true;
+    if (wave->n_steps == 0)
+        end_round(wave);
+}
+
 static void on_step(void *arg, struct wave_step *step)
 {
     struct wave *wave = arg;
@@ -183,36 +117,29 @@ static void on_step(void *arg, struct wave_step *step)
             wave->steps[i] = wave->steps[--wave->n_steps];
     wave_step_free(step);
     wave->due = true;
-    if (wave->n_steps == 0)
-        end_round(wave);
+    go_on(wave);
 }
 
 void wave_abort(struct wave *wave, const struct member *member)
 {
     wave_sight_drop(wave->sight, member);
-    for (int i = wave->n_steps; i > 0; i--) {
-        struct wave_step *step = wave->steps[i - 1];
-        if (wave_step_member(step) == member)
-            on_step(wave, step);
-    }
+    if (wave->state == WAVE_STEPPING)
+        wave->round.until_ms = 0; /* no other is begun there */
+    for (int i = wave->n_steps; i > 0; i--)
+        if (i <= wave->n_steps && wave_step_member(wave->steps[i - 1]) == member)
+            on_step(wave, wave->steps[i - 1]);
 }
 
 static void take_steps(struct wave *wave)
 {
+    enum { STRIDE = 7919, OTHER = 7907 }; /* primes: one of them does not divide it */
     struct round *round = &wave->round;
 
-    free(wave->steps);
-    wave->steps = heap_array(round->n_steps + 1, sizeof(struct wave_step *));
-    wave->n_steps = 0;
+    round->next = 0;
+    round->stride = round->n_steps % STRIDE ? STRIDE : OTHER;
+    round->until_ms = clock_monotonic_ms() + STEPS_MS;
     wave_set_state(wave, WAVE_STEPPING);
-    for (size_t i = 0; i < round->n_steps; i++) {
-        struct wave_step *step =
-            wave_step_start(&wave->hub->context, &round->steps[i], on_step, wave);
-        if (step)
-            wave->steps[wave->n_steps++] = step;
-    }
-    if (wave->n_steps == 0)
-        end_round(wave);
+    go_on(wave);
 }
 
 static void retry_later(struct wave *wave, const struct errinfo *info)
@@ -375,68 +302,6 @@ static void ask_gate(struct wave *wave, const struct releaseplan *plan,
     wave->gate = wave_gate_ask(&wave->hub->context, plan, spec, revision, on_gate, wave);
 }
 
-/* More than MOST_STEPS are left for the next round: each takes memory while it is under way, and what is
- * begun late would be of facts that are old. */
-static void add_step(struct wave *wave, struct member *member, const char *namespace_,
-                     const char *name, bool hold)
-{
-    enum { MOST_STEPS = 400 };
-    struct round *round = &wave->round;
-    struct arena *arena = round->arena;
-
-    if (round->n_steps == MOST_STEPS)
-        return;
-    if ((round->n_steps & (round->n_steps - 1)) == 0) {
-        struct wave_step_spec *more =
-            arena_array(arena, round->n_steps ? round->n_steps * 2 : 1, sizeof(*more));
-        if (round->n_steps > 0)
-            memcpy(more, round->steps, round->n_steps * sizeof(*more));
-        round->steps = more;
-    }
-    round->steps[round->n_steps++] =
-        (struct wave_step_spec){.member = member,
-                                .namespace_ = arena_strdup(arena, namespace_),
-                                .name = arena_strdup(arena, name),
-                                .label = wave->label,
-                                .hold = hold};
-}
-
-static bool is_fact(const struct wave_facts *facts, const struct member *member,
-                    const struct stock_canary *canary)
-{
-    for (size_t i = 0; i < facts->count; i++)
-        for (size_t j = 0; facts->members[i].member == member && j < facts->clusters[i].n_canaries;
-             j++)
-            if (strcmp(facts->clusters[i].canaries[j].name, canary->seen.digest.name) == 0 &&
-                strcmp(facts->clusters[i].canaries[j].namespace_, canary->seen.digest.namespace_) ==
-                    0)
-                return true;
-    return false;
-}
-
-/* What it holds and does not mean any more. Returns how many there are. */
-static size_t free_strays(struct wave *wave, const struct wave_facts *facts)
-{
-    const char *identity = wave->hub->context.identity;
-    struct member *member;
-    size_t count = 0;
-
-    for (size_t i = 0; (member = hub_next_member(wave->hub, &i));) {
-        const struct stock_canary *canary;
-        bool may_be = !*member->access || strcmp(member->namespace_, wave->namespace_) == 0;
-        for (size_t j = 0; may_be && member->stock && (canary = stock_next(member->stock, &j));) {
-            if (strcmp(canary->held_by, wave->label) != 0 ||
-                strcmp(canary->manager, identity) != 0 || is_fact(facts, member, canary))
-                continue;
-            count++;
-            if (member_is_reached(member))
-                add_step(wave, use_member(wave, member->namespace_, member->access),
-                         canary->seen.digest.namespace_, canary->seen.digest.name, false);
-        }
-    }
-    return count;
-}
-
 static void look(struct wave *wave, const struct wave_facts *facts, const struct waves_out *out)
 {
     for (size_t i = 0; i < out->n_looks; i++) {
@@ -462,18 +327,6 @@ static void set_timer(struct wave *wave, const struct waves_out *out, int64_t no
         settle_in(wave, WAVES_GATE_MS);
 }
 
-static void add_steps(struct wave *wave, const struct wave_facts *facts,
-                      const struct waves_out *out, bool hold)
-{
-    for (size_t i = 0; i < out->n_steps; i++) {
-        const struct waves_step *step = &out->steps[i];
-        const struct waves_canary *canary = &facts->clusters[step->cluster].canaries[step->canary];
-        if (step->hold == hold && facts->members[step->cluster].member)
-            add_step(wave, facts->members[step->cluster].member, canary->namespace_, canary->name,
-                     hold);
-    }
-}
-
 /* What the rules say is done, after it has been written down. */
 static void act(struct wave *wave, struct json_object *tree, const struct wave_facts *facts,
                 const struct waves_out *out, int64_t now_ms)
@@ -481,11 +334,17 @@ static void act(struct wave *wave, struct json_object *tree, const struct wave_f
     struct arena *arena = wave->round.arena;
     const struct releaseplan *plan = &facts->plan;
     struct json_object *old = json_at(tree, "status", NULL);
+    bool holds = false;
 
-    add_steps(wave, facts, out, true);
-    bool holds = wave->round.n_steps > 0;
-    add_steps(wave, facts, out, false);
-    size_t strays = free_strays(wave, facts);
+    for (size_t i = 0; i < out->n_steps; i++) {
+        const struct waves_step *step = &out->steps[i];
+        const struct waves_canary *canary = &facts->clusters[step->cluster].canaries[step->canary];
+        holds |= step->hold;
+        if (facts->members[step->cluster].member)
+            wave_add_step(wave, facts->members[step->cluster].member, canary->namespace_,
+                          canary->name, step->hold);
+    }
+    size_t strays = wave_free_strays(wave, facts);
     bool ours = has_finalizer(tree);
     if (plan->deleting && !ours) { /* it goes, and nothing more is written to it */
         take_steps(wave);
@@ -521,7 +380,7 @@ static void tell_mistake(struct wave *wave, struct json_object *tree, const char
     struct waves_status status = waves_status_read(arena, tree);
     bool deleting = json_at(tree, "metadata", "deletionTimestamp", NULL) != NULL;
 
-    if (deleting && free_strays(wave, &none) == 0 && has_finalizer(tree)) {
+    if (deleting && wave_free_strays(wave, &none) == 0 && has_finalizer(tree)) {
         write_finalizer(wave, tree, false);
         return;
     }
@@ -555,11 +414,11 @@ static void decide(struct wave *wave, struct json_object *tree)
                                        .label = wave->label,
                                        .sight = wave->sight,
                                        .now_ms = clock_monotonic_ms(),
-                                       .member = use_member,
+                                       .member = wave_use,
                                        .arg = wave};
     wave_gather(&source, &facts);
-    let_members_go(wave, before, n_before);
-    watch(wave, &facts);
+    wave_let_go(wave, before, n_before);
+    wave_watch(wave, &facts);
     const struct waves_status status = waves_status_read(arena, tree);
     const struct waves_facts known = {
         .plan = &facts.plan,
@@ -600,6 +459,7 @@ bool wave_settle(struct wave *wave)
     free(wave->uid);
     wave->uid = heap_strdup(json_str_at(tree, "metadata", "uid", NULL));
     decide(wave, tree);
+    wave->cost_ms = clock_monotonic_ms() - wave->settled_ms;
     return true;
 }
 
@@ -613,7 +473,7 @@ struct wave *wave_new(struct hub *hub, const char *namespace_, const char *name)
                           .namespace_ = heap_strdup(namespace_),
                           .name = heap_strdup(name),
                           .label = heap_printf("%s/%s", namespace_, name),
-                          .backoff = {.min_ms = 1000, .max_ms = 60000}};
+                          .backoff = {.min_ms = members_retry_ms(&hub->context), .max_ms = 60000}};
     wave->sight = wave_sight_new(&hub->context, on_seen, wave);
     return wave;
 }
@@ -628,9 +488,8 @@ void wave_free(struct wave *wave)
     wave_gate_free(wave->gate);
     wave_sight_free(wave->sight);
     timer_stop(wave->timer);
-    let_members_go(wave, wave->members, wave->n_members);
+    wave_let_go(wave, wave->members, wave->n_members);
     arena_free(wave->round.arena);
-    free(wave->steps);
     free(wave->watched);
     free(wave->answer.wave);
     free(wave->answer.revision);

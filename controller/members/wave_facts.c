@@ -29,9 +29,14 @@ struct waves_canary wave_canary(const struct wave_source *source, const char *cl
     const char *identity = source->hub->context.identity;
     bool mine =
         strcmp(canary->held_by, source->label) == 0 && strcmp(canary->manager, identity) == 0;
-    const char *key =
-        arena_printf(source->arena, "%s/%s/%s", cluster, digest->namespace_, digest->name);
+    const char *target = NULL, *key;
+    int replicas = 0;
 
+    if (!wave_sight_is_empty(source->sight)) {
+        key = arena_printf(source->arena, "%s/%s/%s", cluster, digest->namespace_, digest->name);
+        target = wave_sight_of(source->sight, key, source->now_ms);
+        replicas = wave_sight_replicas(source->sight, key);
+    }
     return (struct waves_canary){.namespace_ = digest->namespace_,
                                  .name = digest->name,
                                  .phase = canary->phase,
@@ -42,8 +47,8 @@ struct waves_canary wave_canary(const struct wave_source *source, const char *cl
                                  .mine = mine,
                                  .holder = *canary->held_by && !mine ? canary->held_by : NULL,
                                  .deleting = canary->deleting,
-                                 .replicas = wave_sight_replicas(source->sight, key),
-                                 .target = wave_sight_of(source->sight, key, source->now_ms)};
+                                 .replicas = replicas,
+                                 .target = target};
 }
 
 static void add_canary(struct gathering *g, size_t index, const struct stock_canary *canary)
@@ -186,6 +191,17 @@ static void fill_labelled(struct gathering *g, size_t index, const struct stock 
             add_canary(g, index, canary);
 }
 
+/* Room for so many more. */
+static void make_names(struct gathering *g, size_t more)
+{
+    struct wave_facts *facts = g->facts;
+    uint64_t *names = arena_array(g->source->arena, facts->n_names + more, sizeof(*names));
+
+    if (facts->n_names > 0)
+        memcpy(names, facts->names, facts->n_names * sizeof(*names));
+    facts->names = names;
+}
+
 static void gather_application(struct gathering *g, const char *name)
 {
     struct arena *arena = g->source->arena;
@@ -207,9 +223,16 @@ static void gather_application(struct gathering *g, const char *name)
         trouble(g, arena_printf(arena, "Application %s: %s", name, ei.text));
         return;
     }
-    for (int i = 0; i < app.n_policies; i++)
-        if (app.policies[i].rollout)
-            visit(g, &app.policies[i].destination, fill_rollout, app.policies[i].rollout);
+    struct wave_facts *facts = g->facts;
+    make_names(g, (size_t)app.n_policies);
+    for (int i = 0; i < app.n_policies; i++) {
+        const struct rollout *rollout = app.policies[i].rollout;
+        if (!rollout)
+            continue;
+        facts->names[facts->n_names++] =
+            name_hash(rollout->workload.namespace_, rollout->workload.name);
+        visit(g, &app.policies[i].destination, fill_rollout, rollout);
+    }
 }
 
 void wave_gather(const struct wave_source *source, struct wave_facts *facts)
@@ -221,6 +244,9 @@ void wave_gather(const struct wave_source *source, struct wave_facts *facts)
     g.car = 0;
     if (facts->plan.application)
         gather_application(&g, facts->plan.application);
-    else if (facts->plan.canaries_namespace)
-        visit(&g, &facts->plan.destination, fill_labelled, &facts->plan);
+    if (!facts->plan.canaries_namespace)
+        return;
+    make_names(&g, 1);
+    facts->names[facts->n_names++] = name_hash(facts->plan.canaries_namespace, NULL);
+    visit(&g, &facts->plan.destination, fill_labelled, &facts->plan);
 }

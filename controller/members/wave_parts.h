@@ -19,6 +19,10 @@ struct wave_facts {
     struct wave_member *members; /* of the clusters */
     size_t count;
     const char *trouble; /* why there are none, or not all, one sentence; NULL: there are */
+    /* name_hash() of the Canaries that are meant, also where there is none yet; of a plan by labels
+     * that of their namespace alone. */
+    uint64_t *names;
+    size_t n_names;
 };
 
 struct wave_sight; /* wave_sight.c: what was seen of workloads */
@@ -44,6 +48,8 @@ struct waves_canary wave_canary(const struct wave_source *source, const char *cl
 struct wave_sight *wave_sight_new(struct members_context *context, void (*seen)(void *arg),
                                   void *arg);
 void wave_sight_free(struct wave_sight *sight);
+/* Nobody has looked at anything lately. */
+bool wave_sight_is_empty(const struct wave_sight *sight);
 /* The revision of the workload: NULL: nobody has looked lately; "": it cannot be known. Borrowed. */
 const char *wave_sight_of(const struct wave_sight *sight, const char *key, int64_t now_ms);
 /* How many replicas serve for it, at least 1, as they were when it was looked at last, however long
@@ -76,13 +82,70 @@ struct wave_step_spec {
     struct member *member;
     const char *namespace_, *name;
     const char *label; /* of the plan */
+    uint64_t version;  /* of the digest that the rules have seen */
     bool hold;
 };
-/* NULL: nobody is connected there, or the Canary is not known. done once, from the loop; it frees the
+/* NULL: nobody is connected there, or the Canary is another one by now. done once, from the loop; it frees the
  * step. */
 struct wave_step *wave_step_start(struct members_context *context,
                                   const struct wave_step_spec *spec, wave_step_fn done, void *arg);
 void wave_step_free(struct wave_step *step);
 const struct member *wave_step_member(const struct wave_step *step);
+
+/* --- the plan itself */
+
+enum wave_state { WAVE_RESTING, WAVE_RECORDING, WAVE_STEPPING };
+
+/* A round takes so many steps at once. */
+enum { WAVE_MAX_STEPS = 256 };
+
+struct wave {
+    struct hub *hub;
+    char *namespace_, *name, *label, *uid;
+    enum wave_state state;
+    bool due;            /* something has changed since the last round */
+    bool awake;          /* it waits to be settled */
+    struct timer *timer; /* to the next round */
+    int64_t timer_at;    /* monotonic */
+    int64_t cost_ms;     /* how long asking the rules has taken last */
+    int64_t settled_ms;  /* monotonic: when the last round began */
+    struct backoff backoff;
+    struct member **members; /* that it uses, each once */
+    size_t n_members;
+    uint64_t *watched; /* name_hash() of its Canaries; of a plan by labels their namespace */
+    size_t n_watched;
+    bool by_labels;
+    struct wave_sight *sight;
+    struct wave_gate *gate;
+    struct answer {
+        char *wave, *revision, *says;
+        bool open;
+        int64_t at_ms; /* wall clock */
+    } answer;
+    char *said; /* the last message that was told as an event */
+    /* of the round under way */
+    struct ask *ask;
+    struct round {
+        struct arena *arena; /* NULL: there is none */
+        struct wave_step_spec *steps;
+        size_t n_steps, next, stride; /* the next one to be taken */
+        int64_t until_ms;             /* monotonic */
+    } round;
+    struct wave_step *steps[WAVE_MAX_STEPS]; /* under way */
+    int n_steps;
+};
+
+/* --- wave_round.c: what a round is made of */
+
+/* A member that the plan needs from now on; as of wave_source.member. */
+struct member *wave_use(void *arg, const char *namespace_, const char *access);
+void wave_let_go(struct wave *wave, struct member **members, size_t count);
+/* Which Canaries wake it. */
+void wave_watch(struct wave *wave, const struct wave_facts *facts);
+void wave_add_step(struct wave *wave, struct member *member, const char *namespace_,
+                   const char *name, bool hold);
+/* Lets go what it holds and does not mean any more. Returns how many there are, also where nobody
+ * reaches them. */
+size_t wave_free_strays(struct wave *wave, const struct wave_facts *facts);
 
 #endif

@@ -107,6 +107,11 @@ static struct sight *find(const struct wave_sight *all, const char *key)
     return NULL;
 }
 
+bool wave_sight_is_empty(const struct wave_sight *all)
+{
+    return TAILQ_EMPTY(&all->sights) && all->weights.count == 0;
+}
+
 const char *wave_sight_of(const struct wave_sight *all, const char *key, int64_t now_ms)
 {
     const struct sight *sight = find(all, key);

@@ -14,9 +14,8 @@ struct wave_step {
     struct members_context *context;
     struct member *member;
     struct arena *arena;
-    const char *namespace_, *name, *label;
+    const char *namespace_, *name, *label, *version;
     bool hold;
-    struct json_object *body;
     struct claim_wait wait;
     struct ask *ask;
     struct timer *timer;
@@ -60,6 +59,26 @@ static void on_written(void *arg, const struct kube_result *result)
     step->done(step->arg, step);
 }
 
+/* What was suspended without our mark is never held: so this is how it was before. */
+static struct json_object *patch_of(const struct wave_step *step)
+{
+    struct json_object *body = json_own(step->arena, json_object_new_object());
+    struct json_object *metadata = json_sub(body, "metadata"), *spec = json_sub(body, "spec");
+    struct json_object *notes = json_sub(metadata, "annotations");
+
+    json_set_str(metadata, "resourceVersion", step->version);
+    if (step->hold) {
+        json_set_bool(spec, "suspend", true);
+        json_set_str(notes, WAVES_HELD_BY, step->label);
+        json_set_str(notes, WAVES_MANAGER, step->context->identity);
+    } else {
+        json_set(spec, "suspend", NULL);
+        json_set(notes, WAVES_HELD_BY, NULL);
+        json_set(notes, WAVES_MANAGER, NULL);
+    }
+    return body;
+}
+
 static void send_patch(void *arg)
 {
     struct wave_step *step = arg;
@@ -67,7 +86,7 @@ static void send_patch(void *arg)
                                          .resource = &fleet_canaries,
                                          .namespace_ = step->namespace_,
                                          .name = step->name,
-                                         .body = step->body,
+                                         .body = patch_of(step),
                                          .timeout_ms = PATIENCE_MS};
 
     step->timer = NULL;
@@ -90,36 +109,30 @@ static void on_claimed(void *arg, enum err err, const struct errinfo *info)
     step->done(step->arg, step);
 }
 
-/* What was suspended without our mark is never held: so this is how it was before. */
-static struct json_object *patch_of(const struct wave_step *step, const char *version)
+/* The resourceVersion of the Canary that the rules have seen; NULL: it is another one by now. */
+static const char *version_of(const struct wave_step_spec *spec, struct arena *arena)
 {
-    struct json_object *body = json_own(step->arena, json_object_new_object());
-    struct json_object *metadata = json_sub(body, "metadata"), *spec = json_sub(body, "spec");
-    struct json_object *notes = json_sub(metadata, "annotations");
+    const struct stock *stock = spec->member->stock;
+    const struct stock_canary *seen =
+        stock ? stock_canary(stock, spec->namespace_, spec->name) : NULL;
+    struct arena *reading = arena_new();
+    struct json_object *canary = NULL;
 
-    json_set_str(metadata, "resourceVersion", version);
-    if (step->hold) {
-        json_set_bool(spec, "suspend", true);
-        json_set_str(notes, WAVES_HELD_BY, step->label);
-        json_set_str(notes, WAVES_MANAGER, step->context->identity);
-    } else {
-        json_set(spec, "suspend", NULL);
-        json_set(notes, WAVES_HELD_BY, NULL);
-        json_set(notes, WAVES_MANAGER, NULL);
-    }
-    return body;
+    if (seen && seen->seen.digest.version == spec->version)
+        (void)stock_look(stock, reading, &fleet_canaries, spec->namespace_, spec->name, &canary);
+    const char *version =
+        arena_strdup(arena, json_str_at(canary, "metadata", "resourceVersion", NULL));
+    arena_free(reading);
+    return version;
 }
 
 struct wave_step *wave_step_start(struct members_context *context,
                                   const struct wave_step_spec *spec, wave_step_fn done, void *arg)
 {
-    struct json_object *canary = NULL;
     struct arena *arena = arena_new();
+    const char *version = version_of(spec, arena);
 
-    if (!spec->member->stock ||
-        !stock_look(spec->member->stock, arena, &fleet_canaries, spec->namespace_, spec->name,
-                    &canary) ||
-        !canary) {
+    if (!version) {
         arena_free(arena);
         return NULL;
     }
@@ -130,12 +143,12 @@ struct wave_step *wave_step_start(struct members_context *context,
                                .namespace_ = arena_strdup(arena, spec->namespace_),
                                .name = arena_strdup(arena, spec->name),
                                .label = arena_strdup(arena, spec->label),
+                               .version = version,
                                .hold = spec->hold,
                                .wait = {.done = on_claimed},
                                .done = done,
                                .arg = arg};
     step->wait.arg = step;
-    step->body = patch_of(step, json_str_at(canary, "metadata", "resourceVersion", NULL));
     if (claim_enter(step->member->claim, &step->wait))
         step->timer = timer_start(context->loop, 0, 0, send_patch, step);
     return step;
