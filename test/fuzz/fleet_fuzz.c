@@ -2,7 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fleet/access.h"
 #include "fleet/fleet.h"
+#include "fleet/inventory.h"
 #include "fleet/select.h"
 #include "fuzz.h"
 
@@ -47,7 +49,7 @@ static void check_place(struct arena *arena, const struct application *app, int 
 {
     const struct fleet_eyes eyes = {.look = look, .arg = json_at(root, "cluster", NULL)};
     struct fleet_place place = {
-        .app = app, .policy = &app->policies[index], .loader_image = "image"};
+        .app = app, .policy = &app->policies[index], .manager = "m", .loader_image = "image"};
     struct json_object *inventory = json_at(root, "inventory", NULL);
 
     for (int round = 0; round < MAX_ROUNDS; round++) {
@@ -74,14 +76,46 @@ static void check_choice(struct arena *arena, const struct application_policy *p
             abort();
 }
 
+/* What can be read is written again as it was, but for what has no objects. */
+static void check_inventory(struct arena *arena, const char *text)
+{
+    struct inventory once, twice;
+
+    if (!text || inventory_read(arena, text, &once, NULL) != ERR_OK)
+        return;
+    const char *again = inventory_text(arena, once.entries, once.count);
+    if (inventory_read(arena, again, &twice, NULL) != ERR_OK ||
+        strcmp(inventory_text(arena, twice.entries, twice.count), again) != 0)
+        abort();
+    for (size_t i = 0; i < once.count; i++) {
+        struct json_object *list = inventory_list(arena, once.entries[i].objects);
+        if (strcmp(inventory_objects(arena, list), once.entries[i].objects) != 0)
+            abort();
+    }
+}
+
+static void check_access(struct arena *arena, struct json_object *secret)
+{
+    struct kube_config config;
+    struct errinfo ei;
+    const char *text;
+
+    if (fleet_access(arena, secret, NULL, &text, &config, &ei) == ERR_OK &&
+        (!config.server || config.auth == KUBE_AUTH_EXEC || config.token_file))
+        abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena *arena = arena_new();
     struct application app;
     struct json_object *root;
 
-    if (json_parse(arena, (const char *)data, size, JSON_MAX_BYTES, &root, NULL) == ERR_OK &&
-        application_view(arena, json_at(root, "application", NULL), &app, NULL) == ERR_OK)
+    if (json_parse(arena, (const char *)data, size, JSON_MAX_BYTES, &root, NULL) != ERR_OK)
+        root = NULL;
+    check_inventory(arena, json_str_at(root, "annotation", NULL));
+    check_access(arena, json_at(root, "secret", NULL));
+    if (root && application_view(arena, json_at(root, "application", NULL), &app, NULL) == ERR_OK)
         for (int i = 0; i < app.n_policies; i++) {
             check_choice(arena, &app.policies[i], root);
             check_place(arena, &app, i, root);
