@@ -13,6 +13,8 @@
 
 /* What changes at the same time is looked at once. */
 enum { APART_MS = 500 };
+/* So long a new process waits for what its clusters have before it calls one unreachable. */
+enum { BEGIN_MS = 3000 };
 /* A round begins no step after so long: then the rules are asked anew. */
 enum { STEPS_MS = 5000 };
 /* What a round costs is at most one in so many parts of the time. */
@@ -419,6 +421,11 @@ static void decide(struct wave *wave, struct json_object *tree)
     wave_gather(&source, &facts);
     wave_let_go(wave, before, n_before);
     wave_watch(wave, &facts);
+    if (facts.begins && clock_monotonic_ms() < wave->begun_ms + BEGIN_MS) {
+        settle_in(wave, BEGIN_MS);
+        end_round(wave);
+        return;
+    }
     const struct waves_status status = waves_status_read(arena, tree);
     const struct waves_facts known = {
         .plan = &facts.plan,
@@ -470,6 +477,7 @@ struct wave *wave_new(struct hub *hub, const char *namespace_, const char *name)
     struct wave *wave = heap_alloc(sizeof(*wave));
 
     *wave = (struct wave){.hub = hub,
+                          .begun_ms = clock_monotonic_ms(),
                           .namespace_ = heap_strdup(namespace_),
                           .name = heap_strdup(name),
                           .label = heap_printf("%s/%s", namespace_, name),

@@ -118,6 +118,7 @@ static size_t add_cluster(struct gathering *g, const struct fleet_member *found)
     cluster->reachable = cluster->known && member_is_reached(member);
     cluster->why = member->why ? member->why : "its Canaries have not been listed yet";
     cluster->seen_ms = heard_at(member);
+    facts->begins = facts->begins || (!cluster->known && !member->why);
     return at;
 }
 

@@ -19,6 +19,7 @@ struct wave_facts {
     struct wave_member *members; /* of the clusters */
     size_t count;
     const char *trouble; /* why there are none, or not all, one sentence; NULL: there are */
+    bool begins;         /* a cluster is being listed for the first time, and has not failed yet */
     /* name_hash() of the Canaries that are meant, also where there is none yet; of a plan by labels
      * that of their namespace alone. */
     uint64_t *names;
@@ -107,6 +108,7 @@ struct wave {
     bool awake;          /* it waits to be settled */
     struct timer *timer; /* to the next round */
     int64_t timer_at;    /* monotonic */
+    int64_t begun_ms;    /* monotonic: when it was first known here */
     int64_t cost_ms;     /* how long asking the rules has taken last */
     int64_t settled_ms;  /* monotonic: when the last round began */
     struct backoff backoff;
