@@ -32,3 +32,11 @@ setup() {
     [ "$status" -eq 1 ]
     [[ $output == *"the controller ended"* ]]
 }
+
+@test "a daemon of the fleet beside many clusters: nothing is asked while nothing changes" {
+    test/bench/fleet-clusters 10 10 --idle 2 >"$BATS_TEST_TMPDIR/out" 3>&-
+    tail -n 1 "$BATS_TEST_TMPDIR/out" | gojq -e '.clusters == 10 and .canaries == 10 and .idle.requests == 0 and .memory.peakMB > 1 and .settled.of."list canaries" == 10'
+    # All but those of the first wave are held.
+    test/bench/fleet-clusters 10 10 --plan --idle 2 >"$BATS_TEST_TMPDIR/out" 3>&-
+    tail -n 1 "$BATS_TEST_TMPDIR/out" | gojq -e '.idle.requests == 0 and .heldSeconds > 0 and .settled.of."PATCH canaries" == 50'
+}
