@@ -38,7 +38,10 @@ setup() {
     daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --abandon-after 2s
 }
 
-teardown() { daemon_stop; }
+teardown() {
+    curl -s "$DAEMON_URL/metrics" | sed -n 's/^flagger_kubernetes_requests_total{\(.*\)} .*/\1/p' >>"$DIR/taken" || true
+    daemon_stop
+}
 
 status() { kubectl get application shop -o json | gojq -e ".status | $1" >/dev/null; }
 notes() { kubectl get application shop -o json | gojq -e ".metadata | $1" >/dev/null; }
@@ -217,4 +220,39 @@ YAML
     eventually 20 eval "kubectl get events -o json | gojq -e '.items | map(select(.reason == \"ClusterForgotten\" and (.message | contains(\"cluster two\")))) | length >= 1' >/dev/null"
     kill -CONT "$(cat "$DIR/two.pid")"
     on two delete canary podinfo -n test --ignore-not-found
+}
+
+@test "the rights that deploy/fleet grants are those that it takes" {
+    # What the tests above do not do: an Ingress and a MetricTemplate come and go.
+    gojq --yaml-input '.spec.syncPolicies[0].rollout |= (.trafficRoutingProvider = "nginx"
+        | .rolloutPolicy.trafficRouting = {host: "app.example.com", canaryStrategy: {stepWeight: 10}}
+        | .rolloutPolicy.trafficAnalysis.metrics = [{name: "errors", thresholdRange: {max: 1}, customMetric: {provider: {type: "prometheus"}, query: "up"}}])' \
+        "$BATS_TEST_DIRNAME/fleet_daemon.yaml" | kubectl apply -f -
+    eventually 30 ready
+    on one delete metrictemplate errors -n test
+    on one patch deployment podinfo-testloader -n test --type merge -p '{"spec": {"template": {"spec": {"enableServiceLinks": true}}}}'
+    on one patch service podinfo-testloader -n test --type merge -p '{"spec": {"ports": [{"name": "http", "port": 80, "targetPort": 1}]}}'
+    eventually 20 eval "on one get metrictemplate errors -n test >/dev/null 2>&1"
+    eventually 20 eval "on one get service podinfo-testloader -n test -o json | gojq -e '.spec.ports[0].targetPort == \"http\"' >/dev/null"
+    on one patch metrictemplate errors -n test --type merge -p '{"spec": {"query": "down"}}'
+    eventually 20 eval "on one get metrictemplate errors -n test -o json | gojq -e '.spec.query == \"up\"' >/dev/null"
+    kubectl delete application shop --timeout=30s
+    curl -s "$DAEMON_URL/metrics" | sed -n 's/^flagger_kubernetes_requests_total{\(.*\)} .*/\1/p' >>"$DIR/taken"
+    gojq --yaml-input -r 'select(.kind == "ClusterRole").rules[] | .resources[] as $r | .verbs[] | "\($r) \(.)"' \
+        "$BATS_TEST_DIRNAME"/../../deploy/fleet/{daemon,member}/rbac.yaml | sort -u >"$DIR/granted"
+    awk -F'"' '$4 != "" {
+        split("POST create PATCH patch GET get DELETE delete", words, " ")
+        for (i = 1; i < 8; i += 2) if ($2 == words[i]) print $4, words[i + 1]
+        if ($2 == "LIST") { print $4, "list"; print $4, "watch" }
+    }' "$DIR/taken" | sort -u >"$DIR/needed"
+    [ -z "$(comm -13 "$DIR/granted" "$DIR/needed")" ] || { echo "not granted:" && comm -13 "$DIR/granted" "$DIR/needed" && false; }
+    # Beyond that: what a conflict reads, an event that comes again, a lease that is renewed, a Namespace that is not there, and plans.
+    diff <(comm -23 "$DIR/granted" "$DIR/needed" | grep -vx 'events patch\|applications get') - <<'END'
+daemonsets get
+leases patch
+namespaces create
+releaseplans get
+releaseplans patch
+releaseplans/status patch
+END
 }

@@ -212,6 +212,20 @@ static bool on_member(void *arg, const char *verb, struct http_conn_request *req
 
 /* --- the course of a run */
 
+/* Its status says that all is as it is to be. */
+static bool is_ready(struct world *w)
+{
+    struct json_object *app = get(w, 0, "apps.kurator.dev", "applications", "default", "shop");
+    struct json_object *conditions = json_at(app, "status", "conditions", NULL);
+
+    for (size_t i = 0; i < json_len(conditions); i++) {
+        struct json_object *one = json_elem(conditions, i);
+        if (strcmp(json_str_at(one, "type", NULL), "Ready") == 0)
+            return strcmp(json_str_at(one, "status", NULL), "True") == 0;
+    }
+    return false;
+}
+
 static bool is_quiet(struct world *w)
 {
     struct members_look all;
@@ -239,7 +253,7 @@ static void poll(void *arg)
         end(w, arena_printf(w->arena, "it has not ended in time; there is\n%s", look(w)));
         return;
     }
-    if (!is_quiet(w))
+    if (!is_quiet(w) || (!w->deleting && !is_ready(w)))
         return;
     if (!w->deleting) {
         w->deleting = true;
@@ -385,7 +399,6 @@ static void leave(const struct world *w)
 
     if (file_write(path, text, strlen(text), 0600, &ei) != ERR_OK)
         fprintf(stderr, "%s\n", ei.text);
-    fflush(NULL);
 }
 
 static struct result run(struct arena *arena, const char *root, const char *folder, int at,
@@ -394,6 +407,7 @@ static struct result run(struct arena *arena, const char *root, const char *fold
     struct result result = {.trouble = "the process died"};
     char *text = NULL;
     int status = 0;
+    fflush(NULL);
     pid_t pid = fork();
 
     if (pid == 0) {
@@ -449,6 +463,18 @@ static struct result run_fresh(struct arena *arena, const char *root, int at, en
     return result;
 }
 
+/* From where they differ. */
+static void tell(int at, enum fault fault, const struct result *result, const char *still)
+{
+    const char *found = result->outcome ? result->outcome : result->trouble;
+    size_t same = 0;
+
+    while (result->outcome && found[same] && found[same] == still[same])
+        same++;
+    printf("write %d, %s: ...%.300s\nand undisturbed ...%.300s\n", at, fault_names[fault],
+           found + same, still + same);
+}
+
 int main(int argc, char **argv)
 {
     struct arena *arena = arena_new();
@@ -480,8 +506,7 @@ int main(int argc, char **argv)
             runs++;
             wrong += !same;
             if (!same)
-                printf("write %d, %s: %s\nand undisturbed: %s\n", at, fault_names[fault],
-                       result.outcome ? result.outcome : result.trouble, still.outcome);
+                tell(at, fault, &result, still.outcome);
         }
     printf("%d writes, %d runs, %d wrong\n", still.writes, runs, wrong);
     arena_free(arena);
