@@ -1,5 +1,6 @@
 #include "members/members.h"
 
+#include <assert.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -402,6 +403,7 @@ static void on_changed(void *arg, struct member *member, const struct kube_resou
     bool news = !before || !after || before->content != after->content;
     struct place *place;
 
+    assert(digest); /* an object has come, changed or gone */
     if (resource == &fleet_canaries)
         wake_concerned(arg, member, digest);
     TAILQ_FOREACH(place, &member->places, link)
