@@ -100,7 +100,9 @@ static void say_cluster(struct waves_work *w, size_t index, int open,
     else if (!told)
         out->says = "has no Canary of this plan";
     else
-        out->says = arena_printf(w->arena, "has promoted revision %s", w->out->status.revision);
+        out->says = arena_printf(w->arena, "has promoted revision %s%s%s", w->out->status.revision,
+                                 cluster->reachable ? "" : ", and cannot be reached now: ",
+                                 cluster->reachable || !cluster->why ? "" : cluster->why);
 }
 
 void waves_say_clusters(struct waves_work *w, int open)

@@ -1,4 +1,5 @@
 /* What the rules of the waves are to know: which clusters a plan means, and how its Canaries stand. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -236,18 +237,53 @@ static void gather_application(struct gathering *g, const char *name)
     }
 }
 
+struct pair {
+    struct waves_cluster cluster;
+    struct wave_member member;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct pair *)a)->cluster.name, ((const struct pair *)b)->cluster.name);
+}
+
+/* A Secret is found in no order: without this each new process would write the same status in
+ * another one. */
+static void sort_clusters(struct gathering *g)
+{
+    struct wave_facts *facts = g->facts;
+    struct pair *pairs = arena_array(g->source->arena, facts->count, sizeof(*pairs));
+
+    for (size_t i = 0; i < facts->count; i++)
+        pairs[i] = (struct pair){facts->clusters[i], facts->members[i]};
+    if (facts->count > 1)
+        qsort(pairs, facts->count, sizeof(*pairs), by_name);
+    for (size_t i = 0; i < facts->count; i++) {
+        facts->clusters[i] = pairs[i].cluster;
+        facts->members[i] = pairs[i].member;
+    }
+}
+
+static void gather_all(struct gathering *g)
+{
+    struct wave_facts *facts = g->facts;
+
+    for (g->car = 0; g->car < facts->plan.n_train; g->car++)
+        gather_application(g, facts->plan.train[g->car]);
+    g->car = 0;
+    if (facts->plan.application)
+        gather_application(g, facts->plan.application);
+    if (!facts->plan.canaries_namespace)
+        return;
+    make_names(g, 1);
+    facts->names[facts->n_names++] = name_hash(facts->plan.canaries_namespace, NULL);
+    visit(g, &facts->plan.destination, fill_labelled, &facts->plan);
+}
+
 void wave_gather(const struct wave_source *source, struct wave_facts *facts)
 {
     struct gathering g = {.source = source, .facts = facts};
 
-    for (g.car = 0; g.car < facts->plan.n_train; g.car++)
-        gather_application(&g, facts->plan.train[g.car]);
-    g.car = 0;
-    if (facts->plan.application)
-        gather_application(&g, facts->plan.application);
-    if (!facts->plan.canaries_namespace)
-        return;
-    make_names(&g, 1);
-    facts->names[facts->n_names++] = name_hash(facts->plan.canaries_namespace, NULL);
-    visit(&g, &facts->plan.destination, fill_labelled, &facts->plan);
+    gather_all(&g);
+    sort_clusters(&g);
 }

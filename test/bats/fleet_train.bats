@@ -122,6 +122,33 @@ YAML
     free two test web
 }
 
+@test "a daemon that begins anew finds the status right, and writes nothing" {
+    for name in one two three; do
+        canary "$name" shop app
+        stands "$name" shop app Succeeded 1 1
+    done
+    kubectl apply -f - <<'YAML'
+apiVersion: flagger.app/v1alpha1
+kind: ReleasePlan
+metadata: {name: rest, namespace: default}
+spec: {canaries: {namespace: shop}, destination: {fleet: all}, waves: [{name: first, clusterSelector: {matchLabels: {wave: "1"}}}, {name: rest}]}
+YAML
+    eventually 30 plan rest '.status.phase == "Completed" and (.status.clusters | map(.name) == ["one", "three", "two"])'
+    eventually 30 held two shop app
+    eventually 30 held three shop app
+    version() { kubectl get releaseplan rest -o jsonpath='{.metadata.resourceVersion}'; }
+    settled() { curl -s "$DAEMON_URL/metrics" | grep -q '^flagger_fleet_clusters{state="reached"} 3' && curl -s "$DAEMON_URL/debug/plans" | gojq -e '.plans[0] | .doing == "resting" and .phase == "Completed"' >/dev/null; }
+    eventually 30 settled
+    before=$(version)
+    for _ in 1 2 3; do
+        daemon_stop
+        daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --ui
+        eventually 30 settled
+        [ "$(version)" = "$before" ]
+    done
+    kubectl delete releaseplan rest --timeout=30s
+}
+
 @test "a budget of replicas: no more are let go than it allows, by what the primaries have" {
     for name in one two three; do
         canary "$name" shop app
