@@ -399,7 +399,8 @@ static void wake_concerned(struct members *members, const struct member *member,
 static void on_changed(void *arg, struct member *member, const struct kube_resource *resource,
                        const struct stock_seen *before, const struct stock_seen *after)
 {
-    const struct digest *digest = after ? &after->digest : &before->digest;
+    const struct stock_seen *seen = after ? after : before;
+    const struct digest *digest = seen ? &seen->digest : NULL;
     bool news = !before || !after || before->content != after->content;
     struct place *place;
 

@@ -80,6 +80,8 @@ static const char *part(struct world *w, struct json_object *object)
 
     if (notes)
         json_object_object_del(notes, MEDDLED);
+    if (notes && json_object_object_length(notes) == 0)
+        notes = NULL;
     return arena_printf(w->arena, "%s %s %s\n", json_text_sorted(w->arena, notes),
                         json_text_sorted(w->arena, json_at(metadata, "labels", NULL)),
                         json_text_sorted(w->arena, json_at(object, "spec", NULL)));
