@@ -147,3 +147,15 @@ CASE(test_booleans_as_go_reads_them)
         assert_false(value);
     }
 }
+
+CASE(which_answers_let_a_release_go_on)
+{
+    static const int all[] = {200, 201, 202, 204};
+    int count = 0;
+
+    EACH_ROW (row, all)
+        assert_true(webhook_passes(*row));
+    for (int status = 0; status < 600; status++)
+        count += webhook_passes(status);
+    assert_int_equal(count, 4);
+}
