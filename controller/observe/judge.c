@@ -42,12 +42,13 @@ static void tell(struct judging *j, const char *path, struct json_object *is,
 }
 
 /* What only we write down, or each controller in its own way: the primary's id is a random one in
- * Flagger, and here a hash of what is promoted. */
+ * Flagger, and here a hash of what is promoted; an object is shown in the version that it is asked
+ * for in. */
 static bool is_note(const char *path)
 {
-    static const char *const notes[] = {"metadata.resourceVersion", "metadata.annotations." APPLIED,
-                                        "metadata.annotations." OWNER,
-                                        "spec.template.metadata.annotations.flagger-id"};
+    static const char *const notes[] = {
+        "apiVersion", "metadata.resourceVersion", "metadata.annotations." APPLIED,
+        "metadata.annotations." OWNER, "spec.template.metadata.annotations.flagger-id"};
 
     for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
         if (strcmp(path, notes[i]) == 0)

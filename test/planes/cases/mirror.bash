@@ -8,7 +8,7 @@ seen_by_canary() { # SINCE: how many requests the canary's pods have counted, mo
     done
     [ "$count" -gt "$1" ]
 }
-stage "interval: 4s, iterations: 3, mirror: true, threshold: 3, webhooks: [$(hook hold rollout)]"
+stage "interval: 4s, iterations: 3, mirror: true, threshold: 100, webhooks: [$(hook hold rollout)]"
 refuses hold
 release 2.0.0 "$case"
 eventually seen_by_canary 400
