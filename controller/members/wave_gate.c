@@ -24,7 +24,8 @@ static void on_reply(void *arg, const struct http_result *result)
 
     if (!says || !*says)
         says = arena_printf(arena, "it answered %d", result->status);
-    says = arena_strndup(arena, says, utf8_cut(says, MAX_SAYS));
+    if (strlen(says) > MAX_SAYS)
+        says = arena_strndup(arena, says, utf8_cut(says, MAX_SAYS));
     if (!gate->freed)
         gate->done(gate->arg, open, says);
     arena_free(arena);
