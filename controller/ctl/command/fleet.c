@@ -316,9 +316,7 @@ static int run(struct ctl *ctl)
 
 const struct ctl_command ctl_fleet = {
     .name = "fleet",
-    .summary =
-        "Shows Applications with what their Canaries do on each cluster, and where ReleasePlans "
-        "stand.",
+    .summary = "Shows Applications on their clusters, and where ReleasePlans stand.",
     .usage = "[NAME]",
     .help =
         "Reads Applications of Kurator (apps.kurator.dev), finds the clusters that they name "
