@@ -50,8 +50,8 @@ static const struct option_row rows[] = {
     OPTION(DURATION, "abandon-after", &opt.abandon_ms, .value = "1h", .arg = "DURATION",
            .group = "Member clusters",
            .help =
-               "how long the deletion of an Application waits for clusters that are not reached; "
-               "what was made there then stays"),
+               "how long the deletion of an Application waits for a cluster that is not reached, "
+               "since it was reached last or the daemon began; what was made there then stays"),
     OPTION(NUMBER, "kubeconfig-qps", &opt.qps, .value = "100", .arg = "N",
            .group = "Member clusters",
            .help = "most requests a second to each API server: so many reads and so many writes"),

@@ -228,11 +228,21 @@ static void on_abandon(void *arg)
     hub_wake_app(app->hub, app->namespace_, app->name);
 }
 
+/* When a deletion has waited long enough for a cluster that is away: counted from the deletion, but not
+ * from before it was last reached, or this process began. Who was down for long has not tried it yet. */
+static int64_t abandon_at(const struct app *app, const struct member *member)
+{
+    int64_t from_ms = app->deleted_ms > app->begun_ms ? app->deleted_ms : app->begun_ms;
+
+    if (member && member->heard_ms > from_ms)
+        from_ms = member->heard_ms;
+    return from_ms + app->hub->context.settings->abandon_ms;
+}
+
 /* A cluster that nobody can ever reach, or has not for long, does not hold a deletion. */
 static void abandon(struct app *app)
 {
-    int64_t left = app->deleted_ms + app->hub->context.settings->abandon_ms - clock_wall_ms();
-    bool waits = false;
+    int64_t now_ms = clock_wall_ms(), next_ms = INT64_MAX;
     struct place *place;
 
     TAILQ_FOREACH(place, &app->places, of_app)
@@ -240,15 +250,18 @@ static void abandon(struct app *app)
         const struct member *member = place->member;
         if (!place->leaves || !*place->objects || place->records)
             continue;
-        bool away = !member || !member_is_reached(member);
+        int64_t at_ms = abandon_at(app, member);
+        bool away = app->deleting && (!member || !member_is_reached(member));
         if (member && member->lost)
             forget(app, place, "its Secret is gone");
-        else if (app->deleting && away && left <= 0)
+        else if (away && at_ms <= now_ms)
             forget(app, place, "it was not reached for as long as a deletion waits");
-        waits |= app->deleting && away;
+        else if (away && at_ms < next_ms)
+            next_ms = at_ms;
     }
-    if (waits && left > 0 && !app->abandon_timer)
-        app->abandon_timer = timer_start(app->hub->context.loop, left, 0, on_abandon, app);
+    if (next_ms < INT64_MAX && !app->abandon_timer)
+        app->abandon_timer =
+            timer_start(app->hub->context.loop, next_ms - now_ms, 0, on_abandon, app);
 }
 
 static void drop_gone(struct app *app)
@@ -382,6 +395,7 @@ struct app *app_new(struct hub *hub, const char *namespace_, const char *name)
         .namespace_ = heap_strdup(namespace_),
         .name = heap_strdup(name),
         .label = heap_printf("%s/%s", namespace_, name),
+        .begun_ms = clock_wall_ms(),
         .recorder.backoff = {.min_ms = members_retry_ms(&hub->context), .max_ms = 60000},
         .teller.backoff = {.min_ms = members_retry_ms(&hub->context), .max_ms = 60000}};
     app->owner = (struct place_owner){.hub = hub,

@@ -40,6 +40,7 @@ struct app {
     bool ours;     /* it has our finalizer */
     bool deleting;
     int64_t deleted_ms; /* wall clock */
+    int64_t begun_ms;   /* wall clock: since when this process looks after it */
     struct timer *abandon_timer;
     struct app_recorder recorder;
     struct app_teller teller;

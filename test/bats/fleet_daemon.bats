@@ -168,8 +168,8 @@ requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_
     kubectl delete application shop --wait=false
     kill -KILL "$DAEMON_PID"
     eventually 10 daemon_gone
-    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --abandon-after 2s
-    eventually 30 app_gone
+    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet
+    eventually 60 app_gone
     for name in one two three; do gone "$name"; done
     app
     for name in one two three; do eventually 30 there "$name"; done
@@ -190,6 +190,21 @@ requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_
     done
     eventually 20 notes '.finalizers == null and .annotations["flagger.app/inventory"] == null'
     kubectl delete application shop
+}
+
+@test "a deletion that has waited long for the daemon is not taken for one that has waited for its clusters" {
+    app
+    eventually 30 ready
+    kill -KILL "$DAEMON_PID"
+    eventually 10 daemon_gone
+    kubectl delete application shop --wait=false
+    sleep 9 # longer than it waits for clusters that are away
+    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --abandon-after 8s
+    eventually 60 app_gone
+    for name in one two three; do gone "$name"; done
+    kill -KILL "$DAEMON_PID"
+    eventually 10 daemon_gone
+    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --abandon-after 2s
 }
 
 @test "what is Kurator's is left to Kurator, and what has no rollout is not touched" {
