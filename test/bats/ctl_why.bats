@@ -214,9 +214,17 @@ because() {
     because new no-controller 'No controller has looked at new since it was made'
 }
 
-@test "the table of situations is in the manual" {
+# Of Canaries, and of ReleasePlans.
+situations_of_code() {
+    local why=$BATS_TEST_DIRNAME/../../controller/ctl/why
+    find "$why" -name '*.c' ! -name '*_test.c' -exec grep -ohE '^ *(const struct why_situation why_[a-z]+\[\] = )?\{"[a-z-]+",|\{"[a-z-]+", [a-z_]+\}' {} + |
+        grep -oE '"[a-z-]+"'
+    grep -ohE '"plan-[a-z-]+"' "$why/release_plan.c"
+}
+
+@test "the tables of situations are in the manual" {
     skip_unless() { [ -e "$1" ] || skip "no $1"; }
     skip_unless "$BATS_TEST_DIRNAME/../../deploy/manual/ctl.md"
     [ "$(sed -n '/^| situation/,/^$/s/^| `\([a-z-]*\)` .*/\1/p' "$BATS_TEST_DIRNAME/../../deploy/manual/ctl.md" | sort)" = \
-        "$(grep -ohE '^ *(const struct why_situation why_[a-z]+\[\] = )?\{"[a-z-]+",|\{"[a-z-]+", [a-z_]+\}' "$BATS_TEST_DIRNAME"/../../controller/ctl/why/*.c | grep -oE '"[a-z-]+"' | tr -d '"' | sort -u)" ]
+        "$(situations_of_code | tr -d '"' | sort -u)" ]
 }
