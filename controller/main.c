@@ -15,6 +15,7 @@
 #include "engine/engine.h"
 #include "engine/others.h"
 #include "kube/lease.h"
+#include "kube/resource.h"
 #include "kube/selector.h"
 #include "net/child/child.h"
 #include "net/server/server.h"
@@ -417,16 +418,6 @@ static void start_lease(struct controller *controller, struct arena *arena,
     controller->lease = lease_new(controller->loop, controller->kube, &spec);
 }
 
-/* RFC 1123, as the API server has the names of namespaces. */
-static bool is_label(const char *text)
-{
-    enum { LONGEST = 63 };
-    static const char inner[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
-    size_t len = strlen(text);
-
-    return len <= LONGEST && strspn(text, inner) == len && text[0] != '-' && text[len - 1] != '-';
-}
-
 /* The API server says no to what is none only when the Canaries are listed, for ever and with nobody
  * there to see it. */
 static enum err check_selector(struct arena *arena, const char *text, struct errinfo *ei)
@@ -455,7 +446,7 @@ static enum err read_scope(struct arena *arena, struct watchset_scope *scope, st
                        "several controllers do it",
                        MOST);
     for (const char *const *at = namespaces; *at; at++)
-        if (!is_label(*at))
+        if (!kube_is_label(*at))
             return err_set(ei, ERR_INVALID,
                            "--namespace: expected names of namespaces, found \"%.80s\"", *at);
     return scope->canary_selector ? check_selector(arena, scope->canary_selector, ei) : ERR_OK;

@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "controller/debug_fleet.h"
 #include "kube/lease.h"
+#include "kube/resource.h"
 #include "members/gauges.h"
 #include "members/shown.h"
 #include "net/server/server.h"
@@ -246,6 +247,28 @@ static int fail(const struct errinfo *ei)
     return 1;
 }
 
+static enum err check_namespace(const char *option, const char *text, struct errinfo *ei)
+{
+    return kube_is_label(text)
+               ? ERR_OK
+               : err_set(ei, ERR_INVALID, "--%s: expected the name of a namespace, found \"%.80s\"",
+                         option, text);
+}
+
+/* What the API servers would refuse again and again, on every member. */
+static enum err check_options(const char *const *namespaces, struct errinfo *ei)
+{
+    enum err err = check_namespace("claim-namespace", opt.claim_namespace, ei);
+
+    if (err == ERR_OK)
+        err = check_namespace("leader-election-namespace", opt.lease_namespace, ei);
+    for (const char *const *at = namespaces; err == ERR_OK && *at; at++)
+        err = check_namespace("namespace", *at, ei);
+    if (err == ERR_OK && !*opt.loader_image)
+        err = err_set(ei, ERR_INVALID, "--loader-image: expected the name of an image, found none");
+    return err;
+}
+
 static int run(struct arena *arena)
 {
     const struct kube_config_source source = {.kubeconfig = opt.kubeconfig, .master = opt.master};
@@ -263,7 +286,8 @@ static int run(struct arena *arena)
     struct errinfo ei = {0};
     int status = 1;
 
-    if (kube_config_load(arena, &source, &config, &ei) != ERR_OK)
+    if (check_options(namespaces, &ei) != ERR_OK ||
+        kube_config_load(arena, &source, &config, &ei) != ERR_OK)
         return fail(&ei);
     struct fleet fleet = {.loop = loop_new(20000)};
     open_clients(&fleet, &config);

@@ -63,3 +63,13 @@ bool kube_resource_same(const struct kube_resource *a, const struct kube_resourc
     return strcmp(a->group, b->group) == 0 && strcmp(a->version, b->version) == 0 &&
            strcmp(a->plural, b->plural) == 0;
 }
+
+bool kube_is_label(const char *text)
+{
+    enum { LONGEST = 63 };
+    static const char inner[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    size_t len = strlen(text);
+
+    return len > 0 && len <= LONGEST && strspn(text, inner) == len && text[0] != '-' &&
+           text[len - 1] != '-';
+}

@@ -40,4 +40,7 @@ const char *kube_path(struct arena *arena, const struct kube_resource *resource,
 /* True when both name the same group, version and plural. */
 bool kube_resource_same(const struct kube_resource *a, const struct kube_resource *b);
 
+/* It may be the name of a namespace: an RFC 1123 label. */
+bool kube_is_label(const char *text);
+
 #endif

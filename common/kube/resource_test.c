@@ -41,3 +41,16 @@ CASE(sameness)
     assert_false(kube_resource_same(&kube_deployments, &kube_daemonsets));
     assert_false(kube_resource_same(&kube_services, &kube_deployments));
 }
+
+CASE(labels)
+{
+    assert_true(kube_is_label("a"));
+    assert_true(kube_is_label("team-7"));
+    assert_true(kube_is_label("012345678901234567890123456789012345678901234567890123456789012"));
+    assert_false(kube_is_label("0123456789012345678901234567890123456789012345678901234567890123"));
+    assert_false(kube_is_label(""));
+    assert_false(kube_is_label("-a"));
+    assert_false(kube_is_label("a-"));
+    assert_false(kube_is_label("A_b"));
+    assert_false(kube_is_label("a.b"));
+}

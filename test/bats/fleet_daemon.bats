@@ -271,3 +271,15 @@ releaseplans patch
 releaseplans/status patch
 END
 }
+
+@test "an option that no cluster could take is one sentence" {
+    local row
+    for row in '--namespace=A_b|--namespace: expected the name of a namespace, found \"A_b\"' \
+        '--claim-namespace=-x|--claim-namespace: expected the name of a namespace, found \"-x\"' \
+        '--leader-election-namespace=|--leader-election-namespace: expected the name of a namespace, found \"\"' \
+        '--loader-image=|--loader-image: expected the name of an image, found none'; do
+        run "$FLAGGER_BUILD/flagger-controller" fleet "${row%%|*}"
+        [ "$status" -eq 1 ]
+        [[ $output == *"${row#*|}"* ]]
+    done
+}
