@@ -274,7 +274,11 @@ FIXTURE_CASE(writes_of_others_that_hang_hold_up_no_release)
 
 static enum verdict rule_note_who(struct fixture *f, struct tick *tick)
 {
-    note(f, is_crowd(tick) ? "release" : "podinfo");
+    int place;
+
+    /* What ran before the one at rest was found has nothing to do with it. */
+    if (engine_find(f->engine, "test", "podinfo", &place))
+        note(f, is_crowd(tick) ? "release" : "podinfo");
     tick->plan->again = AGAIN_NOW;
     if (!is_crowd(tick))
         loop_drain(f->loop);
@@ -288,8 +292,13 @@ FIXTURE_CASE(one_at_rest_runs_behind_releases_without_end)
     f->crowd = CROWD;
     f->crowd_phase = "Progressing";
     f->phase = "Initializing";
+    f->stop_after = 0;
     run_engine(f, false);
-    assert_string_equal(f->log[7], "podinfo");
+    assert_false(f->timed_out);
+    int before = 0;
+    while (before < f->logged && strcmp(f->log[before], "podinfo") != 0)
+        before++;
+    assert_in_range(before, 0, 7);
 }
 
 /* --- after a start */
