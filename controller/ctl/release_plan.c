@@ -104,7 +104,8 @@ static void print_clusters(struct ctl *ctl, struct tree *line, struct json_objec
 
     for (size_t i = 0; i < json_len(clusters); i++) {
         struct json_object *row = json_elem(clusters, i);
-        bool lost = strstr(text_at(row, "says"), "cannot be reached") != NULL;
+        bool lost = strcmp(text_at(row, "state"), "Unreachable") == 0 ||
+                    json_str_at(row, "lastContact", NULL) != NULL;
         if (strcmp(text_at(row, "wave"), wave) == 0)
             (void)tree_add(line, text_at(row, "name"),
                            lost ? PRINT_RED : glance_color(text_at(row, "phase")),

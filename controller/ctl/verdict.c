@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ctl/glance.h"
+#include "fleet/waves.h"
 #include "proto/phase.h"
 
 struct judging {
@@ -65,6 +66,17 @@ static bool template_has(struct json_object *object, const char *image)
                 return true;
     }
     return false;
+}
+
+/* The ReleasePlan that holds it until its turn comes; NULL: none. */
+static const char *plan_of(const struct judging *j)
+{
+    const char *suspended =
+        json_str_at(glance_condition(j->q->canary, "Suspended"), "status", NULL);
+
+    return same(suspended, "True")
+               ? json_str_at(j->q->canary, "metadata", "annotations", WAVES_HELD_BY, NULL)
+               : NULL;
 }
 
 /* --- a person */
@@ -138,7 +150,7 @@ static const char *failure(const struct judging *j)
 /* Of the revision that is in the status. */
 static void judge_now(struct judging *j, const char *revision)
 {
-    const char *person = person_of(j);
+    const char *plan = plan_of(j), *person = person_of(j);
     struct glance at;
 
     glance_at(j->arena, j->q->canary, &at);
@@ -157,7 +169,9 @@ static void judge_now(struct judging *j, const char *revision)
     default:
         break;
     }
-    if (person)
+    if (plan)
+        say(j, CTL_TIMED_OUT, "revision %s is held by the ReleasePlan %s", revision, plan);
+    else if (person)
         say(j, CTL_PERSON, "revision %s waits for a person: %s", revision, person);
     else
         say(j, CTL_TIMED_OUT, "revision %s is %s at %d%%%s%s", revision,
@@ -168,9 +182,12 @@ static void judge_now(struct judging *j, const char *revision)
 /* The target has it, and the status does not speak of it yet. */
 static void judge_new(struct judging *j, const char *revision)
 {
-    const char *person = person_of(j);
+    const char *plan = plan_of(j), *person = person_of(j);
 
-    if (person)
+    if (plan)
+        say(j, CTL_TIMED_OUT, "revision %s waits for its turn in the ReleasePlan %s", revision,
+            plan);
+    else if (person)
         say(j, CTL_PERSON, "revision %s waits for a person: %s", revision, person);
     else
         say(j, CTL_TIMED_OUT, "revision %s has not begun", revision);

@@ -79,6 +79,34 @@ CASE(each_state_has_its_outcome)
     }
 }
 
+/* It goes on by itself, so nobody who waits for a person is to be told of it. */
+CASE(one_that_a_plan_holds_waits_for_its_turn)
+{
+    static const struct {
+        const char *status, *live, *sentence;
+    } held[] = {
+        {"\"phase\": \"Succeeded\", \"lastAppliedSpec\": \"a\"", "b",
+         "revision b waits for its turn in the ReleasePlan default/shop"},
+        {"\"phase\": \"Progressing\", \"lastAppliedSpec\": \"b\"", "b",
+         "revision b is held by the ReleasePlan default/shop"},
+    };
+
+    for (size_t i = 0; unit_row("held", i, sizeof(held) / sizeof(held[0])); i++) {
+        struct verdict_answer answer;
+        const struct verdict_question question = {
+            .canary = parse(arena_printf(
+                arena,
+                "{\"metadata\": {\"annotations\": {\"flagger.app/held-by\": \"default/shop\"}}, "
+                "\"status\": {%s, \"conditions\": [{\"type\": \"Suspended\", \"status\": "
+                "\"True\", \"message\": \"m\"}]}}",
+                held[i].status)),
+            .live = held[i].live};
+        verdict_of(arena, &question, &answer);
+        assert_string_equal(answer.sentence, held[i].sentence);
+        assert_int_equal(answer.outcome, CTL_TIMED_OUT);
+    }
+}
+
 CASE(an_image_is_that_of_the_target)
 {
     struct verdict_answer answer;

@@ -184,10 +184,13 @@ static int open_wave(struct waves_work *w)
         if (wave->failed > w->plan->waves[i].max_failed) {
             waves_tell(w, WAVES_Stopped,
                        arena_printf(w->arena,
-                                    "wave %s: revision %s has failed %d times, where %d may; "
+                                    "wave %s: revision %s has failed %s, where %d may; "
                                     "nothing more is let go until the first wave promotes another "
                                     "one, or the annotation " RELEASEPLAN_ACCEPT " names this one",
-                                    wave->name, w->out->status.revision, wave->failed,
+                                    wave->name, w->out->status.revision,
+                                    wave->failed == 1
+                                        ? "once"
+                                        : arena_printf(w->arena, "%d times", wave->failed),
                                     w->plan->waves[i].max_failed));
             return -1;
         }

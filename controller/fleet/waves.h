@@ -71,10 +71,17 @@ struct waves_wave {
     int canaries, promoted, failed, under_way, held;
 };
 
+enum waves_state {
+#define WAVES_STATE(name) WAVES_IS_##name,
+#include "fleet/waves_state.def"
+#undef WAVES_STATE
+};
+
 /* What is told of a cluster: of the first of its Canaries that has not promoted the revision, else
  * of the first. */
 struct waves_says {
     const char *cluster, *wave; /* wave NULL: none has it */
+    enum waves_state state;
     const char *says;
     enum phase phase; /* PHASE_NONE: no Canary is known */
     int weight;

@@ -14,22 +14,18 @@ static bool is_missing(const struct waves_work *w, int wave, const struct waves_
     return !canary->deleting && (has_failed_first(wave, canary) || !waves_has_promoted(w, canary));
 }
 
-/* What is told of a Canary that has not promoted the revision. */
-static const char *say_canary(const struct waves_work *w, int wave, int open,
-                              const struct waves_keys *going, const struct waves_cluster *cluster,
-                              const struct waves_canary *canary)
+struct told {
+    enum waves_state state;
+    const char *says;
+};
+
+/* What holds a Canary that neither failed nor releases anything; NULL: nothing does. */
+static const char *say_held(const struct waves_work *w, int wave, int open,
+                            const struct waves_canary *canary)
 {
     const char *wanted = waves_wanted(w, canary);
     struct arena *arena = w->arena;
 
-    if (!cluster->reachable)
-        return arena_printf(arena, "cannot be reached: %s", cluster->why ? cluster->why : "");
-    if (!waves_is_initialised(canary))
-        return "is being initialised";
-    if (waves_has_failed(w, canary) || has_failed_first(wave, canary))
-        return arena_printf(arena, "revision %s has failed", canary->applied);
-    if (waves_is_under_way(canary) && !canary->suspended)
-        return arena_printf(arena, "releases revision %s", canary->applied);
     if (canary->holder)
         return arena_printf(arena, "is held by plan %s", canary->holder);
     if (canary->suspended && !canary->mine)
@@ -42,20 +38,47 @@ static const char *say_canary(const struct waves_work *w, int wave, int open,
             return arena_printf(arena, "is held: Application %s of the train comes first",
                                 w->plan->train[car]);
     }
-    if (!wanted && wave > 0)
+    if (wave == 0)
+        return NULL;
+    if (!wanted)
         return "is held: no Canary of the first wave has its name";
-    if (wave > 0 && wave == open && canary->target && *canary->target &&
-        strcmp(canary->target, wanted) != 0)
+    if (wave == open && canary->target && *canary->target && strcmp(canary->target, wanted) != 0)
         return arena_printf(arena, "is held: its workload has revision %s, and not %s yet",
                             canary->target, wanted);
+    return NULL;
+}
+
+/* What is told of a Canary that has not promoted the revision. */
+static struct told tell_canary(const struct waves_work *w, int wave, int open,
+                               const struct waves_keys *going, const struct waves_cluster *cluster,
+                               const struct waves_canary *canary)
+{
+    struct arena *arena = w->arena;
+    const char *held;
+
+    if (!cluster->reachable)
+        return (struct told){WAVES_IS_Unreachable, arena_printf(arena, "cannot be reached: %s",
+                                                                cluster->why ? cluster->why : "")};
+    if (!waves_is_initialised(canary))
+        return (struct told){WAVES_IS_Initializing, "is being initialised"};
+    if (waves_has_failed(w, canary) || has_failed_first(wave, canary))
+        return (struct told){WAVES_IS_Failed,
+                             arena_printf(arena, "revision %s has failed", canary->applied)};
+    if (waves_is_under_way(canary) && !canary->suspended)
+        return (struct told){WAVES_IS_Releasing,
+                             arena_printf(arena, "releases revision %s", canary->applied)};
+    held = say_held(w, wave, open, canary);
+    if (held)
+        return (struct told){WAVES_IS_Held, held};
     if (wave == 0)
-        return arena_printf(arena, "has promoted revision %s", canary->promoted);
+        return (struct told){WAVES_IS_Promoted,
+                             arena_printf(arena, "has promoted revision %s", canary->promoted)};
     if (waves_has_key(going, cluster, canary))
-        return "is let go";
-    const char *share = wave == open ? waves_share_says(w, canary) : NULL;
-    if (share)
-        return share;
-    return wave == open ? "waits for its turn" : "is held: earlier waves come first";
+        return (struct told){WAVES_IS_Releasing, "is let go"};
+    if (wave != open)
+        return (struct told){WAVES_IS_Held, "is held: earlier waves come first"};
+    held = waves_share_says(w, canary);
+    return (struct told){WAVES_IS_Held, held ? held : "waits for its turn"};
 }
 
 /* What it releases, or else what it has. */
@@ -71,7 +94,7 @@ static void say_cluster(struct waves_work *w, size_t index, int open,
                         const struct waves_keys *going, struct waves_says *out)
 {
     const struct waves_cluster *cluster = &w->facts->clusters[index];
-    const struct waves_canary *told = cluster->n_canaries > 0 ? cluster->canaries : NULL;
+    const struct waves_canary *shown = cluster->n_canaries > 0 ? cluster->canaries : NULL;
     const char *first = NULL;
     size_t more = 0;
 
@@ -83,26 +106,33 @@ static void say_cluster(struct waves_work *w, size_t index, int open,
             more++;
             continue;
         }
-        told = canary;
-        first = arena_printf(w->arena, "%s/%s %s", canary->namespace_, canary->name,
-                             say_canary(w, w->wave_of[index], open, going, cluster, canary));
+        struct told told = tell_canary(w, w->wave_of[index], open, going, cluster, canary);
+        shown = canary;
+        out->state = told.state;
+        first = arena_printf(w->arena, "%s/%s %s", canary->namespace_, canary->name, told.says);
     }
-    if (told) {
-        out->phase = told->phase;
-        out->weight = waves_is_under_way(told) ? told->weight : 0;
-        out->revision = revision_of(told);
+    if (shown) {
+        out->phase = shown->phase;
+        out->weight = waves_is_under_way(shown) ? shown->weight : 0;
+        out->revision = revision_of(shown);
     }
-    if (!cluster->known)
+    if (cluster->known && first) {
+        out->says = more == 0 ? first : arena_printf(w->arena, "%s; %zu more", first, more);
+        return;
+    }
+    if (!cluster->known) {
+        out->state = WAVES_IS_Unreachable;
         out->says =
             arena_printf(w->arena, "cannot be reached: %s", cluster->why ? cluster->why : "");
-    else if (first)
-        out->says = more == 0 ? first : arena_printf(w->arena, "%s; %zu more", first, more);
-    else if (!told)
+    } else if (!shown) {
+        out->state = WAVES_IS_Empty;
         out->says = "has no Canary of this plan";
-    else
+    } else {
+        out->state = WAVES_IS_Promoted;
         out->says = arena_printf(w->arena, "has promoted revision %s%s%s", w->out->status.revision,
                                  cluster->reachable ? "" : ", and cannot be reached now: ",
                                  cluster->reachable || !cluster->why ? "" : cluster->why);
+    }
 }
 
 void waves_say_clusters(struct waves_work *w, int open)

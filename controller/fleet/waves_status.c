@@ -13,6 +13,12 @@ static const char *const phases[] = {
 #undef WAVES_PHASE
 };
 
+static const char *const states[] = {
+#define WAVES_STATE(name) [WAVES_IS_##name] = #name,
+#include "fleet/waves_state.def"
+#undef WAVES_STATE
+};
+
 /* --- what is read back */
 
 static int64_t read_time(struct json_object *json, const char *key)
@@ -176,6 +182,7 @@ static void add_clusters(struct json_object *json, const struct waves_status *st
         json_set_str(row, "name", status->clusters[i].cluster);
         if (status->clusters[i].wave)
             json_set_str(row, "wave", status->clusters[i].wave);
+        json_set_str(row, "state", states[status->clusters[i].state]);
         json_set_str(row, "says", status->clusters[i].says);
         add_what_it_does(row, &status->clusters[i]);
         json_object_array_add(array, row);

@@ -147,6 +147,36 @@ static struct json_object *out_json(struct arena *arena, const struct waves_fact
     return json;
 }
 
+/* The state of a cluster is what its sentence says. */
+static void check_states(const char *name, const struct waves_status *status)
+{
+    static const struct {
+        const char *says;
+        enum waves_state state;
+    } all[] = {
+        {"has no Canary of this plan", WAVES_IS_Empty},
+        {"waits for its turn", WAVES_IS_Held},
+        {"is held", WAVES_IS_Held},
+        {"is suspended", WAVES_IS_Held},
+        {"has promoted", WAVES_IS_Promoted},
+        {"is being initialised", WAVES_IS_Initializing},
+        {"is let go", WAVES_IS_Releasing},
+        {"releases revision", WAVES_IS_Releasing},
+        {"has failed", WAVES_IS_Failed},
+        {"cannot be reached", WAVES_IS_Unreachable},
+    };
+
+    for (size_t i = 0; i < status->n_clusters; i++) {
+        const struct waves_says *row = &status->clusters[i];
+        size_t j = 0;
+        while (j < sizeof(all) / sizeof(all[0]) && !strstr(row->says, all[j].says))
+            j++;
+        if (j == sizeof(all) / sizeof(all[0]) || all[j].state != row->state)
+            fail_msg("%s: cluster %s has state %d and says: %s", name, row->cluster, row->state,
+                     row->says);
+    }
+}
+
 /* What the next call is told of this one is what this one has said. */
 static void check_status(struct arena *arena, const char *name, const struct waves_facts *facts,
                          const struct waves_out *out)
@@ -194,6 +224,7 @@ static void check_row(struct arena *arena, struct json_object *base, struct json
     struct json_object *found = out_json(arena, &facts, &out, want);
     if (!json_same(found, want))
         fail_msg("%s: found\n%s", name, json_text(arena, found));
+    check_states(name, &out.status);
     check_status(arena, name, &facts, &out);
 }
 

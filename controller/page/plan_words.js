@@ -34,10 +34,9 @@ export function waveState(wave, plan) {
 
 // Of a cluster.
 export function clusterState(cluster) {
-    if (cluster.says.includes("cannot be reached")) return ["waits", "Not reached"];
+    if (cluster.state === "Unreachable" || cluster.lastContact) return ["waits", "Not reached"];
     const states = { Failed: "failed", Succeeded: "done", Initialized: "done" };
-    const held = / (is held|waits for its turn)/.test(cluster.says);
-    if (held && cluster.phase !== "Failed") return ["rests", "Held"];
+    if (cluster.state === "Held" && cluster.phase !== "Failed") return ["rests", "Held"];
     return [states[cluster.phase] ?? (cluster.phase ? "runs" : "rests"), cluster.phase ?? "Unknown"];
 }
 

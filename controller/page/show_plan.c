@@ -51,7 +51,7 @@ static struct json_object *show_condition(struct arena *arena, struct json_objec
 
 static struct json_object *show_cluster(struct arena *arena, struct json_object *row)
 {
-    static const char *const texts[] = {"name", "phase", "revision", "lastContact"};
+    static const char *const texts[] = {"name", "state", "phase", "revision", "lastContact"};
     struct json_object *out = json_own(arena, json_object_new_object());
     const char *says = json_str_at(row, "says", NULL);
 

@@ -11,7 +11,8 @@ static const char plans[] =
     "'waves':[{'name':'first','canaries':1,'promoted':1,'passed':true},"
     "{'name':'rest','canaries':3,'failed':1,'underWay':1,'held':2,'began':'2026-01-01T00:00:01Z'}],"
     "'clusters':[{'name':'one','wave':'first','says':'x','phase':'Succeeded','revision':'r2'},"
-    "{'name':'two','wave':'rest','says':'y','weight':20,'lastContact':'2026-01-01T00:00:00Z'},"
+    "{'name':'two','wave':'rest','state':'Unreachable','says':'y','weight':20,'lastContact':'2026-"
+    "01-01T00:00:00Z'},"
     "{'name':'three','says':'z'}]}}]";
 
 CASE(a_plan_in_short)
@@ -35,7 +36,8 @@ CASE(a_plan_with_its_waves)
 
     assert_int_equal(json_len(waves), 2);
     assert_string_equal(json_text(arena, json_at(json_elem(waves, 1), "clusters", NULL)),
-                        "[{\"name\":\"two\",\"lastContact\":\"2026-01-01T00:00:00Z\",\"says\":"
+                        "[{\"name\":\"two\",\"state\":\"Unreachable\",\"lastContact\":\"2026-01-"
+                        "01T00:00:00Z\",\"says\":"
                         "\"y\",\"weight\":20}]");
     assert_true(json_bool_at(json_elem(waves, 0), false, "passed", NULL));
     assert_string_equal(json_text(arena, json_at(out, "outside", NULL)),

@@ -153,10 +153,10 @@ YAML
         "conditions": [{"type": "Ready", "status": "False"}, {"type": "Stopped", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}, {"type": "Late", "status": "True"}],
         "waves": [{"name": "first", "canaries": 1, "promoted": 1, "failed": 0, "underWay": 0, "held": 0, "completed": "2026-01-01T00:00:00Z", "passed": true},
                   {"name": "rest", "canaries": 2, "promoted": 0, "failed": 1, "underWay": 0, "held": 2, "began": "2026-01-01T00:00:00Z"}],
-        "clusters": [{"name": "one", "wave": "first", "says": "has promoted revision r2", "phase": "Succeeded", "revision": "r2"},
-                     {"name": "two", "wave": "rest", "says": "test/podinfo revision r2 has failed", "phase": "Failed", "revision": "r2"},
-                     {"name": "three", "wave": "rest", "says": "test/podinfo cannot be reached: refused", "phase": "Succeeded", "weight": 5, "revision": "r1", "lastContact": "2026-01-01T00:00:00Z"},
-                     {"name": "four", "says": "has no Canary of this plan"}]}}'
+        "clusters": [{"name": "one", "wave": "first", "state": "Promoted", "says": "has promoted revision r2", "phase": "Succeeded", "revision": "r2"},
+                     {"name": "two", "wave": "rest", "state": "Failed", "says": "test/podinfo revision r2 has failed", "phase": "Failed", "revision": "r2"},
+                     {"name": "three", "wave": "rest", "state": "Unreachable", "says": "test/podinfo cannot be reached: refused", "phase": "Succeeded", "weight": 5, "revision": "r1", "lastContact": "2026-01-01T00:00:00Z"},
+                     {"name": "four", "state": "Empty", "says": "has no Canary of this plan"}]}}'
     run -1 --separate-stderr fleet shop # its clusters, of which one is away, then the plan
     [[ ${lines[0]} == 'Application default/shop' ]]
     run -0 --separate-stderr fleet waves

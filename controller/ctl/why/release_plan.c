@@ -60,7 +60,7 @@ static const char *who_is_left(const struct about *a)
         struct json_object *row = json_elem(clusters, i);
         const char *says = text_at(row, "says");
         if (strcmp(text_at(row, "wave"), text_at(a->wave, "name")) != 0 ||
-            strncmp(says, "has promoted", strlen("has promoted")) == 0)
+            strcmp(text_at(row, "state"), "Promoted") == 0)
             continue;
         if (left++ < TOLD)
             text = arena_printf(a->arena, "%s; cluster %s: %s", text, text_at(row, "name"), says);

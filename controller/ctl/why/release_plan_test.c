@@ -29,7 +29,8 @@ static const struct {
     {"plan-releases",
      "{'phase':'Releasing','message':'wave second: 1 of 5','waves':[{'name':'first','passed':true},"
      "{'name':'second'}],'clusters':[{'name':'a','wave':'first','says':'x'},{'name':'b','wave':"
-     "'second','says':'has promoted revision r2'},{'name':'c','wave':'second','says':'waits'},"
+     "'second','state':'Promoted','says':'has promoted revision "
+     "r2'},{'name':'c','wave':'second','says':'waits'},"
      "{'name':'d','wave':'second','says':'waits too'},{'name':'e','wave':'second','says':'y'},"
      "{'name':'f','wave':'second','says':'z'},{'name':'g','wave':'second','says':'z'}]}",
      "wave second: 1 of 5; cluster c: waits; cluster d: waits too; cluster e: y; and 2 more. The "
