@@ -7,13 +7,7 @@ setup_file() {
     load ../lib/daemon
     load ../lib/fleet
     local name
-    DIR=$(mktemp -d /tmp/flagger-fleet.XXXXXX)
-    export DIR KUBECONFIG=$DIR/host HOME=$DIR/home
-    mkdir "$HOME" "$DIR/crds"
-    fleet_crds "$DIR/crds"
-    fleet_sandbox host "$DIR/crds"
-    for name in one two three; do fleet_sandbox "$name" "$BATS_TEST_DIRNAME/../../proto/crd"; done
-    fleet_up host one two three
+    clusters_begin one two three
     for name in one two three; do
         on "$name" create namespace test
         on "$name" apply -f - <<'YAML'
@@ -28,8 +22,7 @@ YAML
 teardown_file() {
     load ../lib/daemon
     load ../lib/fleet
-    fleet_end host one two three
-    rm -rf "$DIR"
+    clusters_end
 }
 
 setup() {

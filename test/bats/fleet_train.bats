@@ -7,26 +7,18 @@ setup_file() {
     load ../lib/daemon
     load ../lib/fleet
     local name
-    DIR=$(mktemp -d /tmp/flagger-fleet.XXXXXX)
-    export DIR KUBECONFIG=$DIR/host HOME=$DIR/home
-    mkdir "$HOME" "$DIR/crds"
-    fleet_crds "$DIR/crds"
-    fleet_sandbox host "$DIR/crds"
-    for name in one two three; do fleet_sandbox "$name" "$BATS_TEST_DIRNAME/../../proto/crd"; done
-    fleet_up host one two three
+    clusters_begin one two three
     for name in one two three; do
         on "$name" create namespace test
         on "$name" create namespace shop
-        kubectl create secret generic "$name" --from-file="value=$DIR/$name"
-        kubectl label secret "$name" "flagger.app/cluster=$name" "wave=$([ "$name" = one ] && echo 1 || echo 2)"
+        fleet_member "$name" "wave=$([ "$name" = one ] && echo 1 || echo 2)"
     done
 }
 
 teardown_file() {
     load ../lib/daemon
     load ../lib/fleet
-    fleet_end host one two three
-    rm -rf "$DIR"
+    clusters_end
 }
 
 setup() {
@@ -139,6 +131,7 @@ YAML
     version() { kubectl get releaseplan rest -o jsonpath='{.metadata.resourceVersion}'; }
     settled() { curl -s "$DAEMON_URL/metrics" | grep -q '^flagger_fleet_clusters{state="reached"} 3' && curl -s "$DAEMON_URL/debug/plans" | gojq -e '.plans[0] | .doing == "resting" and .phase == "Completed"' >/dev/null; }
     eventually 30 settled
+    eventually 30 plan rest '.status.waves[1].held == 2' # which it writes last
     before=$(version)
     for _ in 1 2 3; do
         daemon_stop

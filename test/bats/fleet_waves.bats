@@ -6,13 +6,7 @@ setup_file() {
     load ../lib/daemon
     load ../lib/fleet
     local name
-    DIR=$(mktemp -d /tmp/flagger-waves.XXXXXX)
-    export DIR KUBECONFIG=$DIR/host HOME=$DIR/home
-    mkdir "$HOME" "$DIR/crds"
-    fleet_crds "$DIR/crds"
-    fleet_sandbox host "$DIR/crds"
-    for name in one two three; do fleet_sandbox "$name" "$BATS_TEST_DIRNAME/../../proto/crd"; done
-    fleet_up host one two three
+    clusters_begin one two three
     for name in one two three; do
         on "$name" apply -f - <<'YAML'
 ---
@@ -35,8 +29,7 @@ spec:
   service: {port: 9898}
   analysis: {interval: 1s, threshold: 1, iterations: 1}
 YAML
-        kubectl create secret generic "$name" --from-file="value=$DIR/$name"
-        kubectl label secret "$name" "flagger.app/cluster=$name" flagger.app/fleet=f "wave=$([ "$name" = one ] && echo first || echo rest)"
+        fleet_member "$name" flagger.app/fleet=f "wave=$([ "$name" = one ] && echo first || echo rest)"
         "$FLAGGER_BUILD/flagger-controller" --kubeconfig "$DIR/$name" --min-analysis-interval 1s --address 127.0.0.1 --port 0 \
             2>"$DIR/$name.controller.log" >/dev/null </dev/null 3>&- &
         echo $! >"$DIR/$name.controller.pid"
@@ -46,10 +39,7 @@ YAML
 teardown_file() {
     load ../lib/daemon
     load ../lib/fleet
-    local name
-    for name in one two three; do kill -TERM "$(cat "$DIR/$name.controller.pid")" || true; done
-    fleet_end host one two three
-    rm -rf "$DIR"
+    clusters_end
 }
 
 setup() {

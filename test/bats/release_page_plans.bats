@@ -12,17 +12,10 @@ load_all() {
 setup_file() {
     load_all
     local name
-    DIR=$(mktemp -d /tmp/flagger-plans.XXXXXX)
-    export DIR KUBECONFIG=$DIR/host HOME=$DIR/home
-    mkdir "$HOME" "$DIR/crds"
-    fleet_crds "$DIR/crds"
-    fleet_sandbox host "$DIR/crds"
-    for name in one two; do fleet_sandbox "$name" "$BATS_TEST_DIRNAME/../../proto/crd"; done
-    fleet_up host one two
+    clusters_begin one two
     gojq --yaml-input '.clusters[0].cluster.server = "https://127.0.0.1:1"' "$DIR/one" >"$DIR/away"
     for name in one two away; do
-        kubectl create secret generic "$name" --from-file="value=$DIR/$name"
-        kubectl label secret "$name" "flagger.app/cluster=$name" "wave=$([ "$name" = one ] && echo 1 || echo 2)"
+        fleet_member "$name" "wave=$([ "$name" = one ] && echo 1 || echo 2)"
     done
     for name in one two; do
         on "$name" create namespace test
@@ -52,8 +45,7 @@ YAML
 teardown_file() {
     load_all
     browser_end
-    fleet_end host one two
-    rm -rf "$DIR"
+    clusters_end
 }
 
 setup() {

@@ -1,33 +1,37 @@
 # Clusters for tests of the fleet: sandboxes without a gateway, one of them the management cluster `host`. DIR is their folder.
 
-# fleet_sandbox NAME CRDS [OPTION...]: starts one whose kubeconfig is $DIR/NAME; its process in $DIR/NAME.pid
-fleet_sandbox() {
-    local name=$1 crds=$2
-    shift 2
-    "$FLAGGER_BUILD/flagger-sandbox" --no-gateway --no-services --kubeconfig "$DIR/$name" --crds "$crds" "$@" \
-        >"$DIR/$name.out" 2>"$DIR/$name.log" </dev/null 3>&- &
-    echo $! >"$DIR/$name.pid"
-}
-
-# fleet_up NAME...: waits until they serve
-fleet_up() {
+# clusters_begin NAME...: `host`, which kubectl reaches, and members with these names
+clusters_begin() {
     local name
-    for name in "$@"; do
+    DIR=$(mktemp -d /tmp/flagger-fleet.XXXXXX)
+    export DIR KUBECONFIG=$DIR/host HOME=$DIR/home
+    mkdir "$HOME" "$DIR/crds"
+    fleet_crds "$DIR/crds"
+    cluster_begin host "$DIR/crds"
+    for name in "$@"; do cluster_begin "$name" "$BATS_TEST_DIRNAME/../../proto/crd"; done
+    for name in host "$@"; do
         eventually 60 grep -q '^ready' "$DIR/$name.out" || { cat "$DIR/$name.log" && return 1; }
     done
 }
 
-# fleet_end NAME...: ends them; fails if a sanitizer has found something
-fleet_end() {
-    local name DAEMON_PID
-    for name in "$@"; do
-        [ -e "$DIR/$name.pid" ] || continue
-        DAEMON_PID=$(cat "$DIR/$name.pid")
+# cluster_begin NAME CRDS: a sandbox whose kubeconfig is $DIR/NAME, its process in $DIR/NAME.pid
+cluster_begin() {
+    "$FLAGGER_BUILD/flagger-sandbox" --no-gateway --no-services --kubeconfig "$DIR/$1" --crds "$2" \
+        >"$DIR/$1.out" 2>"$DIR/$1.log" </dev/null 3>&- &
+    echo $! >"$DIR/$1.pid"
+}
+
+# Ends them all; fails if a sanitizer has found something.
+clusters_end() {
+    local file DAEMON_PID
+    for file in "$DIR"/*.pid; do
+        DAEMON_PID=$(cat "$file")
         kill -CONT "$DAEMON_PID" 2>/dev/null || continue
         kill -TERM "$DAEMON_PID"
         eventually 30 daemon_gone || kill -KILL "$DAEMON_PID"
-        ! grep -qE 'ERROR: (Address|Leak)Sanitizer|runtime error' "$DIR/$name.log" || { cat "$DIR/$name.log" && return 1; }
+        ! grep -qE 'ERROR: (Address|Leak)Sanitizer|runtime error' "${file%.pid}.log" || { cat "${file%.pid}.log" && return 1; }
     done
+    rm -rf "$DIR"
 }
 
 # fleet_crds FOLDER: the definitions of a management cluster: ours, and of Kurator's kinds one that takes everything
@@ -50,6 +54,12 @@ fleet_attach() {
 ---
 {apiVersion: cluster.kurator.dev/v1alpha1, kind: AttachedCluster, metadata: {name: $1, namespace: default}, spec: {kubeconfig: {name: $1, key: value}}}
 YAML
+}
+
+# fleet_member NAME LABEL...: a Secret with the kubeconfig $DIR/NAME, which makes it a member of the fleet
+fleet_member() {
+    kubectl create secret generic "$1" --from-file="value=$DIR/$1"
+    kubectl label secret "$1" "flagger.app/cluster=$1" "${@:2}"
 }
 
 # fleet_of NAME...: the Fleet quickstart has just these
