@@ -12,7 +12,7 @@ setup_file() {
         FIRST='a' SECOND='b' REST='c'
     fi
     ALL="$FIRST $SECOND $REST"
-    export FIRST SECOND REST ALL MEMBER_INTERVAL=1s MEMBER_STEP=50
+    export FIRST SECOND REST ALL MEMBER_REFERENCE=${ALL##* } MEMBER_INTERVAL=1s MEMBER_STEP=50
     # shellcheck disable=SC2046
     members_begin $(printf '%s:wave=1 ' $FIRST) $(printf '%s:wave=2 ' $SECOND) $(printf '%s:wave=3 ' $REST)
     for name in $ALL; do clients_begin "$name"; done
@@ -48,8 +48,8 @@ setup() {
     [ -e "$FLEET/manager.pid" ] || manager_begin
 }
 
-manager_begin() {
-    fleet_run manager "$FLAGGER_BUILD/flagger-controller" fleet --kubeconfig "$FLEET/management" --address 127.0.0.1 --port 0
+manager_begin() { # [NAME OPTION...]
+    fleet_run "${1:-manager}" "$FLAGGER_BUILD/flagger-controller" fleet --kubeconfig "$FLEET/management" --address 127.0.0.1 --port 0 "${@:2}"
 }
 manager_kill() { fleet_stop manager KILL; }
 
@@ -158,6 +158,16 @@ sandbox() {
 nothing() { :; }
 api_away() { sandbox b POST faults '{"faults":[{"drop":true,"count":1000000}]}' >/dev/null && sandbox b POST cut '{}' >/dev/null; }
 api_back() { sandbox b DELETE faults >/dev/null; }
+replicas=(--enable-leader-election --leader-election-namespace default)
+leader_dies() { # of two, of which the other one stands by
+    fleet_stop manager
+    manager_begin manager "${replicas[@]}"
+    eventually 30 kubectl get lease flagger-fleet-leader
+    manager_begin standby "${replicas[@]}"
+    eventually 10 grep -q '"event":"started"' "$FLEET/standby.log"
+    manager_kill
+}
+standby_ends() { fleet_stop standby && manager_begin; }
 rotate() { # another address of b, and the old one is gone
     link_cut b
     kubectl delete secret b >/dev/null
@@ -174,6 +184,8 @@ rotate() { # another address of b, and the old one is gone
     fault "a member's API server is away, for its controller as well" api_away api_back
     fault "the member's controller is killed" 'controller_kill b' 'controller_begin b'
     fault 'the daemon is killed for 10 s' manager_kill manager_begin
+    fault 'two daemons, and the one that leads is killed' leader_dies nothing
+    standby_ends
     fault 'the kubeconfig is rotated, and the old address is gone' rotate nothing
 }
 
