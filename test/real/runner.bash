@@ -52,7 +52,7 @@ metadata: {name: $1}
 spec:
   provider: $2
   targetRef: {apiVersion: ${API:-apps/v1}, kind: ${KIND:-Deployment}, name: $1}
-  service: {port: 80, targetPort: ${TARGET_PORT:-9898}, hosts: [$1.example.com], gatewayRefs: [{name: gateway, namespace: infra}]${4:+, $4}}
+  service: {port: 80, targetPort: ${TARGET_PORT:-9898}, hosts: [$1.example.com], gatewayRefs: [{name: ${GATEWAY:-gateway}, namespace: infra}]${4:+, $4}}
   progressDeadlineSeconds: ${DEADLINE:-60}
   analysis: {$3}
 ${5:+  $5}

@@ -5,29 +5,35 @@ features=(weights ab_test mirror affinity blue_green rolled_back fields calls)
 service=''
 
 plane_begin() {
-    kubectl create namespace infra >>"$state/log/kubectl.log"
     contour_begin gatewayapi 'gateway: {gatewayRef: {namespace: infra, name: gateway}}'
+    gateway_apply gateway projectcontour.io/gateway-controller $((web - 8000)) # above which its Envoy listens
+    calls_begin
+}
+gateway_apply() { # NAME CONTROLLER PORT
     kubectl apply -f - >>"$state/log/kubectl.log" <<END
+apiVersion: v1
+kind: Namespace
+metadata: {name: infra}
+---
 apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
-metadata: {name: contour}
-spec: {controllerName: projectcontour.io/gateway-controller}
+metadata: {name: $1}
+spec: {controllerName: $2}
 ---
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
-metadata: {name: gateway, namespace: infra}
+metadata: {name: $1, namespace: infra}
 spec:
-  gatewayClassName: contour
-  listeners: [{name: http, protocol: HTTP, port: $((web - 8000)), allowedRoutes: {namespaces: {from: All}}}]
+  gatewayClassName: $1
+  listeners: [{name: http, protocol: HTTP, port: $3, allowedRoutes: {namespaces: {from: All}}}]
 END
-    calls_begin
 }
-# Its Envoy listens 8000 above the port that a Gateway says.
 entry() { :; }
 
 # The demo app does not speak HTTP/2, as gRPC does: at each pod's address, one Envoy takes that and hands it on.
 calls_port=9899
 calls_begin() {
+    [ ! -e "$state/calls.yaml" ] || return 0
     cat >"$state/calls.yaml" <<END
 static_resources:
   listeners:
