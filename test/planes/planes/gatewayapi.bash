@@ -2,7 +2,7 @@
 source test/planes/planes/contour.bash
 provider=gatewayapi:v1
 features=(weights ab_test mirror affinity blue_green rolled_back fields calls)
-service=''
+service='' GATEWAY=gateway
 
 plane_begin() {
     contour_begin gatewayapi 'gateway: {gatewayRef: {namespace: infra, name: gateway}}'
