@@ -167,13 +167,7 @@ member_serves() { curl -s -m 5 -H 'Host: app.example.com' "$(member_gateway "$1"
 member_release() { member "$1" -n test set image deployment/podinfo "app=demo-app:$2" >/dev/null; }
 member_held() { [ "$(member "$1" -n test get canary podinfo -o jsonpath='{.spec.suspend}{.metadata.annotations.flagger\.app/held-by}')" = "true$2" ]; }
 
-# The member $MEMBER_REFERENCE has the controller of the reference, $FLEET_REFERENCE, where that is at hand.
 controller_begin() {
-    if [ -n "${FLEET_REFERENCE:-}" ] && [ "$1" = "${MEMBER_REFERENCE:-}" ]; then
-        fleet_run "controller.$1" "$FLEET_REFERENCE" -kubeconfig "$FLEET/member.$1" -port "$(fleet_port)" -mesh-provider gatewayapi:v1 \
-            -metrics-server "http://127.0.0.1:$(cat "$FLEET/prometheus.$1")"
-        return
-    fi
     fleet_run "controller.$1" "$FLAGGER_BUILD/flagger-controller" --kubeconfig "$FLEET/member.$1" --address 127.0.0.1 --port 0 \
         --mesh-provider gatewayapi:v1 --metrics-server "http://127.0.0.1:$(cat "$FLEET/prometheus.$1")" --min-analysis-interval 1s --log-level info
 }
