@@ -374,6 +374,21 @@ static const char *primary_image(struct world *w)
     return image ? image : "none";
 }
 
+/* The controller waits for the time in which everybody hears that the traffic is gone, and on a busy
+ * machine nothing else happens meanwhile for longer than QUIET_MS. */
+static bool is_draining(struct world *w)
+{
+    struct json_object *conditions = json_at(canary_of(w), "status", "conditions", NULL);
+
+    for (size_t i = 0; i < json_len(conditions); i++) {
+        const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
+        const char *status = json_str_at(json_elem(conditions, i), "status", NULL);
+        if (type && status && strcmp(type, "Drained") == 0 && strcmp(status, "False") == 0)
+            return true;
+    }
+    return false;
+}
+
 /* A sentence about why the release has not ended as it should; NULL: it has. */
 static const char *judge(struct world *w)
 {
@@ -392,6 +407,8 @@ static const char *judge(struct world *w)
         return "the moment to meddle did not come";
     if (s->image && strcmp(primary_image(w), s->image) != 0)
         return arena_printf(w->arena, "the primary runs %s and not %s", primary_image(w), s->image);
+    if (is_draining(w))
+        return "its traffic has not left everywhere";
     w->outcome = outcome_text(w->arena, w->store);
     if (w->breach)
         return w->breach;
