@@ -201,7 +201,7 @@ writes() {
 }
 more_writes() { [ "$(writes)" -gt "$1" ]; }
 
-@test "the daemon is killed after every write, and the release ends as if nobody had" {
+@test "the daemon is killed whenever it has written, and the release ends as if nobody had" {
     [ -n "${FLEET_WHOLE:-}" ] || skip 'a part of test/e2e/fleet'
     local kills=0 before deadline=$((SECONDS + 600))
     deliver 30.0.0
@@ -216,6 +216,6 @@ more_writes() { [ "$(writes)" -gt "$1" ]; }
     done
     [ -e "$FLEET/manager.pid" ] || manager_begin
     echo "# killed $kills times" >&3
-    [ "$kills" -gt 20 ]
+    [ "$kills" -ge 5 ] # a quick machine has written more until it is seen; each single write is for flagger-torture-fleet
     no_client_failed
 }
