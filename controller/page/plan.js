@@ -43,12 +43,15 @@ function fillWave(element, wave, plan, now) {
         (item, cluster) => fillCluster(item, cluster, now));
 }
 
+// Ready is well if it is true, all others if they are not.
+const conditionClass = ({ type, status }) => (status === "True" ? (type === "Ready" ? "yes" : "bad") : "");
+
 function fillCondition(element, condition, now) {
     const json = JSON.stringify(condition);
     if (element.drawn === json) return;
     element.drawn = json;
     element.replaceChildren(make("span", "what", visible(condition.type)),
-        make("span", condition.status === "True" ? "yes" : "", `${visible(condition.status)}${condition.reason ? `, ${visible(condition.reason)}` : ""}`),
+        make("span", conditionClass(condition), `${visible(condition.status)}${condition.reason ? `, ${visible(condition.reason)}` : ""}`),
         ...(condition.since ? [timeOf(condition.since, "ago", now)] : []), make("span", "said", quoted(condition.message ?? "")));
 }
 

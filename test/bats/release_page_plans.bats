@@ -98,6 +98,7 @@ fits_the_width() { browser_js 'return document.documentElement.scrollWidth <= do
     browser_wait 20 '#one-state' Stopped
     browser_wait 20 '#one-waits' 'revision 5d4f8b of test/app has failed on cluster one'
     browser_wait 20 "$(wave rest)" 'stands still'
+    browser_wait 20 '#conditions-list .bad' 'True, Stopped'
     browser_wait 20 "$(wave rest)" '1 held'
     browser_js 'return window.sameDocument' | grep -qx true
     stands one Succeeded 9e0f11 9e0f11
