@@ -276,9 +276,11 @@ static enum verdict rule_note_who(struct fixture *f, struct tick *tick)
 {
     int place;
 
-    /* What ran before the one at rest was found has nothing to do with it. */
+    /* On a busy machine the list comes in parts, and some run before the one at rest is found. */
     if (engine_find(f->engine, "test", "podinfo", &place))
         note(f, is_crowd(tick) ? "release" : "podinfo");
+    else if (noted(f, "early") == 0)
+        note(f, "early");
     tick->plan->again = AGAIN_NOW;
     if (!is_crowd(tick))
         loop_drain(f->loop);
@@ -295,10 +297,13 @@ FIXTURE_CASE(one_at_rest_runs_behind_releases_without_end)
     f->stop_after = 0;
     run_engine(f, false);
     assert_false(f->timed_out);
-    int before = 0;
-    while (before < f->logged && strcmp(f->log[before], "podinfo") != 0)
+    int early = noted(f, "early"), before = 0;
+    while (early + before < f->logged && strcmp(f->log[early + before], "podinfo") != 0)
         before++;
-    assert_in_range(before, 0, 7);
+    if (early == 0)
+        assert_int_equal(before, 7);
+    else
+        assert_in_range(before, 0, 7);
 }
 
 /* --- after a start */
