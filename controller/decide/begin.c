@@ -69,6 +69,11 @@ static void tell_strategy(struct release *r)
     if (r->canary->analysis.match && !r->router->weighted)
         release_warn(r, "A/B testing is not supported when using the %s provider",
                      r->tick->provider);
+    if (r->router->matches_whole && r->strategy != r->canary->strategy)
+        release_warn(r,
+                     "Provider %s routes all requests that match or none, the steps of weight are "
+                     "%d iterations",
+                     r->tick->provider, r->iterations);
     if (r->router->weighted || r->canary->analysis.iterations > 0)
         return;
     release_warn(r, "Progressive traffic is not supported when using the %s provider",

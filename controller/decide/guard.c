@@ -3,6 +3,7 @@
 #include "decide/act/ready.h"
 #include "decide/act/rollback.h"
 #include "decide/act/scale_up.h"
+#include "decide/act/stall.h"
 #include "decide/ask/checks.h"
 #include "decide/release/condition.h"
 #include "decide/release/release.h"
@@ -47,6 +48,11 @@ enum verdict guard_threshold(struct release *r)
         plan_alert(r->tick, "error", false, "Failed checks threshold reached %d", failed);
     alert->reason = *why ? why : NULL;
     return rollback_run(r, false);
+}
+
+enum verdict guard_stalled(struct release *r)
+{
+    return stall_expire(r);
 }
 
 /*

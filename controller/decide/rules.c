@@ -118,6 +118,8 @@ const struct rule rules[] = {
     {RULE(guard_rollback_hooks), ANALYSING},
     /* step 26 */
     {RULE(guard_threshold), ANALYSING},
+    /* neither a step nor a reason why there was none, for too long */
+    {RULE(guard_stalled), ANALYSING},
     /* steps 17, 18; §7 */
     {RULE(guard_primary), ANALYSING},
     {RULE(guard_promoted), PROMOTING},

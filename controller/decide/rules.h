@@ -78,6 +78,7 @@ enum verdict begin_turn(struct release *r);
 enum verdict begin_release(struct release *r);
 enum verdict guard_rollback_hooks(struct release *r);
 enum verdict guard_threshold(struct release *r);
+enum verdict guard_stalled(struct release *r);
 enum verdict guard_primary(struct release *r);
 enum verdict guard_promoted(struct release *r);
 enum verdict guard_canary(struct release *r);

@@ -185,6 +185,7 @@ const struct router router_nginx = {
     .source = &source,
     .weighted = true,
     .matches = true,
+    .matches_whole = true,
     .check = nginx_check,
     .ignored = nginx_ignored,
     .reconcile = source_ingress_reconcile,

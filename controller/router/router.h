@@ -55,7 +55,9 @@ struct router {
     const char *metric_family; /* of the built-in queries: "http" */
     bool weighted; /* shifts traffic by percent; false: only all or nothing (iterations) */
     bool matches;  /* A/B testing: set() knows weights.matched */
-    bool mirrors;  /* set() knows weights.mirrored, and get() reports it; the share to copy is
+    /* Requests that match go to the canary all or none: with weights, each step is an iteration. */
+    bool matches_whole;
+    bool mirrors; /* set() knows weights.mirrored, and get() reports it; the share to copy is
                     * spec.analysis.mirrorWeight, all if 0 */
     bool session_affinity; /* set() knows weights.cookies, and get() reports them */
     /* What the variant asks of a spec: NULL, or one sentence with the field's path. */

@@ -242,5 +242,6 @@ enum verdict plan_stop(struct tick *tick, const char *fmt, ...)
     va_end(args);
     plan_event(tick, "Warning", tick->canary->status.phase, "%s", text);
     tick->plan->stepped = true;
+    tick->plan->waits = true;
     return VERDICT_STOP;
 }

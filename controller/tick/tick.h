@@ -348,7 +348,8 @@ struct plan {
     bool stepped;    /* a gate, check, weight step or shift ran: the interval starts anew */
     /* A rule asked what an object's status says: another answer may be another plan. */
     bool reads_status;
-    bool held; /* by what the API server denies: tried again as after a failure */
+    bool waits; /* a step was due and waits, the event says for what */
+    bool held;  /* by what the API server denies: tried again as after a failure */
     /* For whoever counts the releases under way: a new revision waits for its turn (struct tick's
      * `queued`); one is being released, although the phase does not say so yet. */
     bool queues, begins;

@@ -553,6 +553,20 @@ static const char *refuse_unread(struct world *world, struct arena *arena, const
     return patch ? "status [Accepted=False]\nagain never\n" : "again never\n";
 }
 
+/* A release moves, or says what it waits for. */
+static void check_advance(const struct world *world, const char *text)
+{
+    struct json_object *list = json_at(world->canary, "status", "conditions", NULL);
+
+    for (size_t i = 0; i < json_len(list) && !world->safety_off; i++) {
+        const char *type = json_str_at(json_elem(list, i), "type", NULL);
+        if (type && strcmp(type, "Advancing") == 0)
+            fail_msg(
+                "a release stalls: a step was due, and the rules neither made one nor wait:\n%s%s",
+                text, json_text(world->arena, list));
+    }
+}
+
 const char *world_tick(struct world *world)
 {
     struct arena *arena = arena_new();
@@ -618,6 +632,7 @@ const char *world_tick(struct world *world)
         world_uses_effect(tick, effect);
     apply_plan(world, tick->plan);
     world_wake_end(world, tick_interval_ms(tick));
+    check_advance(world, text);
     arena_free(arena);
     return text;
 }

@@ -38,6 +38,18 @@ static bool routes_pending(struct why *w)
                    w->name, why_since(w, condition), why_message(w, condition));
 }
 
+static bool stalled(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "Advancing", "False");
+
+    if (!condition)
+        return false;
+    return why_say(w, why_kubectl(w, "describe canary %s", w->name),
+                   "The release of %s has stalled, for %s: %s. See whether something else writes "
+                   "its route",
+                   w->name, why_since(w, condition), why_message(w, condition));
+}
+
 static bool hook_failing(struct why *w)
 {
     struct json_object *condition = failed_check(w, "HookFailed");
@@ -134,9 +146,14 @@ static bool out_of_range(struct why *w)
                    why_message(w, condition), failed_text(w));
 }
 
-const struct why_situation why_checks[] = {
-    {"routes-pending", routes_pending},   {"metrics-held", metrics_held},
-    {"judged-worse", judged_worse},       {"hook-failing", hook_failing},
-    {"no-metrics", no_metrics},           {"metric-server-down", metric_server_down},
-    {"metric-unusable", metric_unusable}, {"out-of-range", out_of_range},
-    {"judge-undecided", judge_undecided}, {0}};
+const struct why_situation why_checks[] = {{"routes-pending", routes_pending},
+                                           {"stalled", stalled},
+                                           {"metrics-held", metrics_held},
+                                           {"judged-worse", judged_worse},
+                                           {"hook-failing", hook_failing},
+                                           {"no-metrics", no_metrics},
+                                           {"metric-server-down", metric_server_down},
+                                           {"metric-unusable", metric_unusable},
+                                           {"out-of-range", out_of_range},
+                                           {"judge-undecided", judge_undecided},
+                                           {0}};

@@ -123,6 +123,8 @@ static const struct {
     {"side-waits", CONDITION("PrimaryReady", "False", "Waiting"), .text = "it says so"},
     {"routes-pending", CONDITION("RoutesSettled", "False", "RoutesPending"),
      .text = "has not accepted the routes of app, for 5m: it says so"},
+    {"stalled", CONDITION("Advancing", "False", "Stalled"),
+     .text = "has stalled, for 5m: it says so"},
     {"metrics-held", CONDITION("Measured", "False", "Held"), .text = "it says so"},
     {"hook-failing", CONDITION("ChecksPassed", "False", "HookFailed"), .text = "fails, for 5m"},
     {"no-metrics", CONDITION("ChecksPassed", "False", "NoValues"),

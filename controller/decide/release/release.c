@@ -7,6 +7,34 @@
 
 enum { DEFAULT_ITERATIONS = 10 };
 
+/* How many steps lead up to the maximum; 0: the spec has none. */
+static int count_steps(const struct release *r)
+{
+    int steps = 0, weight = 0, max = r->canary->analysis.max_weight;
+
+    for (int next; weight < max; weight = next, steps++) {
+        next = release_next_weight(r, weight);
+        if (next <= weight)
+            return 0;
+    }
+    return steps;
+}
+
+/*
+ * Weights beside match, where the mesh gives the canary all requests that match or none: the first
+ * step is the last one, and would be the only one that is checked. An A/B test with as many checks
+ * as there are steps is what the spec can mean. (Flagger promotes after the first step.)
+ */
+static void test_whole(struct release *r)
+{
+    int steps = count_steps(r);
+
+    if (r->strategy != STRATEGY_CANARY || !r->canary->analysis.match || steps == 0)
+        return;
+    r->strategy = STRATEGY_AB_TESTING;
+    r->iterations = steps;
+}
+
 void release_follow(struct release *r, const struct canary *canary)
 {
     tick_follow(r->tick, canary);
@@ -21,6 +49,8 @@ void release_follow(struct release *r, const struct canary *canary)
         r->strategy = STRATEGY_BLUE_GREEN;
         r->iterations = r->iterations > 0 ? r->iterations : DEFAULT_ITERATIONS;
     }
+    if (r->router && r->router->matches_whole)
+        test_whole(r);
 }
 
 static void say(struct release *r, const char *type, const char *fmt, va_list args)

@@ -171,6 +171,23 @@ bool status_differs(struct release *r)
     return difference(r) != NULL;
 }
 
+/* More of it differs than a condition that tells something, an alert, or a look. */
+static bool is_moved_by(struct json_object *diff)
+{
+    int tells = json_at(diff, "conditions", NULL) != NULL;
+
+    tells += json_object_object_get_ex(diff, "pendingAlerts", NULL);
+    tells += json_object_object_get_ex(diff, "judge", NULL);
+    return json_object_object_length(diff) > tells;
+}
+
+bool status_moves(struct release *r)
+{
+    struct json_object *diff = difference(r);
+
+    return diff && is_moved_by(diff);
+}
+
 /* What the judge has seen is about one analysis of one revision by this spec. */
 static void forget_evidence(struct release *r)
 {
@@ -196,11 +213,7 @@ void status_write(struct release *r)
         return;
     if (!diff)
         diff = edit_object(r->tick->arena);
-    /* A condition that tells something does not move the release, nor does an alert or a look. */
-    int tells = json_at(diff, "conditions", NULL) != NULL;
-    tells += json_object_object_get_ex(diff, "pendingAlerts", NULL);
-    tells += json_object_object_get_ex(diff, "judge", NULL);
-    if (json_object_object_length(diff) > tells) {
+    if (is_moved_by(diff)) {
         condition_clear_now(r);
         history_write(r);
         diff = difference(r);

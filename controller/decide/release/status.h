@@ -21,6 +21,8 @@ void status_reset(struct release *r);     /* failedChecks and iterations are 0 *
 void status_forget_waits(struct release *r);
 /* What has been set so far will be written. */
 bool status_differs(struct release *r);
+/* ... and says more than conditions, alerts and looks: the release has moved. */
+bool status_moves(struct release *r);
 /* Plans the patch when something differs, and with it notes the spec that was acted on; after every
  * other rule. */
 void status_write(struct release *r);

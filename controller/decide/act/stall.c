@@ -1,0 +1,104 @@
+#include "decide/act/stall.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "decide/act/rollback.h"
+#include "decide/release/condition.h"
+#include "decide/release/status.h"
+#include "decide/release/steering.h"
+
+enum { REPAIRS = 3 }; /* intervals without a step in which an object may be repaired */
+
+static const char stalled[] = "Stalled"; /* the reason of the condition */
+
+/* Conditions that say something of a release and hold no step up. Every other one that is False is
+ * a wait: one that is missing here delays a rollback, and one too many would cause it. */
+static const char *const no_waits[] = {
+    "Promoted",         CONDITION_CHECKS,  CONDITION_ALERTS, CONDITION_FREE,
+    CONDITION_DRAINED,  CONDITION_WHOLE,   CONDITION_COPIES, CONDITION_PORTS,
+    CONDITION_ADVANCES, CONDITION_IGNORED, "MirrorWeight",   NULL,
+};
+
+static bool is_wait(struct json_object *condition)
+{
+    const char *type = json_str_at(condition, "type", NULL);
+    const char *status = json_str_at(condition, "status", NULL);
+
+    if (!type || !status || strcmp(status, "False") != 0)
+        return false;
+    for (const char *const *name = no_waits; *name; name++) {
+        if (strcmp(*name, type) == 0)
+            return false;
+    }
+    return true;
+}
+
+static bool has_wait(struct json_object *conditions)
+{
+    for (size_t i = 0; i < json_len(conditions); i++) {
+        if (is_wait(json_elem(conditions, i)))
+            return true;
+    }
+    return false;
+}
+
+/* Something holds the step up, has held it up until now, or has a time of its own. */
+static bool waits(struct release *r)
+{
+    return has_wait(json_at(r->canary->status.json, "conditions", NULL)) ||
+           has_wait(json_at(r->status, "conditions", NULL)) || r->refused || r->canary->suspend ||
+           r->phase == PHASE_WaitingPromotion || r->tick->plan->waits ||
+           r->tick->plan->wake_ms > 0 || steering_is_paused(r);
+}
+
+/*
+ * A tick that writes an object has repaired it, and steps an interval later; or it has to repair
+ * the same one for ever. The step that copies requests is such a write: no status tells of it, and
+ * it may come after a wait for readiness as long as the deadline.
+ */
+static bool repairs(struct release *r)
+{
+    int64_t moved, patience = REPAIRS * tick_interval_ms(r->tick);
+
+    if (r->weights.mirrored)
+        patience += r->canary->progress_deadline_s * (int64_t)1000;
+    return release_has_writes(r) &&
+           (clock_parse(r->canary->status.last_transition_time, &moved, NULL) != ERR_OK ||
+            r->tick->now_ms - moved <= patience);
+}
+
+void stall_note(struct release *r)
+{
+    bool runs = release_is_analysing(r) || release_is_promoting(r);
+
+    if (runs && (!r->tick->due || !r->tick->plan->stepped))
+        return; /* what it found at the last step holds */
+    if (!runs || status_moves(r) || waits(r) || repairs(r) || r->phase != r->canary->status.phase) {
+        condition_clear(r, CONDITION_ADVANCES);
+        return;
+    }
+    const char *text = arena_printf(
+        r->tick->arena,
+        "A step of %s was due, none was made and nothing is waited for%s: this is a fault, of the "
+        "controller or of a mesh that shows another route than it was given",
+        release_canary(r),
+        release_is_analysing(r) ? ", at the progress deadline it is rolled back" : "");
+    if (condition_set(r, CONDITION_ADVANCES, stalled, text)) {
+        release_warn(r, "%s", text);
+        plan_alert(r->tick, "error", false, "The release has stalled")->reason = text;
+    }
+}
+
+enum verdict stall_expire(struct release *r)
+{
+    int64_t since, deadline = r->canary->progress_deadline_s * (int64_t)1000;
+
+    if (!condition_since(r, CONDITION_ADVANCES, stalled, &since) ||
+        r->tick->now_ms - since < deadline)
+        return VERDICT_GO;
+    release_warn(r, "Rolling back %s no step was made for %d seconds", release_canary(r),
+                 r->canary->progress_deadline_s);
+    plan_alert(r->tick, "error", false, "Progress deadline exceeded, no step was made");
+    return rollback_run(r, false);
+}
