@@ -5,6 +5,7 @@
 #include "decide/act/bystander.h"
 #include "decide/act/capacity.h"
 #include "decide/act/drain.h"
+#include "decide/act/gates.h"
 #include "decide/act/promote.h"
 #include "decide/act/rollback.h"
 #include "decide/act/scale_up.h"
@@ -188,13 +189,15 @@ enum verdict detect_idle(struct release *r)
 static enum verdict find_restored(struct release *r, bool *restored)
 {
     bool waiting = r->phase == PHASE_Waiting;
+    bool of_flagger = waiting && revision_is_flaggers(r);
 
     *restored = false;
-    if (waiting && !revision_is_flaggers(r)) {
+    /* behind an analysis that it has ended, the status names no revision */
+    if (waiting && !of_flagger && *r->canary->status.last_applied_spec) {
         *restored = !revision_changed(r);
         return VERDICT_GO;
     }
-    if (!waiting && (revision_is_applied(r) || !revision_is_promoted(r)))
+    if (!of_flagger && (revision_is_applied(r) || !revision_is_promoted(r)))
         return VERDICT_GO;
     return r->target->compare(r->tick, &r->info, restored);
 }
@@ -296,6 +299,57 @@ static enum verdict give_way(struct release *r, enum carried carried, bool *stop
 }
 
 /* carried: of the promotion that this interrupts. */
+static void leave_analysis(struct release *r, enum carried carried)
+{
+    history_cancel(r, revision_configs_changed(r) && revision_is_applied(r)
+                          ? "Its configs changed, and it was begun anew."
+                          : "Another revision came.");
+    status_weight(r, r->weights.canary);
+    status_reset(r);
+    status_forget_waits(r);
+    steering_forget(r);
+    leave_promotion(r, carried);
+}
+
+/* The status names no revision: whichever comes, the one that was analysed too, begins at the gate. */
+static enum verdict wait_to_begin(struct release *r, bool kept)
+{
+    enum verdict verdict = kept ? VERDICT_GO : drain_target(r);
+
+    if (verdict != VERDICT_GO)
+        return verdict;
+    status_text(r, "lastAppliedSpec", "");
+    return VERDICT_STOP;
+}
+
+/*
+ * Consent was for the revision before. This one passes the gate that begin_release() asks, and a
+ * Canary that is paused begins nothing. (Flagger asks for the first revision only.)
+ */
+static enum verdict pass_gate(struct release *r, bool kept)
+{
+    bool paused = steering_is_paused(r);
+    enum verdict verdict = paused ? VERDICT_STOP : gates_confirm_rollout(r);
+
+    if (paused) {
+        status_phase(r, PHASE_Waiting);
+        release_say(r, "New revision detected! %s is paused, it waits", release_canary(r));
+    }
+    if (verdict == VERDICT_STOP)
+        return wait_to_begin(r, kept);
+    if (verdict == VERDICT_GO)
+        verdict = scale_up_target(r);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    status_phase(r, PHASE_Progressing);
+    condition_clear(r, CONDITION_DRAINED);
+    status_sync(r);
+    release_say(r, "New revision detected! Restarting analysis for %s", release_target(r));
+    r->tick->plan->stepped = true;
+    return VERDICT_STOP;
+}
+
+/* carried: as above. */
 static enum verdict restart(struct release *r, enum carried carried)
 {
     bool kept = false;
@@ -330,23 +384,8 @@ static enum verdict restart(struct release *r, enum carried carried)
         status_weight(r, 0);
         return VERDICT_STOP;
     }
-    verdict = scale_up_target(r);
-    if (verdict != VERDICT_GO)
-        return verdict;
-    history_cancel(r, revision_configs_changed(r) && revision_is_applied(r)
-                          ? "Its configs changed, and it was begun anew."
-                          : "Another revision came.");
-    status_phase(r, PHASE_Progressing);
-    status_weight(r, r->weights.canary);
-    status_reset(r);
-    status_forget_waits(r);
-    steering_forget(r);
-    condition_clear(r, CONDITION_DRAINED);
-    leave_promotion(r, carried);
-    status_sync(r);
-    release_say(r, "New revision detected! Restarting analysis for %s", release_target(r));
-    r->tick->plan->stepped = true;
-    return VERDICT_STOP;
+    leave_analysis(r, carried);
+    return pass_gate(r, kept);
 }
 
 /*

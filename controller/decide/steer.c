@@ -112,6 +112,7 @@ static enum verdict roll_back(struct release *r, const struct request *request)
     release_warn(r, "Rolling back %s, asked by %s", release_canary(r), request_who(r, request));
     plan_alert(r->tick, "warn", false, "Rolling back, asked by %s", request_who(r, request));
     enum verdict verdict = rollback_run(r, r->phase == PHASE_Waiting);
+    steering_end_pause(r);
     return verdict == VERDICT_STOP
                ? done(r, request,
                       arena_printf(r->tick->arena, "revision %s is rolled back", request->revision))

@@ -45,6 +45,7 @@ struct world *world_new(const char *patch)
         .queries = "",
         .at_once = "",
         .told = "",
+        .let_in = "",
         .denied = "",
         .alerts = json_own(arena, json_object_new_object()),
         .received = "",
@@ -212,6 +213,8 @@ static void answer_need(struct world *world, struct tick *tick, const struct nee
     if (*world->about && strcmp(world->about, need->checksum) != 0)
         fail_msg("hooks of one tick are asked about %s and %s", world->about, need->checksum);
     world->about = arena_strdup(world->arena, need->checksum);
+    if (hook->type == HOOK_CONFIRM_ROLLOUT && (passed || hook->approve_at_deadline))
+        world->let_in = arena_printf(world->arena, "%s %s", world->let_in, need->checksum);
     fact_hook(tick, need,
               (struct hook_answer){.passed = passed, .text = passed ? "OK" : "refused"});
 }
@@ -553,6 +556,31 @@ static const char *refuse_unread(struct world *world, struct arena *arena, const
     return patch ? "status [Accepted=False]\nagain never\n" : "again never\n";
 }
 
+/*
+ * Hooks are asked about the revision that is analysed. A revision comes into an analysis only when
+ * the gate has let it in, it and its configs, and not while the Canary is paused. (What Flagger's
+ * status calls by another hash is the revision that it has begun.)
+ */
+static void check_consent(const struct world *world, const struct canary *before, const char *known)
+{
+    const char *now = world_checksum((struct world *)world);
+    const char *applied = json_str_at(world->canary, "status", "lastAppliedSpec", NULL);
+    enum phase phase = phase_parse(world_phase((struct world *)world));
+    bool begins = phase == PHASE_Progressing && applied && *applied && strcmp(now, known) != 0;
+
+    if (*world->about && before->status.phase == PHASE_Progressing && phase == PHASE_Progressing &&
+        !begins && !world->crashed)
+        assert_string_equal(world->about, known);
+    if (!begins || !before->status.service_name || world->safety_off || world->flaggers_crd)
+        return;
+    if (json_at(before->status.json, "paused", NULL))
+        fail_msg("a revision begins while the Canary is paused");
+    for (int i = 0; i < before->analysis.n_webhooks; i++) {
+        if (before->analysis.webhooks[i].type == HOOK_CONFIRM_ROLLOUT && !names(world->let_in, now))
+            fail_msg("%s begins, and its gate has let in only %s", now, world->let_in);
+    }
+}
+
 /* A release moves, or says what it waits for. */
 static void check_advance(const struct world *world, const char *text)
 {
@@ -620,9 +648,6 @@ const char *world_tick(struct world *world)
         if (before == 0)
             world->at_once = world->queries;
     }
-    if (*world->about &&
-        (canary.status.phase == PHASE_Progressing || canary.status.phase == PHASE_WaitingPromotion))
-        assert_string_equal(world->about, known);
     const char *text = arena_strdup(world->arena, plan_print(tick));
     world->again = tick->plan->again;
     world->claimed |= tick->plan->claims;
@@ -633,6 +658,7 @@ const char *world_tick(struct world *world)
     apply_plan(world, tick->plan);
     world_wake_end(world, tick_interval_ms(tick));
     check_advance(world, text);
+    check_consent(world, &canary, known);
     arena_free(arena);
     return text;
 }

@@ -34,6 +34,7 @@ struct world {
     const char *unasked;         /* names of webhooks that cannot be asked */
     struct json_object *asked;   /* webhooks in the order they were asked in the last tick */
     const char *about;           /* the checksum that they were asked about, "" if none was */
+    const char *let_in;          /* checksums to which a confirm-rollout agreed, space-separated */
     struct settings settings;
     const char *rival; /* as in struct tick: how it stands to another Canary */
     bool barred;

@@ -81,10 +81,7 @@ static const char *check_noted(struct model *model, const struct cluster *facts,
 static bool holds_still(struct model *model, const struct canary *canary,
                         const struct cluster *facts)
 {
-    const char *revision = json_str_at(canary->status.json, "paused", "revision", NULL);
-
-    return revision && strcmp(revision, canary->status.last_applied_spec) == 0 &&
-           canary->status.phase == PHASE_Progressing &&
+    return asked_to_pause(canary) && canary->status.phase == PHASE_Progressing &&
            model_look(model, facts, ROLE_PRIMARY)->known;
 }
 

@@ -344,16 +344,32 @@ static bool is_closed(const struct canary *canary, const struct outcome *outcome
     return false;
 }
 
+/* This write brings a revision into its analysis: the first of a release, or one that came during
+ * the analysis of another. */
+static bool begins_analysis(struct model *model, const struct canary *was, const struct canary *is,
+                            const struct step *step)
+{
+    if (step->kind != EFFECT_STATUS || !is || is->status.phase != PHASE_Progressing)
+        return false;
+    struct json_object *status =
+        json_at(objects_patch_tree(model->objects, step->patch), "status", NULL);
+    const char *applied = json_str_at(status, "lastAppliedSpec", NULL);
+    /* a promotion that is meant, and of which nothing is written, may be an analysis again */
+    bool begun = is_analysing(was) || was->status.phase == PHASE_Promoting;
+
+    return !begun || (applied && *applied) || json_at(status, "trackedConfigs", NULL);
+}
+
 static const char *check_consent(struct model *model, const struct cluster *facts,
                                  const struct cluster *before, const struct cluster *after,
                                  const struct outcome *outcome, const struct step *step)
 {
     const struct canary *canary = model_canary(model, facts);
     const struct canary *is = model_canary(model, after);
-    bool analysing = is_analysing(canary);
-    /* a promotion that is meant, and of which nothing is written, may be an analysis again */
-    bool begun = analysing || canary->status.phase == PHASE_Promoting;
+    bool analysing = is_analysing(canary), begins = begins_analysis(model, canary, is, step);
 
+    if (begins && json_at(canary->status.json, "paused", NULL))
+        return "nothing begins while it is paused";
     if (canary->suspend && !canary->deleting && step->place != model->place[ROLE_CANARY])
         return "nothing is done while it is suspended";
     if (canary->skip_analysis || model->scenario->world & WORLD_TIME_PASSES)
@@ -367,8 +383,7 @@ static const char *check_consent(struct model *model, const struct cluster *fact
         model_weight(model, after) > canary->status.canary_weight &&
         is_closed(canary, outcome, Q_MORE_TRAFFIC, HOOK_CONFIRM_TRAFFIC_INCREASE))
         return "traffic is not increased before its gate opens";
-    if (!begun && is && is->status.phase == PHASE_Progressing && step->kind == EFFECT_STATUS &&
-        is_closed(canary, outcome, Q_CONFIRM_ROLLOUT, HOOK_CONFIRM_ROLLOUT))
+    if (begins && is_closed(canary, outcome, Q_CONFIRM_ROLLOUT, HOOK_CONFIRM_ROLLOUT))
         return "nothing begins before its gate opens";
     return NULL;
 }
@@ -417,7 +432,9 @@ static const char *check_about(struct model *model, const struct cluster *facts,
     struct arena *arena = arena_new();
     bool holds = true;
 
-    if (*outcome->about && is_analysing(canary))
+    bool waits = is && is->status.phase == PHASE_Waiting; /* for the gate of another revision */
+    if (*outcome->about && is_analysing(canary) && !waits &&
+        !begins_analysis(model, canary, is, step))
         holds = strcmp(outcome->about, canary_checksum(arena, canary)) == 0;
     else if (*outcome->about && is && applied && *applied)
         holds = strcmp(outcome->about, canary_checksum(arena, is)) == 0;
@@ -593,12 +610,25 @@ const char *rules_step(struct model *model, const struct cluster *facts,
     return broken;
 }
 
+/* A release moves, or says what it waits for: where a tick only says that it has stalled, no route
+ * was written back by somebody, and a rule has forgotten to step. */
+static bool stalls(struct model *model, const struct cluster *before, const struct cluster *after,
+                   const struct outcome *outcome)
+{
+    for (int i = 0; i < outcome->steps; i++) {
+        if (ticks_step(model->ticks, outcome, i)->kind != EFFECT_STATUS)
+            return false;
+    }
+    return said_stalled(model_canary(model, after)) && !said_stalled(model_canary(model, before));
+}
+
 const char *rules_done(struct model *model, const struct cluster *before,
                        const struct cluster *after, const struct outcome *outcome, bool due)
 {
     const struct canary *canary = model_canary(model, after);
 
-    (void)before;
+    if (canary && stalls(model, before, after, outcome))
+        return "a release moves, or says what it waits for";
     if (!canary || !due || outcome->again == AGAIN_NOW || canary->suspend ||
         (outcome->warned && outcome->answers[Q_METRIC] == NOT_ASKED) || said_holds(canary) ||
         canary->deleting || is_initialising(canary) || !is_weighted(canary))

@@ -100,3 +100,16 @@ bool said_why(const struct canary *canary)
 
     return is_false(canary, "") || phase == PHASE_Waiting || phase == PHASE_WaitingPromotion;
 }
+
+bool said_stalled(const struct canary *canary)
+{
+    struct json_object *conditions =
+        canary ? json_at(canary->status.json, "conditions", NULL) : NULL;
+
+    for (size_t i = 0; i < json_len(conditions); i++) {
+        const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
+        if (type && strcmp(type, "Advancing") == 0)
+            return true;
+    }
+    return false;
+}

@@ -10,6 +10,8 @@ const char *said_wrong(struct model *model, const struct canary *canary,
                        const struct cluster *cluster);
 /* It waits for the primary or the mesh, and has told so. */
 bool said_holds(const struct canary *canary);
+/* It has told that it neither moves nor waits. */
+bool said_stalled(const struct canary *canary);
 /* Whoever looks at a release that waits sees for what: its phase says so, or a condition. */
 bool said_why(const struct canary *canary);
 

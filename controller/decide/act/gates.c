@@ -27,7 +27,7 @@ struct gate {
     const char *alert;
     const char *reason; /* of the condition */
     enum phase phase;   /* in which it waits; NONE: it has none of its own */
-    bool before_start;  /* no revision is analysed yet: another may come while it waits */
+    bool before_start;  /* it lets the target's revision in, whichever is analysed meanwhile */
     bool asked_twice;   /* in one release, and the wait ends with the second answer */
 };
 
@@ -58,6 +58,12 @@ static const struct gate promotion_gate = {
     .asked_twice = true,
 };
 
+/* The revision that it is asked about. */
+static const char *revision_at(struct release *r, const struct gate *gate)
+{
+    return gate->before_start ? release_target_checksum(r) : hooks_revision(r);
+}
+
 /*
  * A wait is for a revision: one that is pushed meanwhile has its own time. Only before the start
  * can it be another than the one that is analysed; status.gate says which it is. (Flagger's CRD
@@ -67,7 +73,7 @@ static bool waits_for_another(struct release *r, const struct gate *gate)
 {
     const char *revision = r->canary->status.gate_revision;
 
-    return gate->before_start && revision && strcmp(revision, hooks_revision(r)) != 0;
+    return gate->before_start && revision && strcmp(revision, revision_at(r, gate)) != 0;
 }
 
 static void tell_revision(struct release *r, const struct gate *gate)
@@ -76,7 +82,7 @@ static void tell_revision(struct release *r, const struct gate *gate)
 
     if (!gate->before_start)
         return;
-    json_set_str(waits, "revision", hooks_revision(r));
+    json_set_str(waits, "revision", revision_at(r, gate));
     status_object(r, "gate", waits);
 }
 
@@ -84,7 +90,7 @@ static void tell_revision(struct release *r, const struct gate *gate)
 static const char *condition_text(struct release *r, const struct gate *gate, const char *text)
 {
     return gate->before_start
-               ? arena_printf(r->tick->arena, "%s (revision %s)", text, hooks_revision(r))
+               ? arena_printf(r->tick->arena, "%s (revision %s)", text, revision_at(r, gate))
                : text;
 }
 
@@ -147,7 +153,7 @@ static enum verdict ask_gate(struct release *r, const struct gate *gate, enum ph
         const struct canary_webhook *hook = &analysis->webhooks[i];
         if (hook->type != gate->type)
             continue;
-        if (!need_hook(r->tick, i, phase, hooks_revision(r), &answer))
+        if (!need_hook(r->tick, i, phase, revision_at(r, gate), &answer))
             return VERDICT_NEED_FACTS;
         if (answer->passed) {
             release_say(r, "%s check %s passed", gate->passed, hook->name);

@@ -10,7 +10,8 @@
 
 enum { REPAIRS = 3 }; /* intervals without a step in which an object may be repaired */
 
-static const char stalled[] = "Stalled"; /* the reason of the condition */
+/* Reasons of the condition. */
+static const char stalled[] = "Stalled", expired[] = "Expired", given_up[] = "GivenUp";
 
 /* Conditions that say something of a release and hold no step up. Every other one that is False is
  * a wait: one that is missing here delays a rollback, and one too many would cause it. */
@@ -48,24 +49,52 @@ static bool waits(struct release *r)
 {
     return has_wait(json_at(r->canary->status.json, "conditions", NULL)) ||
            has_wait(json_at(r->status, "conditions", NULL)) || r->refused || r->canary->suspend ||
-           r->phase == PHASE_WaitingPromotion || r->tick->plan->waits ||
+           r->phase == PHASE_WaitingPromotion || r->again == AGAIN_NOW || r->tick->plan->waits ||
            r->tick->plan->wake_ms > 0 || steering_is_paused(r);
+}
+
+static int64_t deadline_ms(const struct release *r)
+{
+    return r->canary->progress_deadline_s * (int64_t)1000;
 }
 
 /*
  * A tick that writes an object has repaired it, and steps an interval later; or it has to repair
- * the same one for ever. The step that copies requests is such a write: no status tells of it, and
- * it may come after a wait for readiness as long as the deadline.
+ * the same one for ever. Without a step it may have waited for readiness until then, which no
+ * condition tells of, as long as the deadline.
  */
 static bool repairs(struct release *r)
 {
-    int64_t moved, patience = REPAIRS * tick_interval_ms(r->tick);
+    int64_t moved, patience = deadline_ms(r) + REPAIRS * tick_interval_ms(r->tick);
 
-    if (r->weights.mirrored)
-        patience += r->canary->progress_deadline_s * (int64_t)1000;
     return release_has_writes(r) &&
            (clock_parse(r->canary->status.last_transition_time, &moved, NULL) != ERR_OK ||
             r->tick->now_ms - moved <= patience);
+}
+
+static const char *sentence(struct release *r)
+{
+    return arena_printf(
+        r->tick->arena,
+        "A step of %s was due, none was made and nothing is waited for%s: this is a fault, of the "
+        "controller or of a mesh that shows another route than it was given",
+        release_canary(r),
+        release_is_analysing(r) ? ", at the progress deadline it is rolled back" : "");
+}
+
+/* At the deadline, the next step must fail as well: what was found after a long time in which no
+ * rule ran, such as a route that others have changed, is repaired by then. */
+static void expire(struct release *r)
+{
+    int64_t since;
+
+    if (condition_has_reason(r, CONDITION_ADVANCES, expired)) {
+        condition_set(r, CONDITION_ADVANCES, given_up, sentence(r));
+        release_again(r, AGAIN_NOW);
+    } else if (condition_since(r, CONDITION_ADVANCES, stalled, &since) &&
+               r->tick->now_ms - since >= deadline_ms(r)) {
+        condition_set(r, CONDITION_ADVANCES, expired, sentence(r));
+    }
 }
 
 void stall_note(struct release *r)
@@ -78,24 +107,20 @@ void stall_note(struct release *r)
         condition_clear(r, CONDITION_ADVANCES);
         return;
     }
-    const char *text = arena_printf(
-        r->tick->arena,
-        "A step of %s was due, none was made and nothing is waited for%s: this is a fault, of the "
-        "controller or of a mesh that shows another route than it was given",
-        release_canary(r),
-        release_is_analysing(r) ? ", at the progress deadline it is rolled back" : "");
-    if (condition_set(r, CONDITION_ADVANCES, stalled, text)) {
-        release_warn(r, "%s", text);
-        plan_alert(r->tick, "error", false, "The release has stalled")->reason = text;
+    if (condition_is_set(r, CONDITION_ADVANCES)) {
+        if (release_is_analysing(r))
+            expire(r);
+        return;
     }
+    const char *text = sentence(r);
+    condition_set(r, CONDITION_ADVANCES, stalled, text);
+    release_warn(r, "%s", text);
+    plan_alert(r->tick, "error", false, "The release has stalled")->reason = text;
 }
 
 enum verdict stall_expire(struct release *r)
 {
-    int64_t since, deadline = r->canary->progress_deadline_s * (int64_t)1000;
-
-    if (!condition_since(r, CONDITION_ADVANCES, stalled, &since) ||
-        r->tick->now_ms - since < deadline)
+    if (!condition_has_reason(r, CONDITION_ADVANCES, given_up))
         return VERDICT_GO;
     release_warn(r, "Rolling back %s no step was made for %d seconds", release_canary(r),
                  r->canary->progress_deadline_s);

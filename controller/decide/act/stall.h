@@ -11,7 +11,7 @@
 
 /* After all other rules of a tick that has not left: sets or clears the condition. */
 void stall_note(struct release *r);
-/* An analysis that has stalled for longer than the deadline: rolls back. */
+/* An analysis that has stalled for longer than the deadline, as stall_note() has found: rolls back. */
 enum verdict stall_expire(struct release *r);
 
 #endif

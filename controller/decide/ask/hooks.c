@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "decide/release/release.h"
-#include "proto/spechash.h"
 
 /*
  * What a hook is asked about. Before the start that is the revision which waits, under the checksum
@@ -13,12 +12,7 @@
  */
 const char *hooks_revision(struct release *r)
 {
-    char checksum[SPECHASH_TEXT];
-
-    if (release_is_analysing(r) || release_is_promoting(r))
-        return canary_checksum(r->tick->arena, r->canary);
-    spechash_checksum(r->tick->arena, r->info.configs, r->info.hash, checksum);
-    return arena_strdup(r->tick->arena, checksum);
+    return release_checksum(r);
 }
 
 enum verdict hooks_ask(struct release *r, enum hook_type type, enum phase phase,

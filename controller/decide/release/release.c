@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "decide/release/affinity.h"
+#include "proto/spechash.h"
 #include "tick/edit.h"
 
 enum { DEFAULT_ITERATIONS = 10 };
@@ -191,7 +192,8 @@ bool release_goes_forward(const struct release *r)
     const struct canary_status *status = &r->canary->status;
 
     return release_canary_serves_all(r) ||
-           (!*status->last_promoted_spec && *status->last_applied_spec);
+           (!*status->last_promoted_spec &&
+            (*status->last_applied_spec || status->phase == PHASE_Waiting));
 }
 
 static bool same_text(struct json_object *ref, const char *key, const char *text)
@@ -283,4 +285,19 @@ enum verdict release_mirror(struct release *r)
     return route(r, (struct weights){.primary = 100,
                                      .mirrored = true,
                                      .matched = r->canary->analysis.match != NULL});
+}
+
+const char *release_target_checksum(const struct release *r)
+{
+    char checksum[SPECHASH_TEXT];
+
+    spechash_checksum(r->tick->arena, r->info.configs, r->info.hash, checksum);
+    return arena_strdup(r->tick->arena, checksum);
+}
+
+const char *release_checksum(const struct release *r)
+{
+    return release_is_analysing(r) || release_is_promoting(r)
+               ? canary_checksum(r->tick->arena, r->canary)
+               : release_target_checksum(r);
 }

@@ -9,6 +9,7 @@
 /* Fields of status, and of status.steer. */
 static const char paused[] = "paused", steer[] = "steer";
 static const char skip[] = "skip", again[] = "restart", resumed[] = "resumed";
+static const char configs[] = "checksum"; /* of what is skipped: template and configs */
 
 const char *steering_revision(const struct release *r)
 {
@@ -32,7 +33,7 @@ static bool is_of_this(const struct release *r, const char *group, const char *k
 
 bool steering_is_paused(const struct release *r)
 {
-    return is_of_this(r, paused, "revision");
+    return json_object_is_type(json_at(r->canary->status.json, paused, NULL), json_type_object);
 }
 
 /* The target decides, whatever is released at the moment. */
@@ -45,7 +46,9 @@ bool steering_is_analysed_again(const struct release *r)
 
 bool steering_ends_analysis(const struct release *r)
 {
-    return is_of_this(r, steer, skip);
+    const char *checksum = noted(r, steer, configs);
+
+    return is_of_this(r, steer, skip) && (!*checksum || strcmp(checksum, release_checksum(r)) == 0);
 }
 
 /* A time that lies ahead was written with a clock that was wrong. */
@@ -99,6 +102,7 @@ void steering_end_analysis(struct release *r)
     if (steering_is_paused(r))
         steering_resume(r);
     note(r, skip, steering_revision(r));
+    note(r, configs, release_checksum(r));
 }
 
 static void forget(struct release *r, const char *field)
@@ -107,26 +111,32 @@ static void forget(struct release *r, const char *field)
         status_object(r, field, NULL);
 }
 
-void steering_forget(struct release *r)
+void steering_end_pause(struct release *r)
 {
     forget(r, paused);
+}
+
+void steering_forget(struct release *r)
+{
     forget(r, steer);
 }
 
-static void forget_note(struct release *r, const char *key, const char *revision)
+/* The pause is shown with the revision that it holds. */
+static void name_paused(struct release *r, const char *revision)
 {
-    const char *told = noted(r, steer, key);
-
-    if (*told && strcmp(told, revision) != 0)
-        note(r, key, NULL);
+    if (steering_is_paused(r) && strcmp(noted(r, paused, "revision"), revision) != 0)
+        json_set_str(json_sub(release_status(r), paused), "revision", revision);
 }
 
 void steering_forget_others(struct release *r)
 {
-    const char *revision = steering_revision(r);
+    const char *revision = steering_revision(r), *again_of = noted(r, steer, again);
 
-    if (*noted(r, paused, "revision") && !steering_is_paused(r))
-        status_object(r, paused, NULL);
-    forget_note(r, skip, revision);
-    forget_note(r, again, r->info.hash);
+    name_paused(r, revision);
+    if (*noted(r, steer, skip) && !steering_ends_analysis(r)) {
+        note(r, skip, NULL);
+        note(r, configs, NULL);
+    }
+    if (*again_of && strcmp(again_of, r->info.hash) != 0)
+        note(r, again, NULL);
 }

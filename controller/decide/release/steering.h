@@ -1,7 +1,7 @@
 /*
  * What people have asked of a release (decide/RULES.md §15), as the status remembers it: paused,
- * its analysis ended, analysed again. All of it is about one revision and ends with its release;
- * what is about another revision says nothing.
+ * its analysis ended, analysed again. A pause is the Canary's, and lasts until a person ends it;
+ * the others are about one revision and end with its release.
  */
 #ifndef DECIDE_STEERING_H
 #define DECIDE_STEERING_H
@@ -12,7 +12,7 @@
  * speaks of, otherwise what the target holds. "": none is meant, for the moment. */
 const char *steering_revision(const struct release *r);
 
-/* These ask about that revision, as the Canary came. */
+/* These ask about the Canary as it came; all but the first about that revision. */
 bool steering_is_paused(const struct release *r);
 bool steering_is_analysed_again(const struct release *r); /* although it has failed */
 bool steering_ends_analysis(const struct release *r);     /* and is promoted without (more of) it */
@@ -24,9 +24,11 @@ void steering_pause(struct release *r, const char *by, const char *why);
 void steering_resume(struct release *r);
 void steering_analyse_again(struct release *r);
 void steering_end_analysis(struct release *r);
-/* Nothing is asked any more: the release has ended, or begins anew. */
+/* A person has ended it: it is no longer paused. */
+void steering_end_pause(struct release *r);
+/* The release has ended, or begins anew: what was asked about its revision is forgotten. */
 void steering_forget(struct release *r);
-/* ... of what is about another revision. */
+/* ... what is about another revision; a pause is about the one that is there now. */
 void steering_forget_others(struct release *r);
 
 #endif

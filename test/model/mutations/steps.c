@@ -16,6 +16,28 @@ MUTATION("a revision that is turned down before it begins is offered again", "ho
 MUTATION("a release begins and its gate is closed", "gates",
          .acts.gates_confirm_rollout = mutation_nothing)
 
+MUTATION("another revision passes a gate that is closed", "gates", .rule = detect_other_revision,
+         .acts.gates_confirm_rollout = mutation_nothing)
+
+/* Only whether there is a revision is looked at, not which one. */
+static const char *any_revision(const struct release *r)
+{
+    (void)r;
+    return "any";
+}
+MUTATION("consent is for whichever revision", "configs behind a gate", .rule = begin_release,
+         .acts.release_target_checksum = any_revision)
+
+static bool never_paused(const struct release *r)
+{
+    (void)r;
+    return false;
+}
+MUTATION("another revision begins while the Canary is paused", "asked to pause and resume",
+         .rule = detect_other_revision, .acts.steering_is_paused = never_paused)
+MUTATION("a new revision begins while the Canary is paused", "asked to pause and resume",
+         .rule = steer_hold_start, .acts.steering_is_paused = never_paused)
+
 static void sync_nothing(struct release *r)
 {
     (void)r;
@@ -154,6 +176,16 @@ MUTATION("a release is promoted and its gate is closed", "gates", .rule = canary
 
 MUTATION("traffic is increased and its gate is closed", "gates", .rule = canary_advance,
          .acts.gates_confirm_traffic_increase = mutation_nothing)
+
+static enum verdict hold_silently(struct release *r)
+{
+    (void)r;
+    return VERDICT_STOP;
+}
+MUTATION("a gate that is closed holds a release, and nobody is told", "gates",
+         .acts.gates_confirm_traffic_increase = hold_silently)
+MUTATION("a step of an A/B test is forgotten", "A/B test", .rule = abtest_advance,
+         .ask = hold_silently)
 
 static void tell_no_weight(struct release *r, int canary)
 {
