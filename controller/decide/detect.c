@@ -54,6 +54,13 @@ static enum verdict leave_broken_primary(struct release *r)
     return VERDICT_STOP;
 }
 
+/* No pod takes the canary's share, and some of the primary's would. */
+static bool is_left_alone(struct release *r)
+{
+    return !r->target->own_services && !release_serves(r, SIDE_CANARY) &&
+           release_serves(r, SIDE_PRIMARY) && !is_ready(r, SIDE_PRIMARY);
+}
+
 /*
  * The canary has traffic although nothing is under way: a rollback or a promotion failed and the
  * primary was not ready. Now it is, and the traffic goes back; unless the canary serves everything
@@ -64,7 +71,18 @@ static enum verdict repair_left_traffic(struct release *r)
 {
     bool canary_ready = !r->info.at_zero && is_ready(r, SIDE_CANARY);
     bool same;
-    enum verdict verdict = r->target->compare(r->tick, &r->info, &same);
+    enum verdict verdict = VERDICT_GO;
+
+    if (is_left_alone(r)) {
+        verdict = release_route(r, 0);
+        if (verdict == VERDICT_GO)
+            verdict = stop_left_target(r);
+        if (verdict == VERDICT_STOP)
+            release_warn(r, "%s has no ready pod, its traffic goes to the primary",
+                         release_target(r));
+        return verdict;
+    }
+    verdict = r->target->compare(r->tick, &r->info, &same);
 
     if (verdict != VERDICT_GO)
         return verdict;

@@ -13,7 +13,10 @@
 
 enum verdict guard_primary(struct release *r)
 {
-    if (r->canary->skip_analysis || release_goes_forward(r))
+    /* the canary has everything for as long as the primary has no ready pod: that is no way forward */
+    bool forward = release_goes_forward(r) && !condition_is_set(r, CONDITION_SHARES);
+
+    if (r->canary->skip_analysis || forward)
         return VERDICT_GO;
     return ready_or_end(r, SIDE_PRIMARY);
 }

@@ -6,6 +6,7 @@
 #include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
+#include "decide/release/settled.h"
 #include "decide/release/status.h"
 #include "decide/release/steering.h"
 #include "decide/rules.h"
@@ -21,6 +22,30 @@ static enum verdict wait_for_analysed(struct release *r)
     if (r->phase == PHASE_Failed)
         condition_clear(r, CONDITION_WHOLE);
     return verdict;
+}
+
+/*
+ * A primary whose pods are replaced all at once (strategy Recreate) has none for a while. The
+ * canary, which has passed the analysis, takes its share for an interval before that, and until the
+ * end of the promotion. (With Flagger the requests of that share fail.)
+ */
+static enum verdict relieve_primary(struct release *r)
+{
+    const char *why;
+
+    if (!r->router->weighted || !r->target->replaces_all || !r->target->replaces_all(&r->info) ||
+        r->info.at_zero || release_ready(r, SIDE_CANARY, &why) != READY)
+        return VERDICT_GO;
+    if (release_canary_serves_all(r))
+        return r->tick->due ? settled_or_hold(r) : VERDICT_STOP;
+    enum verdict verdict = release_route_everything(r);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    release_say(r, "Routing all traffic to %s while the pods of the primary are replaced at once",
+                release_target(r));
+    status_weight(r, 100);
+    r->tick->plan->stepped = true;
+    return VERDICT_STOP;
 }
 
 /*
@@ -47,6 +72,8 @@ enum verdict promote_copy(struct release *r)
     if (carried != CARRIED_ALL) {
         if (!r->target->is_promoted(r->tick, &r->info))
             verdict = wait_for_analysed(r);
+        if (verdict == VERDICT_GO && !r->target->is_promoted(r->tick, &r->info))
+            verdict = relieve_primary(r);
         if (verdict == VERDICT_GO)
             verdict = r->target->promote(r->tick, &r->info);
         if (verdict != VERDICT_GO)

@@ -69,6 +69,8 @@ const struct rule rules[] = {
     {RULE(takeover_hashes), IN(Failed) | RUNNING, .asked = IF_ACCEPTED},
     /* §15: what a person asks is done, or refused */
     {RULE(steer_carry_out), STARTED},
+    /* a side without a ready pod has no share */
+    {RULE(share_follow), RUNNING | IN(Waiting)},
     /* what waits until the primary can carry all traffic */
     {RULE(resume_rollback), IN(Waiting) | ANALYSING},
     {RULE(resume_promotion), IN(Promoting)},

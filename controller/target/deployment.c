@@ -235,6 +235,15 @@ static void deployment_restore(struct tick *tick, const struct target_info *info
         plan_replicas(tick, info, least);
 }
 
+/* By the target's strategy, which the promotion copies. (Kubernetes: apps/v1 DeploymentStrategy.) */
+static bool deployment_replaces_all(const struct target_info *info)
+{
+    struct json_object *strategy = json_at(info->object, "spec", "strategy", NULL);
+    const char *most = json_str_at(strategy, "rollingUpdate", "maxUnavailable", NULL);
+
+    return text_is(strategy, "type", "Recreate") || (most && strcmp(most, "100%") == 0);
+}
+
 static enum verdict deployment_promote(struct tick *tick, const struct target_info *info)
 {
     struct json_object *from, *to;
@@ -280,6 +289,7 @@ const struct target target_deployment = {
     .scale_to_zero = deployment_scale_to_zero,
     .scale_from_zero = deployment_scale_from_zero,
     .promote = deployment_promote,
+    .replaces_all = deployment_replaces_all,
     .is_promoted = workload_is_promoted,
     .carried = workload_carried,
     .compare = deployment_compare,

@@ -88,6 +88,8 @@ struct target {
      * what was promoted.
      */
     enum verdict (*promote)(struct tick *tick, const struct target_info *info);
+    /* A promotion takes all pods of the primary away before new ones are ready. NULL: never. */
+    bool (*replaces_all)(const struct target_info *info);
     /* The primary (which must exist) says that it carries just this revision: template and configs.
      */
     bool (*is_promoted)(struct tick *tick, const struct target_info *info);

@@ -87,6 +87,18 @@ static void disturb(struct noise *n)
     note(n, key);
 }
 
+/* The pods of a side are gone for a while. This takes no number of the others' row. */
+static void lose_pods(struct noise *n)
+{
+    static const char *const sides[] = {"deployments/podinfo", "deployments/podinfo-primary"};
+    const char *key = sides[n->state >> 24 & 1];
+
+    if ((n->state >> 40) % 12 != 0 || !world_get(n->world, key))
+        return;
+    world_patch(n->world, key, "{'status':{'availableReplicas':0,'readyReplicas':0}}");
+    note(n, arena_printf(n->world->arena, "no pods of %s", key));
+}
+
 static void switch_something(struct noise *n)
 {
     static const char *const closed[] = {"", "start", "more", "promote", "start more promote"};
@@ -280,6 +292,7 @@ CASE_WITH(test_random_events, NULL, tell_what_happened)
         running = &n;
         for (int i = 0; i < STEPS; i++) {
             event(&n);
+            lose_pods(&n);
             if (pick(&n, 3))
                 world_settle(n.world);
             n.world->due = pick(&n, 4) != 0;

@@ -581,6 +581,46 @@ static void check_consent(const struct world *world, const struct canary *before
     }
 }
 
+/* All pods of a Deployment are of its revision and available. */
+static bool is_whole(struct json_object *deployment)
+{
+    int64_t wanted = json_int_at(deployment, 1, "spec", "replicas", NULL);
+
+    return wanted > 0 &&
+           json_int_at(deployment, 0, "status", "availableReplicas", NULL) >= wanted &&
+           json_int_at(deployment, 0, "status", "updatedReplicas", NULL) >= wanted &&
+           json_int_at(deployment, 0, "status", "observedGeneration", NULL) ==
+               json_int_at(deployment, 0, "metadata", "generation", NULL);
+}
+
+/* No side has a share and no ready pod, while the other one has pods, behind a tick that saw it. */
+static void check_shares(struct world *world, const char *text, enum phase before)
+{
+    const struct world_kind *kind = world_kind_of(world);
+    const char *name = released(world);
+    struct json_object *target = world_get(world, world_key(world, name));
+    const char *stable_name = arena_printf(world->arena, "%s-primary", name);
+    struct json_object *stable = world_get(world, world_key(world, stable_name));
+    enum phase phase = phase_parse(world_phase(world));
+    int primary, canary = world_routes_split(world, &primary);
+    bool runs = phase == PHASE_Progressing || phase == PHASE_WaitingPromotion ||
+                phase == PHASE_Promoting || phase == PHASE_Finalising;
+
+    if (!runs || phase != before || strstr(text, "lastAppliedSpec") || world->safety_off ||
+        world->crashed || world->again == AGAIN_NOW || world->plan.held || !target || !stable ||
+        !world_get(world, "httproutes/podinfo") || strcmp(kind->plural, "deployments") != 0 ||
+        json_at(world->canary, "metadata", "deletionTimestamp", NULL) ||
+        json_object_get_boolean(json_at(world->canary, "spec", "suspend", NULL)))
+        return;
+    if (canary > 0 && !kind->serves(target) && kind->serves(stable))
+        fail_msg("the canary has a share and no ready pod, the primary has some: %d/%d\n%s",
+                 primary, canary, text);
+    if (primary > 0 && !kind->serves(stable) && is_whole(target) &&
+        names(world->analysed, world_image(world, name)))
+        fail_msg("the primary has a share and no ready pod, the canary is ready: %d/%d\n%s",
+                 primary, canary, text);
+}
+
 /* A release moves, or says what it waits for. */
 static void check_advance(const struct world *world, const char *text)
 {
@@ -657,6 +697,7 @@ const char *world_tick(struct world *world)
         world_uses_effect(tick, effect);
     apply_plan(world, tick->plan);
     world_wake_end(world, tick_interval_ms(tick));
+    check_shares(world, text, canary.status.phase);
     check_advance(world, text);
     check_consent(world, &canary, known);
     arena_free(arena);

@@ -610,6 +610,34 @@ const char *rules_step(struct model *model, const struct cluster *facts,
     return broken;
 }
 
+/* A side that has a share has a ready pod, as far as any side has one. What is ready and was not
+ * analysed gets no more than it had. */
+static const char *check_shares(struct model *model, const struct cluster *facts,
+                                const struct cluster *after, const struct outcome *outcome,
+                                const struct ghost *ghost)
+{
+    const struct canary *canary = model_canary(model, facts);
+    const struct look *target = model_look(model, facts, ROLE_TARGET);
+    const struct look *primary = model_look(model, facts, ROLE_PRIMARY);
+    const struct look *route = model_look(model, after, ROLE_ROUTE);
+    bool has_pods = strcmp(model->kind->plural, "deployments") == 0 ||
+                    strcmp(model->kind->plural, "daemonsets") == 0;
+    bool promotes =
+        canary->status.phase == PHASE_Promoting || canary->status.phase == PHASE_Finalising;
+
+    if (!has_pods || !is_weighted(canary) || is_absent(model, after, ROLE_ROUTE) ||
+        canary->suspend || canary->deleting || !(is_analysing(canary) || promotes) ||
+        is_absent(model, facts, ROLE_TARGET) || is_absent(model, facts, ROLE_PRIMARY))
+        return NULL;
+    if (route->canary_weight > 0 && !target->answers && primary->answers && !said_drains(canary))
+        return "no share stays with a canary without a ready pod";
+    if ((route->canary_weight < 100 || route->rest) && !primary->answers && target->ready &&
+        is_analysing(canary) && outcome->steps == 0 &&
+        model_revision(model, facts) == ghost->revision && *canary->status.last_applied_spec)
+        return "no share stays with a primary without a ready pod";
+    return NULL;
+}
+
 /* A release moves, or says what it waits for: where a tick only says that it has stalled, no route
  * was written back by somebody, and a rule has forgotten to step. */
 static bool stalls(struct model *model, const struct cluster *before, const struct cluster *after,
@@ -623,12 +651,18 @@ static bool stalls(struct model *model, const struct cluster *before, const stru
 }
 
 const char *rules_done(struct model *model, const struct cluster *before,
-                       const struct cluster *after, const struct outcome *outcome, bool due)
+                       const struct cluster *after, const struct outcome *outcome, bool due,
+                       const struct ghost *ghost)
 {
     const struct canary *canary = model_canary(model, after);
 
     if (canary && stalls(model, before, after, outcome))
         return "a release moves, or says what it waits for";
+    if (outcome->again != AGAIN_NOW && canary) {
+        const char *broken = check_shares(model, before, after, outcome, ghost);
+        if (broken)
+            return broken;
+    }
     if (!canary || !due || outcome->again == AGAIN_NOW || canary->suspend ||
         (outcome->warned && outcome->answers[Q_METRIC] == NOT_ASKED) || said_holds(canary) ||
         canary->deleting || is_initialising(canary) || !is_weighted(canary))

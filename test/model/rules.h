@@ -57,6 +57,7 @@ const char *rules_step(struct model *model, const struct cluster *facts,
                        const struct outcome *outcome, const struct step *step, struct ghost *ghost);
 /* At the end of a tick that nothing has disturbed. */
 const char *rules_done(struct model *model, const struct cluster *before,
-                       const struct cluster *after, const struct outcome *outcome, bool due);
+                       const struct cluster *after, const struct outcome *outcome, bool due,
+                       const struct ghost *ghost);
 
 #endif

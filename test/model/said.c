@@ -101,15 +101,25 @@ bool said_why(const struct canary *canary)
     return is_false(canary, "") || phase == PHASE_Waiting || phase == PHASE_WaitingPromotion;
 }
 
-bool said_stalled(const struct canary *canary)
+static bool has_condition(const struct canary *canary, const char *wanted)
 {
     struct json_object *conditions =
         canary ? json_at(canary->status.json, "conditions", NULL) : NULL;
 
     for (size_t i = 0; i < json_len(conditions); i++) {
         const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
-        if (type && strcmp(type, "Advancing") == 0)
+        if (type && strcmp(type, wanted) == 0)
             return true;
     }
     return false;
+}
+
+bool said_stalled(const struct canary *canary)
+{
+    return has_condition(canary, "Advancing");
+}
+
+bool said_drains(const struct canary *canary)
+{
+    return has_condition(canary, "Drained");
 }

@@ -106,7 +106,7 @@ static const char *tick(struct model *model, struct state *state, struct move mo
         (*went)++;
     }
     if (!broken && calm && move.cut == WHOLE)
-        broken = rules_done(model, &facts, &state->cluster, &outcome, move.due);
+        broken = rules_done(model, &facts, &state->cluster, &outcome, move.due, &state->ghost);
     if (move.cut == WHOLE)
         state->rest = rest_after(model, state, &outcome, happened);
     return broken;

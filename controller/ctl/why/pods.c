@@ -220,6 +220,19 @@ static bool pods_not_ready(struct why *w)
            say_not_ready(w, w->facts->target, "canary");
 }
 
+static bool primary_unserved(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "TrafficServed", "False");
+
+    if (!condition)
+        return false;
+    return why_say(w,
+                   why_kubectl(w, "describe deploy %s-primary",
+                               why_text(json_str_at(w->spec, "targetRef", "name", NULL))),
+                   "The primary of %s has lost all its pods, for %s: %s", w->name,
+                   why_since(w, condition), why_message(w, condition));
+}
+
 static bool side_waits(struct why *w)
 {
     struct json_object *condition = why_condition(w, "CanaryReady", "False");
@@ -237,5 +250,6 @@ const struct why_situation why_pods[] = {{"image-missing", image_missing},
                                          {"quota", quota},
                                          {"unschedulable", unschedulable},
                                          {"pods-not-ready", pods_not_ready},
+                                         {"primary-unserved", primary_unserved},
                                          {"side-waits", side_waits},
                                          {0}};

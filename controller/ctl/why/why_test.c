@@ -121,6 +121,8 @@ static const struct {
                "{\"replicas\": 2, \"updatedReplicas\": 1, \"readyReplicas\": 1}}",
      .text = "of the canary app, 0 of 1 are ready"},
     {"side-waits", CONDITION("PrimaryReady", "False", "Waiting"), .text = "it says so"},
+    {"primary-unserved", CONDITION("TrafficServed", "False", "PrimaryNotServing"),
+     .text = "The primary of app has lost all its pods, for 5m: it says so"},
     {"routes-pending", CONDITION("RoutesSettled", "False", "RoutesPending"),
      .text = "has not accepted the routes of app, for 5m: it says so"},
     {"stalled", CONDITION("Advancing", "False", "Stalled"),

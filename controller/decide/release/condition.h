@@ -38,6 +38,8 @@
 #define CONDITION_TURN "Admitted"
 /* False: the API server does not let us read or write one that is needed. */
 #define CONDITION_ALLOWED "ResourcesAllowed"
+/* False: the primary has no ready pod, and its share is the canary's until it has. */
+#define CONDITION_SHARES "TrafficServed"
 /* False: a step was due, none was made, and nothing says what it waits for. */
 #define CONDITION_ADVANCES "Advancing"
 /* These speak of the spec, and hold whatever becomes of the release: False, it is not followed; True,

@@ -123,6 +123,7 @@ void status_reset(struct release *r)
     condition_clear(r, side_condition(SIDE_PRIMARY));
     condition_clear(r, side_condition(SIDE_CANARY));
     condition_clear(r, CONDITION_ROUTES);
+    condition_clear(r, CONDITION_SHARES);
 }
 
 void status_forget_waits(struct release *r)
