@@ -28,9 +28,9 @@ static struct json_object *released(struct arena *arena, const struct workload *
 
     if (!kind->zero_selector || !json_object_is_type(nodes, json_type_object))
         return template;
-    json_object_object_del(nodes, kind->zero_selector);
-    if (json_object_object_length(nodes) == 0)
-        json_object_object_del(json_at(template, "spec", NULL), "nodeSelector");
+    json_del(nodes, kind->zero_selector);
+    if (json_count(nodes) == 0)
+        json_del(json_at(template, "spec", NULL), "nodeSelector");
     return template;
 }
 
@@ -138,7 +138,7 @@ static struct json_object *with_metadata(struct tick *tick, const struct workloa
     struct json_object *wanted = edit_object(tick->arena);
     struct json_object *metadata = json_sub(wanted, "metadata");
 
-    json_object_object_del(included, kind->bookkeeping);
+    json_del(included, kind->bookkeeping);
     json_set(metadata, "labels", labels);
     json_set(metadata, "annotations",
              applied_follow(tick->arena, live, "annotations",
@@ -236,7 +236,7 @@ static void drop_own_restart(struct json_object *live, struct json_object *wante
     struct json_object *annotations = json_at(live, "metadata", "annotations", NULL);
 
     if (!json_at(wanted, "metadata", "annotations", restarted, NULL))
-        json_object_object_del(annotations, restarted);
+        json_del(annotations, restarted);
 }
 
 /* The template first: only where it is the same, the copies of the configs are looked at. */
@@ -248,8 +248,8 @@ enum verdict workload_compare(struct tick *tick, const struct workload *kind,
         edit_overlay(tick->arena, NULL, json_at(info->primary, "spec", "template", NULL));
 
     json_sub(json_sub(live, "metadata"), "annotations");
-    json_object_object_del(json_at(wanted, "metadata", "annotations", NULL), PRIMARY_ID);
-    json_object_object_del(json_at(live, "metadata", "annotations", NULL), PRIMARY_ID);
+    json_del(json_at(wanted, "metadata", "annotations", NULL), PRIMARY_ID);
+    json_del(json_at(live, "metadata", "annotations", NULL), PRIMARY_ID);
     drop_own_restart(live, wanted);
     *same = json_same(wanted, live);
     return *same ? configs_compare(tick, info, same) : VERDICT_GO;

@@ -68,7 +68,7 @@ static void plan_selector(struct tick *tick, struct json_object *from, bool zero
     if (zero)
         json_set_str(json_sub(spec, "nodeSelector"), ZERO_SELECTOR, "true");
     else
-        json_object_object_del(json_sub(spec, "nodeSelector"), ZERO_SELECTOR);
+        json_del(json_sub(spec, "nodeSelector"), ZERO_SELECTOR);
     plan_update(tick, &kube_daemonsets, from, to);
 }
 
