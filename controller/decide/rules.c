@@ -31,7 +31,7 @@ const struct rule rules[] = {
     {RULE(move_target), STARTED, .asked = IF_ACCEPTED},
 
     /* step 7: a new Canary; do its metric servers answer? */
-    {RULE(initialise_begin), IN_NONE, .asked = IF_ACCEPTED},
+    {RULE(initialise_begin), INITIALISING, .asked = IF_ACCEPTED},
     /* steps 3 to 5: target, primary, hash, tracked configs */
     {RULE(initialise_target), LIVING},
     /* what another Canary of the target has left */

@@ -401,6 +401,7 @@ static void apply(struct world *world, const struct effect *effect)
         const char *applied = json_str_at(effect->body, "status", "lastAppliedSpec", NULL);
         world_merge_canary(world,
                            world->flaggers_crd ? without_ours(world, effect->body) : effect->body);
+        world_check_status(world);
         if (applied && *applied)
             world->analysed =
                 arena_printf(world->arena, "%s %s", world->analysed, world_image(world, "podinfo"));
@@ -546,6 +547,7 @@ static const char *refuse_unread(struct world *world, struct arena *arena, const
 
     if (patch) {
         world_merge_canary(world, json_copy(world->arena, patch));
+        world_check_status(world);
         world->told = arena_printf(world->arena, "%s%s\n", world->told, sentence);
     }
     world->again = AGAIN_NEVER;

@@ -124,6 +124,8 @@ void world_run(struct world *world);
 void world_initialise(struct world *world);
 
 const char *world_phase(struct world *world);
+/* Fails the test where the status is none that other tools can read (test/health.h). */
+void world_check_status(struct world *world);
 int world_status_int(struct world *world, const char *key);
 /* of the revision that the status speaks of, as webhooks are told it */
 const char *world_checksum(struct world *world);

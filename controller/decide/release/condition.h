@@ -11,6 +11,7 @@
 
 #include "decide/release/release.h"
 
+#define CONDITION_PROMOTED   "Promoted" /* Unknown while something is under way */
 #define CONDITION_APPROVED   "Approved"
 #define CONDITION_MEASURED   "Measured"
 #define CONDITION_JUDGED     "Judged" /* False: a step waits for more requests to judge the canary by */
@@ -68,6 +69,7 @@ enum verdict condition_hold(struct release *r, const char *type, const char *rea
                             const char *message);
 
 bool condition_is_set(const struct release *r, const char *type); /* True or False */
+bool condition_is_there(const struct release *r, const char *type); /* also Unknown */
 bool condition_has_reason(const struct release *r, const char *type, const char *reason);
 /*
  * It has this reason: since when. Not when the wall clock was set forward since, or the time lies
