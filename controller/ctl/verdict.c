@@ -92,6 +92,7 @@ static const char *person_of(const struct judging *j)
         {"Approved", "False", "a gate is closed"},
         {"ResourcesAllowed", "False", "the controller lacks a right"},
         {"ResourcesServed", "False", "a CRD is missing"},
+        {"WritesAccepted", "False", "the API server refuses a write"},
     };
     struct json_object *paused = json_at(j->status, "paused", NULL);
 

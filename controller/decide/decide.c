@@ -8,6 +8,7 @@
 #include "decide/act/alerts.h"
 #include "decide/act/denied.h"
 #include "decide/act/driver.h"
+#include "decide/act/refused_write.h"
 #include "decide/act/unserved.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
@@ -71,6 +72,7 @@ enum verdict decide(struct tick *tick)
 
     unserved_hold(&release);
     denied_hold(&release);
+    refused_write_hold(&release);
     alerts_owe(&release);
     status_write(&release);
     order_effects(tick->plan);

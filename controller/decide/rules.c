@@ -54,6 +54,8 @@ const struct rule rules[] = {
     {RULE(initialise_apex), LIVING},
     /* step 13: the mesh's objects */
     {RULE(initialise_routes), LIVING},
+    /* a release that ends by a refusal of the API server does without that write */
+    {RULE(refused_writes_forgo), STARTED},
     /* what was repaired is read again before it is judged */
     {RULE(initialise_settle), LIVING},
     /* what of the spec has no effect */
@@ -69,6 +71,8 @@ const struct rule rules[] = {
     {RULE(takeover_hashes), IN(Failed) | RUNNING, .asked = IF_ACCEPTED},
     /* §15: what a person asks is done, or refused */
     {RULE(steer_carry_out), STARTED},
+    /* the API server refuses a write for good */
+    {RULE(refused_writes_end), STARTED},
     /* what waits until the primary can carry all traffic */
     {RULE(resume_rollback), IN(Waiting) | ANALYSING},
     {RULE(resume_promotion), IN(Promoting)},

@@ -39,6 +39,8 @@
 #define CONDITION_TURN "Admitted"
 /* False: the API server does not let us read or write one that is needed. */
 #define CONDITION_ALLOWED "ResourcesAllowed"
+/* False: the API server refuses a write for good. */
+#define CONDITION_WRITES "WritesAccepted"
 /* These speak of the spec, and hold whatever becomes of the release: False, it is not followed; True,
  * parts of it have no effect. */
 #define CONDITION_ACCEPTED "Accepted"
