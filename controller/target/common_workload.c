@@ -70,6 +70,54 @@ static void describe(struct tick *tick, const struct workload *kind, struct targ
         out->ports = primary_ports(tick, json_at(out->template, "spec", NULL));
 }
 
+static const char *refuse_label(struct tick *tick, const struct target_info *info)
+{
+    enum { LABEL = 63, SUFFIX = sizeof("-primary") - 1 };
+    size_t len = strlen(info->label_value);
+
+    if (len + SUFFIX <= LABEL)
+        return NULL;
+    return arena_printf(
+        tick->arena,
+        "spec.targetRef.name: the label %s of %s has a value of %zu characters, expected at most "
+        "%d: its primary has it with \"-primary\" behind it, and a value takes 63",
+        info->label, tick->canary->target.name, len, (int)(LABEL - SUFFIX));
+}
+
+static const char *refuse_configs(struct tick *tick, const struct target_info *info)
+{
+    enum { NAME = 253, SUFFIX = sizeof("-primary") - 1 };
+
+    for (const struct config_ref *ref = info->config_refs; ref; ref = ref->next)
+        if (ref->tracked && strlen(ref->name) + SUFFIX > NAME)
+            return arena_printf(tick->arena,
+                                "spec.targetRef.name: %s %s has a name of %zu characters, expected "
+                                "at most %d: its copy has it with "
+                                "\"-primary\" behind it; the annotation "
+                                "flagger.app/config-tracking: disabled leaves it alone",
+                                ref->resource->kind, ref->name, strlen(ref->name),
+                                (int)(NAME - SUFFIX));
+    return NULL;
+}
+
+enum verdict workload_refuse(struct tick *tick, struct json_object *object, const char **sentence)
+{
+    struct json_object *pod_spec = json_at(object, "spec", "template", "spec", NULL);
+    struct target_info info = {.object = object};
+    enum verdict verdict = configs_read(tick, pod_spec, &info);
+
+    *sentence = NULL;
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (primary_selector(tick, object, &info))
+        *sentence = refuse_label(tick, &info);
+    if (!*sentence)
+        *sentence = refuse_configs(tick, &info);
+    if (!*sentence && tick->canary->service.port_discovery)
+        *sentence = primary_ports_refused(tick, primary_ports(tick, pod_spec));
+    return VERDICT_GO;
+}
+
 enum verdict workload_find(struct tick *tick, const struct workload *kind, struct target_info *out)
 {
     if (!need_both(tick, kind, out))

@@ -239,6 +239,7 @@ const struct target target_daemonset = {
     .deadline_by_condition = true,
     .find = daemonset_find,
     .read = daemonset_read,
+    .refuse = workload_refuse,
     .ensure_primary = daemonset_ensure_primary,
     .ready = daemonset_ready,
     .scale_to_zero = daemonset_scale_to_zero,

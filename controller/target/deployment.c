@@ -273,6 +273,7 @@ const struct target target_deployment = {
     .has_replicas = true,
     .find = deployment_find,
     .read = deployment_read,
+    .refuse = workload_refuse,
     .ensure_primary = deployment_ensure_primary,
     .ready = deployment_ready,
     .available = deployment_available,
