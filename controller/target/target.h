@@ -31,6 +31,7 @@ struct target_info {
     bool primary_at_zero; /* so is the primary (which exists) */
     bool
         stopped; /* at zero, and its pods are gone; always for a kind that has no pods of its own */
+    bool paused; /* a person wants that it makes no pods of its template */
 };
 
 enum side { SIDE_PRIMARY, SIDE_CANARY };
