@@ -43,7 +43,7 @@ static int compare_keys(const void *a, const void *b)
 
 static void put_map(struct arena *arena, struct buf *out, struct json_object *data)
 {
-    size_t n = (size_t)json_object_object_length(data), i = 0;
+    size_t n = json_count(data), i = 0;
     const char **keys = arena_array(arena, n, sizeof *keys);
     json_object_object_foreach(data, key, ignored)
     {
@@ -70,7 +70,7 @@ void confighash(struct arena *arena, struct json_object *data, char hash[CONFIG_
 {
     struct buf out;
     buf_init(&out, MAX_TEXT);
-    if (data == NULL || json_object_object_length(data) == 0)
+    if (json_count(data) == 0)
         buf_puts(&out, data == NULL ? "null" : "{}");
     else
         put_map(arena, &out, data);

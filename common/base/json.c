@@ -215,30 +215,53 @@ struct json_object *json_elem(struct json_object *array, size_t index)
     return index < json_len(array) ? json_object_array_get_idx(array, index) : NULL;
 }
 
+/* json-c ends the process where it is asked to add to what is no object. */
+static void add_field(struct json_object *obj, const char *key, struct json_object *value)
+{
+    if (json_object_is_type(obj, json_type_object))
+        json_object_object_add(obj, key, value);
+    else
+        json_object_put(value);
+}
+
 void json_set(struct json_object *obj, const char *key, struct json_object *value)
 {
-    json_object_object_add(obj, key, json_object_get(value));
+    add_field(obj, key, json_object_get(value));
 }
 
 void json_set_str(struct json_object *obj, const char *key, const char *value)
 {
     if (value)
-        json_object_object_add(obj, key, json_object_new_string(value));
+        add_field(obj, key, json_object_new_string(value));
 }
 
 void json_set_int(struct json_object *obj, const char *key, int64_t value)
 {
-    json_object_object_add(obj, key, json_object_new_int64(value));
+    add_field(obj, key, json_object_new_int64(value));
 }
 
 void json_set_bool(struct json_object *obj, const char *key, bool value)
 {
-    json_object_object_add(obj, key, json_object_new_boolean(value));
+    add_field(obj, key, json_object_new_boolean(value));
+}
+
+void json_del(struct json_object *obj, const char *key)
+{
+    if (json_object_is_type(obj, json_type_object))
+        json_object_object_del(obj, key);
+}
+
+size_t json_count(struct json_object *obj)
+{
+    return json_object_is_type(obj, json_type_object) ? (size_t)json_object_object_length(obj) : 0;
 }
 
 struct json_object *json_sub(struct json_object *obj, const char *key)
 {
     struct json_object *sub = NULL;
+
+    if (!json_object_is_type(obj, json_type_object))
+        return NULL;
     if (json_object_object_get_ex(obj, key, &sub) && json_object_is_type(sub, json_type_object))
         return sub;
     sub = json_object_new_object();

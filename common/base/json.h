@@ -96,13 +96,15 @@ size_t json_len(struct json_object *array);
 struct json_object *json_elem(struct json_object *array, size_t index); /* NULL past the end */
 
 /* Setters that take a borrowed value: json_set() takes a reference of its own. NULL value sets JSON
- * null. */
+ * null. Where obj is no object, or NULL, nothing is set. */
 void json_set(struct json_object *obj, const char *key, struct json_object *value);
 void json_set_str(struct json_object *obj, const char *key,
                   const char *value); /* NULL: nothing is set */
 void json_set_int(struct json_object *obj, const char *key, int64_t value);
 void json_set_bool(struct json_object *obj, const char *key, bool value);
-/* The object under key, made when it is missing or no object. Borrowed. */
+void json_del(struct json_object *obj, const char *key);
+size_t json_count(struct json_object *obj); /* of fields; 0 for NULL and for what is no object */
+/* The object under key, made when it is missing or no object. Borrowed. NULL where obj is none. */
 struct json_object *json_sub(struct json_object *obj, const char *key);
 
 /* RFC 7386: applies patch to a copy of target (either may be NULL), owned by the arena. */

@@ -141,6 +141,28 @@ CASE(setters_set)
     assert_string_equal(json_object_get_string(value), "v");
 }
 
+/* What somebody else wrote may have any shape; json-c itself ends the process at these. */
+CASE(what_is_no_object_takes_no_field)
+{
+    static const char *const texts[] = {"null", "7", "\"a\"", "[{}]", "true"};
+
+    EACH_ROW (text, texts) {
+        struct json_object *o = read(arena, *text);
+        json_set(o, "k", read(arena, "{}"));
+        json_set_str(o, "k", "v");
+        json_set_int(o, "k", 1);
+        json_set_bool(json_sub(o, "k"), "k", true);
+        json_del(o, "k");
+        assert_null(json_sub(o, "k"));
+        assert_int_equal(json_count(o), 0);
+        assert_string_equal(json_text(arena, o), *text);
+    }
+    struct json_object *o = read(arena, "{\"a\":1,\"b\":2}");
+    json_del(o, "a");
+    json_del(o, "none");
+    assert_int_equal(json_count(o), 1);
+}
+
 CASE(a_reference_outlives_the_arena)
 {
     struct json_object *o = json_object_get(read(arena, "{\"a\":\"kept\"}"));

@@ -50,9 +50,23 @@ bool kube_status_unserved(int status, struct json_object *body)
     return status == 404 && !(name && name[0]);
 }
 
+/* The words of the API server's own authorizers, and of nothing else that refuses. */
+static bool is_of_role(const char *text)
+{
+    const char *user = strstr(text, "User \"");
+
+    return user && strstr(user, " cannot ");
+}
+
 bool kube_status_forbidden(const struct errinfo *info)
 {
     return info->status == 403;
+}
+
+bool kube_status_refused(const struct errinfo *info)
+{
+    return info->status == 400 || info->status == 422 ||
+           (info->status == 403 && !is_of_role(info->text));
 }
 
 enum err kube_status_fill(struct errinfo *ei, const char *what, int status,

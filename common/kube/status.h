@@ -27,5 +27,8 @@ enum err kube_status_fill(struct errinfo *ei, const char *what, int status,
 bool kube_status_unserved(int status, struct json_object *body);
 /* Who asks is known, and may not do this. (Of a write, an admission controller may say so too.) */
 bool kube_status_forbidden(const struct errinfo *info);
+/* A write is refused for what it says: by a schema, a validation, an admission controller or a policy, and not for
+ * want of a right. The same write will be refused again. */
+bool kube_status_refused(const struct errinfo *info);
 
 #endif

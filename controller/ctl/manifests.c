@@ -5,6 +5,18 @@
 #include "base/yaml.h"
 #include "ctl/input.h"
 
+/* With the namespace that -n gives to what names none, as kubectl reads files. */
+static void add_object(struct manifests *manifests, struct json_object *object)
+{
+    const char *given = manifests->namespace_;
+    struct json_object *metadata = json_at(object, "metadata", NULL);
+
+    if (given && *given && json_object_is_type(metadata, json_type_object) &&
+        !json_str_at(metadata, "namespace", NULL))
+        json_set_str(metadata, "namespace", given);
+    json_object_array_add(manifests->objects, json_object_get(object));
+}
+
 enum err manifests_add(struct manifests *manifests, const char *file, struct errinfo *ei)
 {
     struct json_object *docs;
@@ -22,9 +34,9 @@ enum err manifests_add(struct manifests *manifests, const char *file, struct err
     for (size_t i = 0; i < json_len(docs); i++) {
         struct json_object *doc = json_elem(docs, i), *items = json_at(doc, "items", NULL);
         if (!json_object_is_type(items, json_type_array))
-            json_object_array_add(manifests->objects, json_object_get(doc));
+            add_object(manifests, doc);
         for (size_t k = 0; k < json_len(items); k++)
-            json_object_array_add(manifests->objects, json_object_get(json_elem(items, k)));
+            add_object(manifests, json_elem(items, k));
     }
     return ERR_OK;
 }
@@ -45,18 +57,35 @@ static bool is_of(struct json_object *object, const struct kube_resource *resour
     return !own || resource->cluster_scoped || strcmp(own, namespace_) == 0;
 }
 
+/* As an API server gives it: one that names no namespace is in that which was asked for. Whatever
+ * reads objects may rely on that. */
+static struct json_object *as_given(const struct manifests *manifests, struct json_object *object,
+                                    const struct kube_resource *resource, const char *namespace_)
+{
+    if (resource->cluster_scoped || json_str_at(object, "metadata", "namespace", NULL))
+        return object;
+    struct json_object *given = json_copy(manifests->arena, object);
+    json_set_str(json_sub(given, "metadata"), "namespace", namespace_);
+    return given;
+}
+
 struct json_object *manifests_find(void *arg, const struct kube_resource *resource,
                                    const char *namespace_, const char *name)
 {
     struct manifests *manifests = arg;
+    struct json_object *of_any = NULL;
 
     for (size_t i = 0; i < json_len(manifests->objects); i++) {
         struct json_object *object = json_elem(manifests->objects, i);
         const char *own = json_str_at(object, "metadata", "name", NULL);
-        if (own && strcmp(own, name) == 0 && is_of(object, resource, namespace_))
+        if (!own || strcmp(own, name) != 0 || !is_of(object, resource, namespace_))
+            continue;
+        if (json_str_at(object, "metadata", "namespace", NULL))
             return object;
+        if (!of_any)
+            of_any = object;
     }
-    return NULL;
+    return of_any ? as_given(manifests, of_any, resource, namespace_) : NULL;
 }
 
 struct json_object *manifests_list(void *arg, const struct kube_resource *resource,
@@ -67,8 +96,11 @@ struct json_object *manifests_list(void *arg, const struct kube_resource *resour
     struct json_object *items = json_object_new_array();
 
     json_object_object_add(list, "items", items);
-    for (size_t i = 0; i < json_len(manifests->objects); i++)
-        if (is_of(json_elem(manifests->objects, i), resource, namespace_))
-            json_object_array_add(items, json_object_get(json_elem(manifests->objects, i)));
+    for (size_t i = 0; i < json_len(manifests->objects); i++) {
+        struct json_object *object = json_elem(manifests->objects, i);
+        if (is_of(object, resource, namespace_) && json_str_at(object, "metadata", "name", NULL))
+            json_object_array_add(
+                items, json_object_get(as_given(manifests, object, resource, namespace_)));
+    }
     return list;
 }

@@ -92,6 +92,7 @@ static const char *person_of(const struct judging *j)
         {"Approved", "False", "a gate is closed"},
         {"ResourcesAllowed", "False", "the controller lacks a right"},
         {"ResourcesServed", "False", "a CRD is missing"},
+        {"WritesAccepted", "False", "the API server refuses a write"},
     };
     struct json_object *paused = json_at(j->status, "paused", NULL);
 
@@ -212,6 +213,21 @@ static bool by_image(struct judging *j)
     return false;
 }
 
+/* No revision is known: of a Canary that is new, or refused or suspended as it was found. */
+static void judge_unknown(struct judging *j)
+{
+    const char *plan = plan_of(j), *person = person_of(j);
+
+    if (plan)
+        say(j, CTL_TIMED_OUT, "it waits for its turn in the ReleasePlan %s", plan);
+    else if (person)
+        say(j, CTL_PERSON, "nothing is released yet, it waits for a person: %s", person);
+    else if (j->phase == PHASE_NONE)
+        say(j, CTL_TIMED_OUT, "no controller has looked at the Canary yet");
+    else
+        judge_now(j, "none");
+}
+
 void verdict_of(struct arena *arena, const struct verdict_question *question,
                 struct verdict_answer *out)
 {
@@ -231,8 +247,8 @@ void verdict_of(struct arena *arena, const struct verdict_question *question,
     if (!revision)
         revision = question->live ? question->live : j.applied;
     out->revision = revision;
-    if (!*revision && j.phase == PHASE_NONE)
-        say(&j, CTL_TIMED_OUT, "no controller has looked at the Canary yet");
+    if (!*revision && !*j.applied)
+        judge_unknown(&j);
     else if (strcmp(revision, j.applied) == 0)
         judge_now(&j, revision);
     else if (same(question->live, revision))

@@ -15,6 +15,10 @@ static struct json_object *parse(const char *text)
 }
 
 #define GATE "\"conditions\": [{\"type\": \"Approved\", \"status\": \"False\", \"message\": \"m\"}]"
+#define REFUSED                                                                                    \
+    "\"conditions\": [{\"type\": \"Accepted\", \"status\": \"False\", \"message\": \"m\"}]"
+#define SUSPENDED                                                                                  \
+    "\"conditions\": [{\"type\": \"Suspended\", \"status\": \"True\", \"message\": \"m\"}]"
 #define PAST                                                                                       \
     "\"history\": [{\"revision\": \"p\", \"outcome\": \"promoted\"}, {\"revision\": \"f\", "       \
     "\"outcome\": \"failed\", \"reason\": \"bad\"}, {\"revision\": \"c\", \"outcome\": "           \
@@ -63,6 +67,16 @@ static const struct {
     {"\"phase\": \"Terminating\", \"lastAppliedSpec\": \"b\"", "b", "b", CTL_SUPERSEDED,
      "the Canary is being deleted"},
     {"", NULL, NULL, CTL_TIMED_OUT, "no controller has looked at the Canary yet"},
+    {"\"phase\": \"Initializing\"", NULL, NULL, CTL_TIMED_OUT,
+     "revision none is Initializing at 0%"},
+    {"\"phase\": \"Initializing\", " REFUSED, NULL, NULL, CTL_PERSON,
+     "nothing is released yet, it waits for a person: its spec is refused: m"},
+    {"\"phase\": \"Initializing\", " REFUSED, "a", NULL, CTL_PERSON,
+     "revision a waits for a person: its spec is refused: m"},
+    {REFUSED, NULL, NULL, CTL_PERSON,
+     "nothing is released yet, it waits for a person: its spec is refused: m"},
+    {SUSPENDED, NULL, NULL, CTL_PERSON,
+     "nothing is released yet, it waits for a person: it is suspended: m"},
 };
 
 CASE(each_state_has_its_outcome)

@@ -129,6 +129,50 @@ static const char *refuse_analysis(struct release *r)
     return refuse_no_step(r);
 }
 
+/* Names of objects and values of labels that are made of those of the spec, and how long they may be. */
+static const char *refuse_names(struct release *r)
+{
+    enum { LABEL = 63, NAME = 253, SUFFIX = sizeof("-primary") - 1 };
+    const struct canary *canary = r->canary;
+    const struct {
+        const char *field, *name, *what;
+        size_t most;
+    } rows[] = {
+        {"spec.service.name", r->router->only_target ? NULL : canary->service.name,
+         "of a Service, which takes 63 characters", LABEL},
+        {"spec.targetRef.name", canary->target.name, "of its primary, which takes 253 characters",
+         NAME},
+        {"spec.autoscalerRef.name", canary->autoscaler.name,
+         "of its copy, which takes 253 characters", NAME},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (rows[i].name && strlen(rows[i].name) + SUFFIX > rows[i].most)
+            return arena_printf(r->tick->arena,
+                                "%s: expected at most %zu characters, found %zu: with \"-primary\" "
+                                "behind it it is the name %s%s",
+                                rows[i].field, rows[i].most - SUFFIX, strlen(rows[i].name),
+                                rows[i].what,
+                                i == 0 && strcmp(canary->service.name, canary->target.name) == 0
+                                    ? "; spec.service.name gives the Services another name"
+                                    : "");
+    return NULL;
+}
+
+/* A running release keeps its target as it is found; what is refused then is told by act/refused_write.h. */
+static enum verdict refuse_target(struct release *r, const char **sentence)
+{
+    struct json_object *object;
+
+    *sentence = NULL;
+    if (!r->target || !r->target->refuse)
+        return VERDICT_GO;
+    if (!need_object(r->tick, r->target->resource, r->canary->namespace_, r->canary->target.name,
+                     &object))
+        return VERDICT_NEED_FACTS;
+    return object ? r->target->refuse(r->tick, object, sentence) : VERDICT_GO;
+}
+
 /* -no-cross-namespace-refs */
 static const char *refuse_namespaces(struct release *r)
 {
@@ -166,9 +210,12 @@ static const char *refuse_namespaces(struct release *r)
  * the release. */
 static enum verdict refuse_templates(struct release *r, const char **sentence)
 {
-    if (release_is_initialising(r) || release_is_idle(r))
-        return metrics_refusal(r, sentence);
-    return VERDICT_GO;
+    enum verdict verdict = VERDICT_GO;
+
+    if (!release_is_initialising(r) && !release_is_idle(r))
+        return VERDICT_GO;
+    verdict = refuse_target(r, sentence);
+    return verdict == VERDICT_GO && !*sentence ? metrics_refusal(r, sentence) : verdict;
 }
 
 /* Nothing can be done by this spec: who routes, releases or scales is not known, or would not find
@@ -196,6 +243,8 @@ static enum verdict find_refusal(struct release *r, const char **sentence, bool 
     if (!*sentence)
         *sentence = refuse_analysis(r);
     if (!*sentence)
+        *sentence = refuse_names(r);
+    if (!*sentence)
         *sentence = refuse_namespaces(r);
     return *sentence ? VERDICT_GO : refuse_templates(r, sentence);
 }
@@ -204,14 +253,18 @@ static enum verdict find_refusal(struct release *r, const char **sentence, bool 
 static enum verdict judge(struct release *r, void (*found)(void *arg, const char *sentence),
                           void *arg)
 {
-    const char *templates = NULL;
+    const char *templates = NULL, *target = NULL;
     const char *const whole = refuse_whole(r);
-    enum verdict verdict = metrics_refusal(r, &templates);
+    enum verdict verdict = metrics_refusal(r, &templates), second = refuse_target(r, &target);
 
-    if (verdict != VERDICT_GO)
-        return verdict;
-    const char *const sentences[] = {whole, whole && !r->router ? NULL : refuse_analysis(r),
-                                     refuse_namespaces(r), templates};
+    if (verdict != VERDICT_GO || second != VERDICT_GO)
+        return VERDICT_NEED_FACTS;
+    const char *const sentences[] = {whole,
+                                     whole && !r->router ? NULL : refuse_analysis(r),
+                                     whole && !r->router ? NULL : refuse_names(r),
+                                     refuse_namespaces(r),
+                                     target,
+                                     templates};
     for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++)
         if (sentences[i])
             found(arg, sentences[i]);

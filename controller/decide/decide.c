@@ -9,6 +9,7 @@
 #include "decide/act/denied.h"
 #include "decide/act/driver.h"
 #include "decide/act/stall.h"
+#include "decide/act/refused_write.h"
 #include "decide/act/unserved.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
@@ -72,6 +73,7 @@ enum verdict decide(struct tick *tick)
 
     unserved_hold(&release);
     denied_hold(&release);
+    refused_write_hold(&release);
     stall_note(&release);
     alerts_owe(&release);
     status_write(&release);

@@ -30,8 +30,11 @@
 #include "target/common_primary.h"
 #include "tick/edit.h"
 
+/* One that was refused or suspended as it was found has that phase, and has not begun. */
 enum verdict initialise_begin(struct release *r)
 {
+    if (!status_not_begun(r))
+        return VERDICT_GO;
     status_phase(r, PHASE_Initializing);
     return r->canary->skip_analysis ? VERDICT_GO : metrics_probe(r);
 }

@@ -31,7 +31,7 @@ const struct rule rules[] = {
     {RULE(move_target), STARTED, .asked = IF_ACCEPTED},
 
     /* step 7: a new Canary; do its metric servers answer? */
-    {RULE(initialise_begin), IN_NONE, .asked = IF_ACCEPTED},
+    {RULE(initialise_begin), INITIALISING, .asked = IF_ACCEPTED},
     /* steps 3 to 5: target, primary, hash, tracked configs */
     {RULE(initialise_target), LIVING},
     /* what another Canary of the target has left */
@@ -54,6 +54,8 @@ const struct rule rules[] = {
     {RULE(initialise_apex), LIVING},
     /* step 13: the mesh's objects */
     {RULE(initialise_routes), LIVING},
+    /* a release that ends by a refusal of the API server does without that write */
+    {RULE(refused_writes_forgo), STARTED},
     /* what was repaired is read again before it is judged */
     {RULE(initialise_settle), LIVING},
     /* what of the spec has no effect */
@@ -71,6 +73,8 @@ const struct rule rules[] = {
     {RULE(steer_carry_out), STARTED},
     /* a side without a ready pod has no share */
     {RULE(share_follow), RUNNING | IN(Waiting)},
+    /* the API server refuses a write for good */
+    {RULE(refused_writes_end), STARTED},
     /* what waits until the primary can carry all traffic */
     {RULE(resume_rollback), IN(Waiting) | ANALYSING},
     {RULE(resume_promotion), IN(Promoting)},

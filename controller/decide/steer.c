@@ -109,6 +109,8 @@ static enum verdict leave_out_analysis(struct release *r, const struct request *
 /* As by a rollback hook. The request stands until the rollback is written, or its wait is. */
 static enum verdict roll_back(struct release *r, const struct request *request)
 {
+    if (release_is_promoting(r))
+        condition_clear(r, CONDITION_WHOLE);
     release_warn(r, "Rolling back %s, asked by %s", release_canary(r), request_who(r, request));
     plan_alert(r->tick, "warn", false, "Rolling back, asked by %s", request_who(r, request));
     enum verdict verdict = rollback_run(r, r->phase == PHASE_Waiting);
@@ -158,14 +160,16 @@ static const struct deed *find_deed(const char *action)
 
 /* Of any action. */
 static const char *refuse(struct release *r, const struct request *request, const struct deed *deed,
-                          const char *revision)
+                          const char *revision, bool untouched)
 {
+    bool takes_back = untouched && deed && deed->carry_out == roll_back;
+
     if (!deed)
         return "spec.action: expected promote, abort, pause, resume, restart or skip-analysis";
     if (strcmp(request->revision, revision) != 0)
         return arena_printf(r->tick->arena, "it is about revision %s, now it would be %s",
                             *request->revision ? request->revision : "(none)", revision);
-    if (release_is_promoting(r))
+    if (release_is_promoting(r) && !takes_back)
         return arena_printf(r->tick->arena, "revision %s is being promoted already", revision);
     if (capacity_waits(r, CAPACITY_ROLLBACK))
         return arena_printf(r->tick->arena, "revision %s is being rolled back already", revision);
@@ -209,8 +213,11 @@ static bool is_in_between(struct release *r)
 enum verdict steer_carry_out(struct release *r)
 {
     const struct request *request;
+    bool untouched = false;
     enum verdict verdict = request_find(r, &request);
 
+    if (verdict == VERDICT_GO && request)
+        verdict = promote_is_untouched(r, &untouched);
     if (verdict != VERDICT_GO)
         return verdict;
     bool in_between = is_in_between(r);
@@ -219,7 +226,8 @@ enum verdict steer_carry_out(struct release *r)
     if (!request)
         return VERDICT_GO;
     const struct deed *deed = find_deed(request->action);
-    const char *why = refuse(r, request, deed, in_between ? r->info.hash : steering_revision(r));
+    const char *why =
+        refuse(r, request, deed, in_between ? r->info.hash : steering_revision(r), untouched);
     if (!why && in_between)
         return VERDICT_GO; /* it waits for what becomes of it */
     if (!why)

@@ -44,6 +44,7 @@ struct fixture {
     int thing_spec, thing_status;
     int fail_reads, fail_writes; /* the next so many answer with the status */
     int fail_status;
+    bool fails_by_role;    /* in the words of the API server's authorizer */
     bool gone_on_failure;  /* the Canary */
     bool moves_on_failure; /* the Canary's version: somebody else has written it */
     bool tells_failure;    /* and the watch shows it */
@@ -266,9 +267,9 @@ static bool fails(struct fixture *f, int *left, struct http_conn_request *req)
         req, f->fail_status,
         arena_printf(
             f->arena,
-            "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"as the test asked\","
+            "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"%sas the test asked\","
             "\"code\":%d}",
-            f->fail_status));
+            f->fails_by_role ? "User \\\"me\\\" cannot do it: " : "", f->fail_status));
     return true;
 }
 

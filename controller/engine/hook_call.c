@@ -1,6 +1,7 @@
 #include "engine/hook_call.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/log.h"
 #include "base/utf8.h"
@@ -100,16 +101,52 @@ static bool is_redirect(const struct http_result *result)
            (status == 301 || status == 302 || status == 303 || status == 307 || status == 308);
 }
 
-/* Only for calls with headers from Secrets; the others leave it to the client. */
+/* Its answer is somebody's consent: it must come from where it was asked for, to the question that was asked. */
+static bool is_consent(const struct hook_call *call)
+{
+    return hook_type_is_gate(call->webhook.type) || call->webhook.type == HOOK_ROLLBACK;
+}
+
+/* From http to https of the same host is no other place. */
+static bool leads_elsewhere(const char *from, const char *to)
+{
+    static const char plain[] = "http:", safe[] = "https:";
+    bool upgrades = strncasecmp(from, plain, strlen(plain)) == 0 &&
+                    strncasecmp(to, safe, strlen(safe)) == 0 && url_same_host(from, to);
+
+    return !upgrades && !url_same_origin(from, to);
+}
+
+/*
+ * A sign-on proxy answers a POST with 302 to its login page, which a GET fetches with 200: that is nobody's approval.
+ * NULL: the redirect asks the same question of the same host.
+ */
+static const char *no_answer(struct hook_call *call, const struct http_result *result)
+{
+    const char *to = result->redirect_url, *why = NULL;
+
+    if (leads_elsewhere(call->webhook.url, to))
+        why = "which is another host";
+    else if (result->status <= 303)
+        why = "where a GET would take the place of the POST, as a login page wants it";
+    return why ? arena_printf(
+                     call->arena,
+                     "%s redirects with %d to %s, %s: no answer; expected one from url itself",
+                     shown_url(call), result->status, url_origin(call->arena, to), why)
+               : NULL;
+}
+
+/* Only of calls with headers from Secrets, and of consent; the others leave it to the client. */
 static void follow(struct hook_call *call, const struct http_result *result)
 {
-    struct hook_answer answer = {0};
-    if (!url_same_origin(call->webhook.url, result->redirect_url))
+    struct hook_answer answer = {.text = is_consent(call) ? no_answer(call, result) : NULL};
+    bool has_headers = call->headers.count > 0;
+    if (!answer.text && has_headers && !url_same_origin(call->webhook.url, result->redirect_url))
         answer.text = arena_printf(call->arena,
                                    "%s redirects to another host, which the headers of headersFrom "
                                    "are not sent to; expected the final address in url",
                                    shown_url(call));
-    else if (++call->redirects > MAX_REDIRECTS)
+    else if (!answer.text && ++call->redirects > MAX_REDIRECTS)
         answer.text = arena_printf(call->arena, "%s redirects more than %d times", shown_url(call),
                                    (int)MAX_REDIRECTS);
     if (answer.text) {
@@ -121,6 +158,11 @@ static void follow(struct hook_call *call, const struct http_result *result)
     send_request(call);
 }
 
+static bool follows_itself(const struct hook_call *call)
+{
+    return call->headers.count > 0 || is_consent(call);
+}
+
 static void on_reply(void *arg, const struct http_result *result)
 {
     struct hook_call *call = arg;
@@ -129,7 +171,7 @@ static void on_reply(void *arg, const struct http_result *result)
         destroy(call);
         return;
     }
-    if (call->headers.count > 0 && is_redirect(result)) {
+    if (follows_itself(call) && is_redirect(result)) {
         follow(call, result);
         return;
     }
@@ -160,7 +202,7 @@ static void send_request(struct hook_call *call)
         .timeout_ms = call->webhook.timeout_ms,
         .max_body = MAX_ANSWER,
         .secret_path = true,
-        .max_redirects = call->headers.count > 0 ? 0 : MAX_REDIRECTS,
+        .max_redirects = follows_itself(call) ? 0 : MAX_REDIRECTS,
     };
     call->http = http_send(call->context->http, &request, on_reply, call);
 }

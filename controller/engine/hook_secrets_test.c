@@ -1,6 +1,7 @@
 /* Webhooks with headersFrom and caSecretRef, against real servers: the service, plain and with TLS,
  * another host, and the API with the Secrets. */
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base64.h"
@@ -130,7 +131,7 @@ static void redirect(void *arg, struct http_conn_request *req)
 {
     const char *status = http_req_param(req, "status"), *to = http_req_param(req, "to");
     http_reply_header(req, "Location", to ? to : "/redirect");
-    http_reply_text(req, status ? 302 : 307, "elsewhere");
+    http_reply_text(req, status ? (int)strtol(status, NULL, 10) : 307, "elsewhere");
 }
 
 static void other_host(void *arg, struct http_conn_request *req)
@@ -366,6 +367,69 @@ FIXTURE_CASE(without_headers_other_hosts_are_fine)
     assert_int_equal(loop_run(f->loop), 0);
     assert_true(f->passed);
     assert_int_equal(f->others_asked, 1);
+}
+
+/* --- consent */
+
+static void ask(struct fixture *f, enum hook_type type, const char *path)
+{
+    aim(f, path, "key");
+    f->webhook.n_headers_from = 0;
+    f->webhook.type = type;
+    start(f);
+    assert_int_equal(loop_run(f->loop), 0);
+}
+
+/* A gate behind a sign-on proxy: 302, and the login page says 200. */
+static void no_consent(struct fixture *f, enum hook_type type, int status)
+{
+    ask(f, type, arena_printf(f->arena, "/redirect?status=%d&to=/hook", status));
+    assert_false(f->passed);
+    assert_int_equal(f->asked, 0);
+    assert_non_null(
+        strstr(f->text, arena_printf(f->arena, "redirects with %d to http://", status)));
+    assert_non_null(strstr(f->text, "expected one from url itself"));
+}
+
+FIXTURE_CASE(a_login_page_approves_no_rollout)
+{
+    no_consent(f, HOOK_CONFIRM_ROLLOUT, 302);
+}
+FIXTURE_CASE(a_login_page_approves_no_traffic)
+{
+    no_consent(f, HOOK_CONFIRM_TRAFFIC_INCREASE, 301);
+}
+FIXTURE_CASE(a_login_page_approves_no_promotion)
+{
+    no_consent(f, HOOK_CONFIRM_PROMOTION, 303);
+}
+FIXTURE_CASE(a_login_page_asks_for_no_rollback)
+{
+    no_consent(f, HOOK_ROLLBACK, 302);
+}
+
+FIXTURE_CASE(consent_may_move_on_its_host)
+{
+    ask(f, HOOK_CONFIRM_ROLLOUT, "/redirect?status=308&to=/hook");
+    assert_true(f->passed);
+    assert_string_equal(f->method, "POST");
+    assert_int_equal(f->asked, 1);
+}
+
+FIXTURE_CASE(consent_of_another_host_is_none)
+{
+    ask(f, HOOK_CONFIRM_ROLLOUT,
+        arena_printf(f->arena, "/redirect?to=http://127.0.0.1:%d/", http_server_port(f->other)));
+    assert_false(f->passed);
+    assert_int_equal(f->others_asked, 0);
+    assert_non_null(strstr(f->text, "which is another host"));
+}
+
+/* What is no consent is redirected as ever. */
+FIXTURE_CASE(a_check_may_be_redirected)
+{
+    ask(f, HOOK_ROLLOUT, "/redirect?status=302&to=/hook");
+    assert_true(f->passed);
 }
 
 /* --- how often it is read */

@@ -94,6 +94,9 @@ void job_free(struct job *job)
     free(job->target);
     free(job->failed_text);
     free(job->unwritable);
+    free(job->refused.resource);
+    free(job->refused.name);
+    free(job->refused.text);
     free(job);
 }
 

@@ -34,6 +34,15 @@ static bool is_news(struct job *job, const char *text)
     return true;
 }
 
+static void forget_refused(struct job *job)
+{
+    free(job->refused.resource);
+    free(job->refused.name);
+    free(job->refused.text);
+    job->refused.resource = job->refused.name = job->refused.text = NULL;
+    job->refused.tells = false;
+}
+
 /* An event during an outage of the API may be lost with it: one that has lasted is told afterwards.
  */
 void job_recover(struct job *job)
@@ -52,6 +61,7 @@ void job_recover(struct job *job)
     free(job->failed_text);
     free(job->unwritable);
     job->failed_text = job->unwritable = NULL;
+    forget_refused(job);
 }
 
 void job_denied(struct job *job, const char *text)
@@ -63,6 +73,18 @@ void job_denied(struct job *job, const char *text)
     job->unwritable = heap_strdup(text);
 }
 
+void job_refused(struct job *job, const struct effect *effect, const char *text)
+{
+    if (job->refused.text && strcmp(job->refused.resource, effect->resource->plural) == 0 &&
+        strcmp(job->refused.name, effect->name) == 0)
+        return;
+    forget_refused(job);
+    job->refused.resource = heap_strdup(effect->resource->plural);
+    job->refused.name = heap_strdup(effect->name);
+    job->refused.text = heap_strdup(text);
+    job->refused.tells = true;
+}
+
 void job_fail(struct job *job, enum err err, const struct errinfo *info)
 {
     int64_t wait = job_retry_ms(job);
@@ -72,7 +94,7 @@ void job_fail(struct job *job, enum err err, const struct errinfo *info)
     log_warn("tick_failed", job->label, info->text, LOG_STR("error", err_name(err)),
              LOG_INT("retry_ms", wait));
     struct engine_context *context = job->owner->context;
-    bool told_next = err == ERR_DENIED && job->tells;
+    bool told_next = (err == ERR_DENIED && job->tells) || job->refused.text;
     if (job->tick && err != ERR_CANCELLED && !told_next &&
         context->may_write(context->may_write_arg) && is_news(job, info->text))
         perform_event(context, job->canary, job->canary->status.phase, "Warning", info->text,

@@ -58,6 +58,11 @@ struct job {
     int64_t failed_at; /* monotonic: when it was */
     char *unwritable;  /* why the last write was denied, NULL: it was not */
     bool tells;        /* ... which the rules have not told yet */
+    /* The last write that was refused for good, until a plan is carried out; text NULL: none was. */
+    struct {
+        char *resource, *name, *text;
+        bool tells;
+    } refused;
     /* of the run under way; what is large lies in its arena */
     struct arena *arena;
     struct canary *canary;
@@ -85,6 +90,8 @@ void job_end(struct job *job, int64_t ms);
 void job_fail(struct job *job, enum err err, const struct errinfo *info);
 /* The API server denied a write: the rules tell it with the next run, once. */
 void job_denied(struct job *job, const char *text);
+/* ... or refused it for good: the same. */
+void job_refused(struct job *job, const struct effect *effect, const char *text);
 /* How long to wait before the next try; longer each time. */
 int64_t job_retry_ms(struct job *job);
 /* A plan was carried out: the failures before it are over. */

@@ -112,7 +112,7 @@ static void plan_done(struct job *job)
                  "something undoes what the rules write; trying again after the interval",
                  LOG_INT("times", job->wake.again_now));
     if (plan->held)
-        job->tells = false;
+        job->tells = job->refused.tells = false;
     job_end(job,
             plan->held ? job_retry_ms(job) : wake_after(&job->wake, plan, began, now, interval));
 }
@@ -134,7 +134,10 @@ static void on_performed(void *arg, enum err err, const struct errinfo *info)
     bool unheard = err == ERR_RETRY && (effect_writes(effect) || effect->kind == EFFECT_STATUS);
     if (err == ERR_CONFLICT || err == ERR_NOT_FOUND || unheard)
         doubt(job, effect);
-    if (err == ERR_DENIED && kube_status_forbidden(info) && effect_writes(effect))
+    if ((err == ERR_DENIED || err == ERR_INVALID) && effect_writes(effect) &&
+        kube_status_refused(info))
+        job_refused(job, effect, info->text);
+    else if (err == ERR_DENIED && kube_status_forbidden(info) && effect_writes(effect))
         job_denied(job, info->text);
     job->perform = NULL;
     if (err == ERR_OK)
@@ -297,6 +300,10 @@ static void start_tick(struct job *job, struct json_object *tree)
         alerts_states(job->owner->context->alerts, job->arena, job->canary, &job->tick->n_alerts);
     job->tick->mistake = mistake;
     job->tick->unwritable = job->tells ? job->unwritable : NULL;
+    if (job->refused.tells)
+        job->tick->refused_write = (struct refused_write){.resource = job->refused.resource,
+                                                          .name = job->refused.name,
+                                                          .text = job->refused.text};
     job->tick->rival = job->rivalry.rival;
     job->tick->barred = job->rivalry.barred;
     job->tick->heir = job->rivalry.heir;

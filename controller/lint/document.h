@@ -33,6 +33,7 @@ struct lint {
     struct arena *arena;
     struct json_object *schemas[DOCUMENT_KINDS]; /* of crd_kinds[], as they are needed */
     const struct settings *settings;
+    const char *namespace_; /* of objects that name none; NULL or "": they are of any */
     struct file *files, **last_file;
     struct document *first, **last;
     struct lint_mistake *mistakes;

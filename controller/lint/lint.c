@@ -22,6 +22,11 @@ struct lint *lint_new(struct arena *arena, const struct settings *settings)
     return lint;
 }
 
+void lint_namespace(struct lint *lint, const char *namespace_)
+{
+    lint->namespace_ = namespace_;
+}
+
 const char *lint_level_name(enum lint_level level)
 {
     return level == LINT_ERROR ? "error" : "warning";
@@ -46,7 +51,11 @@ static void add_object(struct lint *lint, const char *file, const struct yaml_ma
 {
     struct document *document = ARENA_NEW(lint->arena, struct document);
     struct json_object *json = json_elem(parent, index);
+    struct json_object *metadata = json_at(json, "metadata", NULL);
 
+    if (lint->namespace_ && *lint->namespace_ && json_object_is_type(metadata, json_type_object) &&
+        !json_at(metadata, "namespace", NULL))
+        json_set_str(metadata, "namespace", lint->namespace_);
     *document = (struct document){.lint = lint,
                                   .file = file,
                                   .marks = marks,

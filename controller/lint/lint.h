@@ -37,6 +37,9 @@ struct lint;
 /* Lives in the arena, as everything that it finds. settings: what of the controller's options is
  * known; provider, selector labels and the floor of intervals count. */
 struct lint *lint_new(struct arena *arena, const struct settings *settings);
+/* That of objects which name none, as kubectl's -n; before the first file. Without it, or with "",
+ * they are of any. */
+void lint_namespace(struct lint *lint, const char *namespace_);
 /* Reads the documents of a file, or the items of a List in it; text must outlive the lint. */
 void lint_add(struct lint *lint, const char *file, const char *text, size_t len);
 /* After the last file: what was found, in the order of files and lines. */

@@ -214,6 +214,28 @@ static void warn_metrics(const struct look *look)
 
 /* --- what else is in the files */
 
+/* What keeps a release waiting for pods until it is rolled back. */
+static void warn_pods(const struct look *look)
+{
+    const struct canary_ref *ref = &look->canary->target;
+    const struct document *target =
+        document_find(look->document->lint, "apps", ref->kind, look->canary->namespace_, ref->name);
+    struct json_object *spec = target ? json_at(target->json, "spec", NULL) : NULL;
+    int64_t least = json_int_at(spec, 0, "minReadySeconds", NULL);
+
+    if (least >= look->canary->progress_deadline_s)
+        document_warn(look->document, "spec.progressDeadlineSeconds",
+                      "%d s are over before a pod of %s %s counts as available, which takes %lld s "
+                      "(minReadySeconds): every release would be rolled back",
+                      look->canary->progress_deadline_s, ref->kind, ref->name, (long long)least);
+    if (json_bool_at(spec, false, "paused", NULL))
+        document_warn(look->document, "spec.targetRef",
+                      "%s %s is paused (spec.paused): no pod of a new revision is made, and its "
+                      "release is rolled "
+                      "back at the deadline",
+                      ref->kind, ref->name);
+}
+
 static void warn_scaler(const struct look *look)
 {
     const struct canary_ref *ref = &look->canary->target;
@@ -251,5 +273,6 @@ void canary_warn(struct document *document, const struct canary *canary, struct 
         if (look.router)
             warn_provider(&look);
     }
+    warn_pods(&look);
     warn_scaler(&look);
 }

@@ -9,7 +9,7 @@ const waiting = new Set(["Waiting", "WaitingPromotion"]);
 export function stateOf(canary) {
     if (canary.paused || canary.suspended || waiting.has(canary.phase)) return "waits";
     if (canary.phase === "Failed") return "failed";
-    if (["Accepted", "Approved", "TargetFound", "PrimaryFound", "ResourcesAllowed", "ResourcesServed"].includes(canary.trouble?.type)) return "waits";
+    if (["Accepted", "Approved", "TargetFound", "PrimaryFound", "ResourcesAllowed", "ResourcesServed", "WritesAccepted"].includes(canary.trouble?.type)) return "waits";
     if (runs(canary.phase) || canary.phase === "Initializing" || canary.phase === "Terminating") return "runs";
     return canary.phase === "Succeeded" ? "done" : "rests";
 }

@@ -224,9 +224,9 @@ static struct json_object *as_written(struct arena *arena, const struct copy *co
     struct json_object *out = json_copy(arena, copy->now);
     struct json_object *metadata = json_sub(out, "metadata");
 
-    json_object_object_del(out, "status");
+    json_del(out, "status");
     for (size_t i = 0; i < sizeof(of_the_server) / sizeof(of_the_server[0]); i++)
-        json_object_object_del(metadata, of_the_server[i]);
+        json_del(metadata, of_the_server[i]);
     json_set_str(out, "apiVersion", kube_api_version(arena, copy->resource));
     json_set_str(out, "kind", copy->resource->kind);
     return out;
@@ -300,7 +300,7 @@ static struct json_object *fresh(struct arena *arena, struct json_object *canary
 
     if (!json_object_is_type(copy, json_type_object))
         return copy;
-    json_object_object_del(copy, "status");
+    json_del(copy, "status");
     json_set_str(json_sub(copy, "metadata"), "uid", "rehearsed");
     return copy;
 }

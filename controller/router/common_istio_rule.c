@@ -96,7 +96,7 @@ static struct json_object *destinations(struct tick *tick, const struct route_ru
 static struct json_object *all_keys(struct arena *arena, struct json_object *given,
                                     const char *const keys[])
 {
-    if (!given || json_object_object_length(given) == 0)
+    if (json_count(given) == 0)
         return NULL;
     struct json_object *out = edit_object(arena);
     for (; *keys; keys++)
@@ -135,12 +135,13 @@ static struct json_object *cors_policy(struct arena *arena, struct json_object *
 static struct json_object *headers(struct tick *tick, const struct route_rule *rule)
 {
     struct json_object *given = json_at(tick->canary->service.json, "headers", NULL);
-    struct json_object *out = given ? json_copy(tick->arena, given) : edit_object(tick->arena);
+    bool any = json_object_is_type(given, json_type_object);
+    struct json_object *out = any ? json_copy(tick->arena, given) : edit_object(tick->arena);
 
     if (rule->takes_back)
         json_set_str(json_sub(json_sub(out, "response"), "add"), "Set-Cookie",
                      rule->primary_cookie);
-    if (json_object_object_length(out) == 0)
+    if (json_count(out) == 0)
         return NULL;
     return route_whole(tick->arena, out, json_at(rule->live, "headers", NULL));
 }

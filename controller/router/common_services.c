@@ -50,14 +50,30 @@ static struct json_object *same_port(struct json_object *ports, struct json_obje
     return NULL;
 }
 
-/* What the spec says: the main port and the discovered ones. */
-static struct json_object *spec_ports(struct tick *tick, const struct service_pods *pods)
+/* It opens its ports to whatever is outside of the cluster. */
+static bool is_exposed(struct json_object *service)
+{
+    const char *type = json_str_at(service, "spec", "type", NULL);
+
+    return type && (strcmp(type, "LoadBalancer") == 0 || strcmp(type, "NodePort") == 0);
+}
+
+/*
+ * What the spec says: the main port and the discovered ones. (Flagger opens every port of the pods,
+ * that of metrics and of an administrator too, at a load balancer; here it must have the port already.)
+ */
+static struct json_object *spec_ports(struct tick *tick, const struct service_pods *pods,
+                                      struct json_object *service)
 {
     struct json_object *all = edit_array(tick->arena);
+    struct json_object *live = json_at(service, "spec", "ports", NULL);
 
     edit_add(all, main_port(tick));
-    for (size_t i = 0; i < json_len(pods->ports); i++)
-        edit_add(all, json_copy(tick->arena, json_elem(pods->ports, i)));
+    for (size_t i = 0; i < json_len(pods->ports); i++) {
+        struct json_object *port = json_elem(pods->ports, i);
+        if (!is_exposed(service) || same_port(live, port))
+            edit_add(all, json_copy(tick->arena, port));
+    }
     return all;
 }
 
@@ -105,7 +121,7 @@ static struct json_object *wanted_ports(struct tick *tick, const struct service_
                                         struct json_object *service)
 {
     struct json_object *live = json_at(service, "spec", "ports", NULL);
-    struct json_object *all = spec_ports(tick, pods);
+    struct json_object *all = spec_ports(tick, pods, service);
     struct json_object *sorted = edit_array(tick->arena);
 
     if (!pods->drop_old_ports || !edit_is_owned(tick, service))
@@ -259,7 +275,7 @@ static struct json_object *port_of(struct tick *tick, struct json_object *servic
 enum verdict services_old_ports(struct tick *tick, const struct service_pods *pods, bool *adds,
                                 struct json_object **old)
 {
-    struct json_object *spec = spec_ports(tick, pods);
+    struct json_object *spec = spec_ports(tick, pods, NULL);
     struct json_object *live[3];
     bool known = need_services(tick, live);
 
@@ -279,7 +295,7 @@ enum verdict services_old_ports(struct tick *tick, const struct service_pods *po
 enum verdict services_found_ports(struct tick *tick, const struct service_pods *pods,
                                   const char **out)
 {
-    struct json_object *spec = spec_ports(tick, pods);
+    struct json_object *spec = spec_ports(tick, pods, NULL);
     struct json_object *live[3];
     bool known = need_services(tick, live);
 

@@ -72,7 +72,7 @@ void scaler_copy_bounds(struct tick *tick, const struct scaler_bounds *bounds,
 static void drop_keys(struct json_object *map, const char *const *keys)
 {
     for (; map && keys && *keys; keys++)
-        json_object_object_del(map, *keys);
+        json_del(map, *keys);
 }
 
 struct json_object *scaler_copy_base(struct tick *tick, const struct scaler_copy *copy)

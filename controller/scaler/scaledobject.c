@@ -56,7 +56,7 @@ static struct json_object *spec_for_primary(struct tick *tick, struct json_objec
     scaler_copy_bounds(tick, &bounds, source, spec, floor);
     /* KEDA goes down to this number, below the least one, where no trigger is active. */
     if (floor > 0)
-        json_object_object_del(spec, "idleReplicaCount");
+        json_del(spec, "idleReplicaCount");
     return spec;
 }
 
@@ -65,7 +65,7 @@ static void unpause(struct json_object *to)
     struct json_object *annotations = json_at(to, "metadata", "annotations", NULL);
 
     for (size_t i = 0; annotations && pauses[i]; i++)
-        json_object_object_del(annotations, pauses[i]);
+        json_del(annotations, pauses[i]);
 }
 
 static enum verdict scaledobject_reconcile_primary(struct tick *tick, int floor,
@@ -103,7 +103,7 @@ static enum verdict annotate_target(struct tick *tick, const char *paused)
     if (paused)
         json_set_str(json_sub(json_sub(to, "metadata"), "annotations"), PAUSED_REPLICAS, paused);
     else if (json_at(to, "metadata", "annotations", NULL))
-        json_object_object_del(json_at(to, "metadata", "annotations", NULL), PAUSED_REPLICAS);
+        json_del(json_at(to, "metadata", "annotations", NULL), PAUSED_REPLICAS);
     plan_update(tick, &kube_scaledobjects, source, to);
     return VERDICT_GO;
 }
@@ -131,7 +131,7 @@ static enum verdict scaledobject_leave(struct tick *tick, const char *name)
     if (!paused || strcmp(paused, "0") != 0)
         return VERDICT_GO;
     struct json_object *to = json_copy(tick->arena, source);
-    json_object_object_del(json_at(to, "metadata", "annotations", NULL), PAUSED_REPLICAS);
+    json_del(json_at(to, "metadata", "annotations", NULL), PAUSED_REPLICAS);
     plan_update(tick, &kube_scaledobjects, source, to);
     return VERDICT_GO;
 }

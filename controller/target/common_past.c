@@ -32,11 +32,11 @@ const char *past_primary_hash(struct tick *tick, const struct workload *kind,
     char *hash = arena_alloc(tick->arena, SPECHASH_TEXT);
     struct errinfo ei;
 
-    json_object_object_del(annotations, PRIMARY_ID);
+    json_del(annotations, PRIMARY_ID);
     put_back_toolkit(tick, metadata, "labels", target);
     put_back_toolkit(tick, metadata, "annotations", target);
-    if (annotations && json_object_object_length(annotations) == 0)
-        json_object_object_del(metadata, "annotations");
+    if (annotations && json_count(annotations) == 0)
+        json_del(metadata, "annotations");
     json_set_str(json_sub(metadata, "labels"), info->label, info->label_value);
     struct json_object *spec = json_sub(template, "spec");
     if (tick->settings->config_tracking)

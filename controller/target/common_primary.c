@@ -184,17 +184,51 @@ struct json_object *primary_ports(struct tick *tick, struct json_object *pod_spe
         for (size_t j = 0; j < json_len(ports); j++) {
             struct json_object *port = json_elem(ports, j);
             const char *name = json_str_at(port, "name", NULL);
+            const char *protocol = json_str_at(port, "protocol", NULL);
             int64_t number = json_int_at(port, 0, "containerPort", NULL);
             if (is_main_port(&tick->canary->service, port))
                 continue;
             struct json_object *one = edit_object(tick->arena);
             json_set_str(one, "name",
                          name && *name ? name : arena_printf(tick->arena, "tcp-%s-%zu", of, j));
-            json_set_str(one, "protocol", "TCP");
+            json_set_str(one, "protocol", protocol && *protocol ? protocol : "TCP");
             json_set_int(one, "port", number);
             json_set_int(one, "targetPort", number);
             json_object_array_add(out, json_object_get(one));
         }
     }
     return out;
+}
+
+static bool is_text(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0;
+}
+
+const char *primary_ports_refused(struct tick *tick, struct json_object *ports)
+{
+    const struct canary_service *service = &tick->canary->service;
+
+    for (size_t i = 0; i < json_len(ports); i++) {
+        struct json_object *port = json_elem(ports, i);
+        const char *name = json_str_at(port, "name", NULL);
+        const char *protocol = json_str_at(port, "protocol", NULL);
+        int64_t number = json_int_at(port, 0, "port", NULL);
+        bool same_name = is_text(name, service->port_name);
+        bool same_port = number == service->port && is_text(protocol, "TCP");
+        for (size_t j = 0; j < i; j++) {
+            struct json_object *other = json_elem(ports, j);
+            same_name = same_name || is_text(name, json_str_at(other, "name", NULL));
+            same_port = same_port || (number == json_int_at(other, 0, "port", NULL) &&
+                                      is_text(protocol, json_str_at(other, "protocol", NULL)));
+        }
+        if (same_name || same_port)
+            return arena_printf(tick->arena,
+                                "spec.service.portDiscovery: the pods' port %lld/%s, \"%s\", has "
+                                "the %s of another port "
+                                "of the Service; name the ports apart, or set spec.service.%s",
+                                (long long)number, protocol, name, same_name ? "name" : "number",
+                                same_name ? "portName" : "targetPort to its name");
+    }
+    return NULL;
 }

@@ -31,6 +31,8 @@ struct json_object *primary_labels(struct tick *tick, const struct target_info *
 bool primary_selector(struct tick *tick, struct json_object *object, struct target_info *info);
 /* Ports that the containers declare, as Service ports, without the main port and without mesh
  * sidecars. */
+/* Why a Service cannot have these ports beside the main one, NULL: it can. */
+const char *primary_ports_refused(struct tick *tick, struct json_object *ports);
 struct json_object *primary_ports(struct tick *tick, struct json_object *pod_spec);
 
 #endif

@@ -28,9 +28,9 @@ static struct json_object *released(struct arena *arena, const struct workload *
 
     if (!kind->zero_selector || !json_object_is_type(nodes, json_type_object))
         return template;
-    json_object_object_del(nodes, kind->zero_selector);
-    if (json_object_object_length(nodes) == 0)
-        json_object_object_del(json_at(template, "spec", NULL), "nodeSelector");
+    json_del(nodes, kind->zero_selector);
+    if (json_count(nodes) == 0)
+        json_del(json_at(template, "spec", NULL), "nodeSelector");
     return template;
 }
 
@@ -68,6 +68,54 @@ static void describe(struct tick *tick, const struct workload *kind, struct targ
     out->template = released(tick->arena, kind, out->object);
     if (tick->canary->service.port_discovery)
         out->ports = primary_ports(tick, json_at(out->template, "spec", NULL));
+}
+
+static const char *refuse_label(struct tick *tick, const struct target_info *info)
+{
+    enum { LABEL = 63, SUFFIX = sizeof("-primary") - 1 };
+    size_t len = strlen(info->label_value);
+
+    if (len + SUFFIX <= LABEL)
+        return NULL;
+    return arena_printf(
+        tick->arena,
+        "spec.targetRef.name: the label %s of %s has a value of %zu characters, expected at most "
+        "%d: its primary has it with \"-primary\" behind it, and a value takes 63",
+        info->label, tick->canary->target.name, len, (int)(LABEL - SUFFIX));
+}
+
+static const char *refuse_configs(struct tick *tick, const struct target_info *info)
+{
+    enum { NAME = 253, SUFFIX = sizeof("-primary") - 1 };
+
+    for (const struct config_ref *ref = info->config_refs; ref; ref = ref->next)
+        if (ref->tracked && strlen(ref->name) + SUFFIX > NAME)
+            return arena_printf(tick->arena,
+                                "spec.targetRef.name: %s %s has a name of %zu characters, expected "
+                                "at most %d: its copy has it with "
+                                "\"-primary\" behind it; the annotation "
+                                "flagger.app/config-tracking: disabled leaves it alone",
+                                ref->resource->kind, ref->name, strlen(ref->name),
+                                (int)(NAME - SUFFIX));
+    return NULL;
+}
+
+enum verdict workload_refuse(struct tick *tick, struct json_object *object, const char **sentence)
+{
+    struct json_object *pod_spec = json_at(object, "spec", "template", "spec", NULL);
+    struct target_info info = {.object = object};
+    enum verdict verdict = configs_read(tick, pod_spec, &info);
+
+    *sentence = NULL;
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (primary_selector(tick, object, &info))
+        *sentence = refuse_label(tick, &info);
+    if (!*sentence)
+        *sentence = refuse_configs(tick, &info);
+    if (!*sentence && tick->canary->service.port_discovery)
+        *sentence = primary_ports_refused(tick, primary_ports(tick, pod_spec));
+    return VERDICT_GO;
 }
 
 enum verdict workload_find(struct tick *tick, const struct workload *kind, struct target_info *out)
@@ -138,7 +186,7 @@ static struct json_object *with_metadata(struct tick *tick, const struct workloa
     struct json_object *wanted = edit_object(tick->arena);
     struct json_object *metadata = json_sub(wanted, "metadata");
 
-    json_object_object_del(included, kind->bookkeeping);
+    json_del(included, kind->bookkeeping);
     json_set(metadata, "labels", labels);
     json_set(metadata, "annotations",
              applied_follow(tick->arena, live, "annotations",
@@ -236,7 +284,7 @@ static void drop_own_restart(struct json_object *live, struct json_object *wante
     struct json_object *annotations = json_at(live, "metadata", "annotations", NULL);
 
     if (!json_at(wanted, "metadata", "annotations", restarted, NULL))
-        json_object_object_del(annotations, restarted);
+        json_del(annotations, restarted);
 }
 
 /* The template first: only where it is the same, the copies of the configs are looked at. */
@@ -248,8 +296,8 @@ enum verdict workload_compare(struct tick *tick, const struct workload *kind,
         edit_overlay(tick->arena, NULL, json_at(info->primary, "spec", "template", NULL));
 
     json_sub(json_sub(live, "metadata"), "annotations");
-    json_object_object_del(json_at(wanted, "metadata", "annotations", NULL), PRIMARY_ID);
-    json_object_object_del(json_at(live, "metadata", "annotations", NULL), PRIMARY_ID);
+    json_del(json_at(wanted, "metadata", "annotations", NULL), PRIMARY_ID);
+    json_del(json_at(live, "metadata", "annotations", NULL), PRIMARY_ID);
     drop_own_restart(live, wanted);
     *same = json_same(wanted, live);
     return *same ? configs_compare(tick, info, same) : VERDICT_GO;

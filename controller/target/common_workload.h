@@ -25,6 +25,8 @@ struct workload {
 /* As target.find and target.read, but for at_zero and stopped. */
 enum verdict workload_find(struct tick *tick, const struct workload *kind, struct target_info *out);
 enum verdict workload_read(struct tick *tick, const struct workload *kind, struct target_info *out);
+/* As target.refuse. */
+enum verdict workload_refuse(struct tick *tick, struct json_object *object, const char **sentence);
 /* Readies the primary's configs; *out is then the primary to create. */
 enum verdict workload_new_primary(struct tick *tick, const struct workload *kind,
                                   const struct target_info *info, struct json_object **out);

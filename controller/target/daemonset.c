@@ -68,7 +68,7 @@ static void plan_selector(struct tick *tick, struct json_object *from, bool zero
     if (zero)
         json_set_str(json_sub(spec, "nodeSelector"), ZERO_SELECTOR, "true");
     else
-        json_object_object_del(json_sub(spec, "nodeSelector"), ZERO_SELECTOR);
+        json_del(json_sub(spec, "nodeSelector"), ZERO_SELECTOR);
     plan_update(tick, &kube_daemonsets, from, to);
 }
 
@@ -239,6 +239,7 @@ const struct target target_daemonset = {
     .deadline_by_condition = true,
     .find = daemonset_find,
     .read = daemonset_read,
+    .refuse = workload_refuse,
     .ensure_primary = daemonset_ensure_primary,
     .ready = daemonset_ready,
     .scale_to_zero = daemonset_scale_to_zero,

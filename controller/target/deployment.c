@@ -23,6 +23,7 @@ static void measure(struct target_info *out)
     out->primary_at_zero =
         out->primary && json_int_at(out->primary, 1, "spec", "replicas", NULL) == 0;
     out->at_zero = json_int_at(out->object, 1, "spec", "replicas", NULL) == 0;
+    out->paused = json_bool_at(out->object, false, "spec", "paused", NULL);
     out->stopped = out->at_zero && json_int_at(out->object, 0, "status", "replicas", NULL) == 0;
 }
 
@@ -86,7 +87,8 @@ static bool is_overdue(struct tick *tick, struct json_object *condition)
  * Too few pods have been available for too long; or a rollout that goes on has come no further,
  * where it begins on pods of the revision before, which stay available. Of the latter the
  * Deployment's own controller judges in the same way, by a deadline of its own: every reason but
- * that of a complete rollout says that it goes on, and a paused one is neither True nor False.
+ * that of a complete rollout says that it goes on. Of a paused one it says nothing, and a release does
+ * not wait for it longer than for others.
  */
 static bool is_stuck(struct tick *tick, struct json_object *deployment)
 {
@@ -98,6 +100,8 @@ static bool is_stuck(struct tick *tick, struct json_object *deployment)
     if (text_is(available, "status", "False") &&
         text_is(available, "reason", "MinimumReplicasUnavailable") && is_overdue(tick, available))
         return true;
+    if (text_is(progressing, "reason", "DeploymentPaused"))
+        return is_overdue(tick, progressing);
     return text_is(progressing, "status", "True") &&
            !text_is(progressing, "reason", "NewReplicaSetAvailable") &&
            is_overdue(tick, progressing);
@@ -115,6 +119,12 @@ static const char *rollout_waits_for(struct tick *tick, struct json_object *depl
 
     if (wanted == 0)
         return "waiting for rollout to finish: it is scaled to zero";
+    if (updated < wanted && json_bool_at(deployment, false, "spec", "paused", NULL))
+        return arena_printf(
+            tick->arena,
+            "it is paused (spec.paused), so no pod of its template is made; `kubectl rollout "
+            "resume deployment/%s` ends that",
+            json_str_at(deployment, "metadata", "name", NULL));
     if (updated < wanted)
         return arena_printf(tick->arena,
                             "waiting for rollout to finish: %lld out of %lld new replicas have "
@@ -282,6 +292,7 @@ const struct target target_deployment = {
     .has_replicas = true,
     .find = deployment_find,
     .read = deployment_read,
+    .refuse = workload_refuse,
     .ensure_primary = deployment_ensure_primary,
     .ready = deployment_ready,
     .available = deployment_available,

@@ -214,12 +214,12 @@ static const struct {
      "'2023-11-14T22:03:19Z'}]}",
      100, NOT_READY_EVER,
      "waiting for rollout to finish: 1 out of 4 new replicas have been updated"},
-    /* a person has paused it */
+    /* a person has paused it: a release waits no longer than for others */
     {"{'observedGeneration':5,'replicas':5,'updatedReplicas':1,'availableReplicas':4,'conditions':["
      "{'type':'Available','status':'True','reason':'MinimumReplicasAvailable'},"
      "{'type':'Progressing','status':'Unknown','reason':'DeploymentPaused','lastUpdateTime':"
      "'2023-11-14T12:00:00Z'}]}",
-     100, NOT_READY_YET,
+     100, NOT_READY_EVER,
      "waiting for rollout to finish: 1 out of 4 new replicas have been updated"},
     /* of a rollout that was complete long ago, and was scaled up again since */
     {"{'observedGeneration':5,'replicas':4,'updatedReplicas':4,'availableReplicas':1,'conditions':["
@@ -250,6 +250,25 @@ CASE(test_ready)
         assert_string_equal(why,
                             arena_printf(f.arena, "podinfo-primary.test not ready: %s", row->why));
     }
+}
+
+/* Its own controller makes no pod, and says nothing: the sentence does. */
+CASE(test_paused)
+{
+    struct fixture f = fixture_new(NULL);
+    struct target_info info = {
+        .object = fixture_json(f.arena,
+                               "{'metadata':{'name':'podinfo','generation':5},'spec':{'replicas':4,"
+                               "'paused':true},'status':{'observedGeneration':5,'replicas':4,"
+                               "'updatedReplicas':0,'availableReplicas':4,'conditions':[{'type':"
+                               "'Progressing','status':'Unknown','reason':'DeploymentPaused',"
+                               "'lastUpdateTime':'2023-11-14T22:13:00Z'}]}}")};
+    const char *why;
+
+    f.tick = tick_new(f.arena, &f.canary, &f.settings, 1700000000000, true);
+    assert_int_equal(deployment()->ready(f.tick, &info, SIDE_CANARY, &why), NOT_READY_YET);
+    assert_non_null(strstr(why, "it is paused (spec.paused)"));
+    assert_non_null(strstr(why, "kubectl rollout resume deployment/podinfo"));
 }
 
 /* What a Deployment says of the time before this release is of another revision. */

@@ -127,7 +127,7 @@ static struct json_object *metadata_of(struct tick *tick, const struct target_in
         json_set(
             metadata, maps[i],
             edit_without_toolkit(tick->arena, json_at(info->object, "metadata", maps[i], NULL)));
-    json_object_object_del(json_at(metadata, "annotations", NULL), KUBECTL);
+    json_del(json_at(metadata, "annotations", NULL), KUBECTL);
     return metadata;
 }
 

@@ -31,6 +31,7 @@ struct target_info {
     bool primary_at_zero; /* so is the primary (which exists) */
     bool
         stopped; /* at zero, and its pods are gone; always for a kind that has no pods of its own */
+    bool paused; /* a person wants that it makes no pods of its template */
 };
 
 enum side { SIDE_PRIMARY, SIDE_CANARY };
@@ -58,6 +59,9 @@ struct target {
     bool deadline_by_condition;
     /* What the kind asks of a spec: NULL, or one sentence with the field's path. NULL: nothing. */
     const char *(*check)(struct arena *arena, const struct canary *canary);
+    /* What the API server would refuse of the objects that are made from this one; *sentence NULL: nothing. NULL:
+     * the kind makes none. */
+    enum verdict (*refuse)(struct tick *tick, struct json_object *object, const char **sentence);
     /*
      * The kind brings the Services of both sides itself (info.label is NULL then), and this is how
      * that of the canary follows the target. NULL: those of router/common_services.h select its

@@ -33,7 +33,7 @@ static int by_text(const void *a, const void *b)
 const char **edit_keys(struct arena *arena, struct json_object *map, size_t *count)
 {
     bool is_map = json_object_is_type(map, json_type_object);
-    *count = is_map ? (size_t)json_object_object_length(map) : 0;
+    *count = is_map ? json_count(map) : 0;
     const char **keys = arena_array(arena, *count + 1, sizeof *keys);
     size_t n = 0;
 
@@ -54,7 +54,7 @@ void edit_put(struct arena *arena, struct json_object *object, const char *key,
     if (value)
         json_set(object, key, json_copy(arena, value));
     else
-        json_object_object_del(object, key);
+        json_del(object, key);
 }
 
 static bool all_objects(struct json_object *array)
@@ -139,10 +139,10 @@ static void take_away(struct json_object *object, const char *key, struct json_o
         {
             take_away(value, inner, rest);
         }
-        if (json_object_object_length(value) > 0)
+        if (json_count(value) > 0)
             return;
     }
-    json_object_object_del(object, key);
+    json_del(object, key);
 }
 
 /* As edit_merge(), on an object that is our own already: a copy for each of its levels would copy
@@ -155,14 +155,14 @@ static void lay_over(struct arena *arena, struct json_object *out, struct json_o
         struct json_object *old = json_at(out, key, NULL);
         struct json_object *shape = json_at(applied, key, NULL);
         if (!value)
-            json_object_object_del(out, key);
+            json_del(out, key);
         else if (json_object_is_type(value, json_type_object) &&
                  json_object_is_type(old, json_type_object))
             lay_over(arena, old, value, shape);
         else
             json_set(out, key, edit_merge(arena, old, value, shape));
     }
-    json_object_object_del(out, EDIT_PAIR);
+    json_del(out, EDIT_PAIR);
     if (!json_object_is_type(applied, json_type_object))
         return;
     json_object_object_foreach(applied, gone, inner)
@@ -279,8 +279,8 @@ static void drop_empty(struct json_object *metadata, const char *key)
     struct json_object *value = json_at(metadata, key, NULL);
 
     if ((json_object_is_type(value, json_type_array) && json_len(value) == 0) ||
-        (json_object_is_type(value, json_type_object) && json_object_object_length(value) == 0))
-        json_object_object_del(metadata, key);
+        (json_object_is_type(value, json_type_object) && json_count(value) == 0))
+        json_del(metadata, key);
 }
 
 struct json_object *edit_released(struct tick *tick, struct json_object *live, bool managed)
@@ -296,13 +296,13 @@ struct json_object *edit_released(struct tick *tick, struct json_object *live, b
     }
     drop_empty(metadata, "ownerReferences");
     if (annotations)
-        json_object_object_del(annotations, APPLIED);
+        json_del(annotations, APPLIED);
     if (annotations && edit_is_owned(tick, copy))
-        json_object_object_del(annotations, OWNER);
+        json_del(annotations, OWNER);
     for (int i = 0; managed && annotations && i < DISOWNED; i++) {
         const char *value = json_str_at(annotations, disowned[i], NULL);
         if (value && strcmp(value, "disabled") == 0)
-            json_object_object_del(annotations, disowned[i]);
+            json_del(annotations, disowned[i]);
     }
     drop_empty(metadata, "annotations");
     return copy;

@@ -80,6 +80,12 @@ struct other_controller {
     bool told;           /* that it drives this Canary */
 };
 
+/* A write that the API server has refused for good a moment ago, and not for want of a right. */
+struct refused_write {
+    const char *resource, *name; /* "services", "podinfo-canary" */
+    const char *text; /* what the API server said; NULL: none was refused, or it was told */
+};
+
 struct tick {
     struct arena *arena;
     int64_t now_ms; /* wall clock */
@@ -126,6 +132,7 @@ struct tick {
      * the same reason: what the API server said. NULL: neither. The rest of the plan counts for
      * nothing then (decide/act/denied.h). */
     const char *denied, *unwritable;
+    struct refused_write refused_write; /* the last run ended with (decide/act/refused_write.h) */
 };
 
 /* canary and settings must outlive the tick; the plan starts empty. Lives in the arena. */

@@ -129,6 +129,40 @@ terminal() {
     run -2 ctl status good -n test --timeout 2s
 }
 
+# They wait for a person, and their status says where they are: tools that know nothing of conditions read phase and weight.
+@test "one that is refused or suspended as it is found waits for a person" {
+    local name
+    kubectl apply -f - >/dev/null <<'YAML'
+apiVersion: flagger.app/v1beta1
+kind: Canary
+metadata: {name: refused, namespace: test}
+spec:
+  provider: istio
+  targetRef: {apiVersion: apps/v1, kind: Deployment, name: nothing}
+  service: {port: 80}
+  analysis: {interval: 10s, threshold: 2, stepWeights: [50, 20]}
+---
+apiVersion: flagger.app/v1beta1
+kind: Canary
+metadata: {name: suspended, namespace: test}
+spec:
+  suspend: true
+  provider: kubernetes
+  targetRef: {apiVersion: apps/v1, kind: Deployment, name: nothing-else}
+  service: {port: 80}
+  analysis: {interval: 10s, threshold: 2, iterations: 2}
+YAML
+    for name in refused suspended; do
+        eventually 30 phase_is "$name" Initializing
+        [ "$(kubectl -n test get canary "$name" -o jsonpath='{.status.canaryWeight}{.status.conditions[?(@.type=="Promoted")].reason}')" = 0NotBegun ]
+        run -5 --separate-stderr ctl status "$name" -n test
+        run -5 --separate-stderr ctl status "$name" -n test --wait --until-person --timeout 60s
+        ctl get "$name" -n test >"$BATS_TEST_TMPDIR/tree"
+        refute grep 'no controller' "$BATS_TEST_TMPDIR/tree"
+    done
+    kubectl -n test delete canary refused suspended >/dev/null
+}
+
 @test "get shows a table of all, and a tree of one" {
     ctl get -n test >"$BATS_TEST_TMPDIR/all"
     grep -qE '^NAME +PHASE +WEIGHT +REASON +SINCE +REVISION +FAILED$' "$BATS_TEST_TMPDIR/all"

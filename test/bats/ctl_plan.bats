@@ -99,3 +99,41 @@ YAML
     run -1 --separate-stderr plan other.yaml
     [[ $stderr == *'there is no Canary in these files' ]]
 }
+
+# As most files have it: kubectl gives it one, and so do we, or -n.
+@test "a workload without a namespace is in that of its Canary, or of -n" {
+    cat >files.yaml <<'YAML'
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: till}
+spec:
+  selector: {matchLabels: {app: till}}
+  template:
+    metadata: {labels: {app: till}}
+    spec: {containers: [{name: till, image: 'till:3', envFrom: [{configMapRef: {name: till}}]}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: till}
+data: {mode: fast}
+---
+apiVersion: flagger.app/v1beta1
+kind: Canary
+metadata: {name: till}
+spec:
+  provider: kubernetes
+  targetRef: {apiVersion: apps/v1, kind: Deployment, name: till}
+  service: {port: 80}
+  analysis: {interval: 30s, threshold: 2, iterations: 1}
+YAML
+    run -0 plan files.yaml -o json
+    gojq -e '.[0] | .namespace == "default" and (.assumed | length) == 0 and ([.made[], .changed[] | .metadata.namespace] | unique) == ["default"]' <<<"$output"
+    run -0 plan -n shop files.yaml -o json
+    gojq -e '.[0] | .namespace == "shop" and (.assumed | length) == 0 and ([.made[], .changed[] | .metadata.namespace] | unique) == ["shop"]
+        and any(.made[]; .kind == "ConfigMap" and .metadata.name == "till-primary")' <<<"$output"
+    # One that names another is another.
+    sed '0,/name: till/s//name: till, namespace: other/' files.yaml >other.yaml
+    run -0 plan -n shop other.yaml -o json
+    gojq -e '.[0].assumed == ["Deployment shop/till"]' <<<"$output"
+    run -0 "$FLAGGER_BUILD/kubectl-canary" lint -n other other.yaml
+}

@@ -67,6 +67,43 @@ holds() {
 @test "the gate" { holds gate --database postgresql://gate@127.0.0.1:1/gates; }
 @test "the load tester" { holds loadtester --allow-command true; }
 
+# stage NAME: its lines of deploy/Dockerfile, a command a line
+stage() { sed -n "/^FROM .* AS $1\$/,/^FROM /p" "$BATS_TEST_DIRNAME/../../deploy/Dockerfile" | sed -e ':a; /\\$/{N; s/\\\n//; ba}'; }
+
+@test "each image starts its daemon once while it is built, and none lists libraries" {
+    local daemon
+    for daemon in controller gate loadtester; do
+        stage "$daemon" | grep -qE "^RUN .*flagger-$daemon\"?,? *\"?--version" || { echo "the image of the $daemon never starts it" && return 1; }
+        # As the user that it will be, of which the last line says who that is.
+        stage "$daemon" | awk '/^USER/ {user = 1} /^RUN .*--version/ {started = user} END {exit !started}'
+        refute grep -qE '[ /]lib[a-z0-9.+-]+ ' <(stage "$daemon")
+    done
+    # Those of the one that is a Debian come from its program.
+    grep -q 'deploy/image loadtester --packages >/out/packages' "$BATS_TEST_DIRNAME/../../deploy/Dockerfile"
+    stage loadtester | grep -qE 'xargs apt-get install .*</tmp/packages'
+}
+
+# wrk, too, which is started where nothing answers: it must get as far as that.
+@test "each tool that the load tester's page names is started while its image is built" {
+    local tool tools
+    tools=$(sed -n '/what load tests call:/,/^`health/p' "$BATS_TEST_DIRNAME/../../deploy/loadtester/README.md" | grep -oE '\b(bash|bats|curl|git|hey|jq|kubectl|wget|wrk|ghz|helm|grpc_health_probe)\b' | sort -u)
+    [ "$(wc -l <<<"$tools")" -eq 12 ]
+    for tool in $tools; do
+        stage loadtester | grep '^RUN .*--version' | grep -qw "$tool" || { echo "$tool is never started" && return 1; }
+    done
+    stage loadtester | grep -q 'getent services http'
+}
+
+@test "the packages of a daemon's libraries are those that it loads" {
+    local library package
+    "$IMAGE" loadtester --packages --build "$FLAGGER_BUILD" >"$BATS_TEST_TMPDIR/packages"
+    grep -qx libyaml-0-2 "$BATS_TEST_TMPDIR/packages"
+    for library in $(ldd "$FLAGGER_BUILD/flagger-loadtester" | awk '$3 ~ /^\// {print $3}'); do
+        package=$(dpkg-query -S "$library" "/usr$library" "${library#/usr}" 2>/dev/null | sed -n '1s/:.*//p')
+        grep -qx "$package" "$BATS_TEST_TMPDIR/packages" || { echo "$library of $package" && return 1; }
+    done
+}
+
 @test "a mistake is a sentence" {
     local arguments
     for arguments in '' 'controller' 'gate --parts --root' 'other --root /tmp/x' "gate --root $BATS_TEST_TMPDIR" "gate --root /tmp/x --build $ROOT"; do

@@ -122,6 +122,69 @@ objects() { gojq --yaml-input -c 'select(.)' "$@"; }
     done
 }
 
+# The kubelet writes the token of a service account for the pod's user and its fsGroup: without one, what runs as another user, the
+# tasks of the load tester above all, cannot read it.
+readable() { # objects as JSON, one a line
+    gojq -se '[.[] | .. | objects | select(.template.spec.containers).template.spec] | all(.automountServiceAccountToken == false
+        or (.securityContext.fsGroup | type == "number"))'
+}
+@test "each pod that has a token of its account has a group that may read it, and the load tester's is that of tasks" {
+    local file overlay chart values count=0 tasks
+    tasks=$(sed -n 's/^ENV LOADTESTER_TASK_USER=[0-9]*:\([0-9]*\).*/\1/p' deploy/Dockerfile)
+    while read -r file; do
+        objects "$file" | readable >/dev/null || { echo "$file" && false; }
+        count=$((count + 1))
+    done < <(grep -rlE '^kind: (Deployment|StatefulSet|DaemonSet|Job|CronJob)$' deploy --include=*.yaml --exclude-dir=templates)
+    [ "$count" -ge 5 ]
+    if [ "$(kubectl version --client -o json | gojq -r '.clientVersion.minor | sub("[^0-9].*"; "")')" -ge 21 ]; then
+        for overlay in $(find deploy -name kustomization.yaml -printf '%h\n'); do
+            kubectl kustomize "$overlay" | objects | readable >/dev/null || { echo "$overlay" && false; }
+        done
+    fi
+    needs_helm
+    while read -r chart values; do
+        render "$chart" -f "$values" | objects | readable >/dev/null || { echo "$chart $values" && false; }
+    done < <(charts_rendered)
+    # As root, which is the image's own user; as the user of Flagger's chart; with a pod's context that says nothing of groups.
+    render loadtester | objects | gojq -e --argjson group "$tasks" 'select(.kind == "Deployment").spec.template.spec.securityContext.fsGroup == $group'
+    render loadtester --set securityContext.enabled=true | objects | gojq -e 'select(.kind == "Deployment").spec.template.spec.securityContext.fsGroup == 101'
+    render loadtester --set podSecurityContext.enabled=true --set podSecurityContext.context.fsGroup=null | objects |
+        gojq -e --argjson group "$tasks" 'select(.kind == "Deployment").spec.template.spec.securityContext.fsGroup == $group'
+}
+
+# That group reads Secrets as well: those of the load tester itself are behind a folder which the image closes.
+@test "tasks that read the token of their account do not read the load tester's own Secrets" {
+    needs_helm
+    local values mounted
+    for values in tokenSecret=a,tlsSecret=b tokenSecret=a,automountServiceAccountToken=false; do
+        render loadtester --set "$values" | objects | gojq -c 'select(.kind == "Deployment").spec.template.spec' >"$BATS_TEST_TMPDIR/pod"
+        mounted=$(gojq -r '[.volumes[] | select(.secret).name] as $secret | .containers[0].volumeMounts[] | select(.name | IN($secret[])).mountPath' "$BATS_TEST_TMPDIR/pod")
+        [ -n "$mounted" ]
+        refute grep -v '^/etc/flagger/private/' <<<"$mounted"
+        gojq -e '[.containers[0].args[] | select(startswith("--token-file=") or startswith("--tls-")) | test("=/etc/flagger/private/")] | length > 0 and all' "$BATS_TEST_TMPDIR/pod"
+    done
+    grep -q 'install -d -m 700 /etc/flagger/private' deploy/Dockerfile
+    # One that runs as another user could not enter it: there it is its own tasks' user, and says so.
+    render loadtester --set securityContext.enabled=true --set tokenSecret=a | refute grep -q /etc/flagger/private
+}
+
+# What specs name by its path is there, whatever is mounted around it.
+@test "health.proto of the load tester's image is at one path, with a volume at /tmp as well" {
+    local path
+    path=$(sed -n 's/^COPY .*health.proto \(\/tmp\/.*\)/\1/p' deploy/Dockerfile)
+    grep -qF "\`$path\`" deploy/loadtester/README.md
+    kept() { # a pod: nothing is mounted over the file, or what is has it
+        gojq -se --arg path "$path" --rawfile proto deploy/loadtester/health.proto '(map(select(.kind == "ConfigMap")) | map({(.metadata.name): .data}) | add) as $maps
+            | .[] | select(.kind == "Deployment").spec.template.spec | .volumes as $volumes
+            | [.containers[0].volumeMounts[]? | select(.mountPath as $m | $path | startswith(($m | rtrimstr("/")) + "/"))] | sort_by(.mountPath | length) | last
+            | . == null or (.name as $n | $volumes[] | select(.name == $n).configMap.name | [$maps[.]["health.proto"], $proto] | map(split("\n") - [""]) | .[0] == .[1])'
+    }
+    objects deploy/loadtester/deployment.yaml | kept
+    needs_helm
+    render loadtester | objects | kept
+    render loadtester --set 'volumes[0].name=t,volumes[0].emptyDir.medium=Memory,volumeMounts[0].name=t,volumeMounts[0].mountPath=/tmp/' | objects | kept
+}
+
 @test "the controller's chart gives it the rights of rbac.yaml, cluster-wide or in its namespaces alone" {
     needs_helm
     objects deploy/controller/rbac.yaml | gojq -c 'select(.kind == "ClusterRole").rules' >"$BATS_TEST_TMPDIR/rules"

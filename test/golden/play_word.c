@@ -466,6 +466,7 @@ static const struct field {
     {.name = "unserved", .text = offsetof(struct world, unserved), .none = ""},
     {.name = "late", .text = offsetof(struct world, late), .none = ""},
     {.name = "denied", .text = offsetof(struct world, denied), .none = ""},
+    {.name = "refuse", .text = offsetof(struct world, refuses), .none = ""},
     {.name = "rival", .text = offsetof(struct world, rival)},
     {.name = "heir", .text = offsetof(struct world, heir)},
     {.name = "controller", .text = offsetof(struct world, settings.controller)},

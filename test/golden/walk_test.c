@@ -188,6 +188,9 @@ static void give(struct walk *walk, struct world *world, struct json_object *fie
 
 static struct world *world_with(struct walk *walk, struct json_object *fields)
 {
+    static const char template[] =
+        "{'spec':{'template':{'spec':{'containers':[{'name':'a','image':'%s','ports':[{'name':"
+        "'web','containerPort':9898},{'name':'admin','containerPort':9797}]}]}}}}";
     struct world *world = world_new(walk->patch);
 
     world_patch_canary(world, arena_printf(world->arena, "{'spec':{'%s':null}}", walk->place));
@@ -198,14 +201,12 @@ static struct world *world_with(struct walk *walk, struct json_object *fields)
               "'scaleTargetRef':{'name':'podinfo'},'triggers':[{'type':'prometheus','name':'a',"
               "'metadata':{'query':'x'}},{'type':'prometheus','name':'b','metadata':{'query':'y'}}"
               "]}}");
-    world_patch(world, "deployments/podinfo",
-                "{'spec':{'template':{'spec':{'containers':[{'name':'a','image':'podinfo:1',"
-                "'ports':[{'name':'web','containerPort':9898},{'name':'admin','containerPort':"
-                "9797}]}]}}}}");
+    world_patch(world, "deployments/podinfo", arena_printf(walk->arena, template, "podinfo:1"));
     world_settle(world);
     world_initialise(world);
     if (walk->analysing)
-        world_push(world, "podinfo:2");
+        world_patch(world, "deployments/podinfo",
+                    arena_printf(walk->arena, template, "podinfo:2"));
     for (int i = 0; walk->analysing && world_status_int(world, "canaryWeight") == 0; i++) {
         if (i == MAX_TICKS)
             fail_msg("no analysis, told: %s", world->told);

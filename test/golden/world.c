@@ -7,6 +7,7 @@
 
 #include "router/router.h"
 #include "world_kind.h"
+#include "world_refuse.h"
 #include "world_routes.h"
 #include "world_scaler.h"
 #include "world_store.h"
@@ -47,6 +48,7 @@ struct world *world_new(const char *patch)
         .told = "",
         .let_in = "",
         .denied = "",
+        .refuses = "",
         .alerts = json_own(arena, json_object_new_object()),
         .received = "",
         .seen = "",
@@ -336,9 +338,9 @@ static bool is_write(const struct effect *effect)
 /* As a server prunes what its schema does not know. */
 static struct json_object *without_ours(struct world *world, struct json_object *body)
 {
-    static const char *const ours[] = {"acceptedSpec", "provider", "serviceName",
-                                       "controller",   "release",  "history",
-                                       "requests",     "paused",   "steer"};
+    static const char *const ours[] = {"acceptedSpec", "provider",    "serviceName", "controller",
+                                       "release",      "history",     "requests",    "paused",
+                                       "steer",        "refusedWrite"};
     struct json_object *copy = json_copy(world->arena, body);
     struct json_object *spec = json_at(copy, "status", "acceptedSpec", NULL);
 
@@ -404,6 +406,7 @@ static void apply(struct world *world, const struct effect *effect)
         const char *applied = json_str_at(effect->body, "status", "lastAppliedSpec", NULL);
         world_merge_canary(world,
                            world->flaggers_crd ? without_ours(world, effect->body) : effect->body);
+        world_check_status(world);
         if (applied && *applied)
             world->analysed =
                 arena_printf(world->arena, "%s %s", world->analysed, world_image(world, "podinfo"));
@@ -495,18 +498,6 @@ static void take_alert(struct world *world, const struct effect *effect)
         arena_printf(world->arena, "%s%s: %s\n", world->received, effect->severity, effect->text);
 }
 
-/* The version that the write has left. */
-static const char *version_after(struct world *world, const struct effect *effect)
-{
-    struct json_object *object =
-        strcmp(effect->resource->plural, "canaries") == 0
-            ? world->canary
-            : world_get(world, arena_printf(world->arena, "%s/%s", effect->resource->plural,
-                                            effect->name));
-
-    return json_str_at(object, "metadata", "resourceVersion", NULL);
-}
-
 static void crash(struct world *world)
 {
     world->crashed = true;
@@ -526,6 +517,8 @@ static void apply_plan(struct world *world, const struct plan *plan)
         told = told || !is_write(effect);
         if (is_write(effect) && told)
             fail_msg("a plan tells before it has written");
+        if (world_refuses(world, effect))
+            return;
         bool last = is_write(effect) && world->effects++ == world->crash_at;
         if (last && !world->crash_after) {
             crash(world);
@@ -533,7 +526,7 @@ static void apply_plan(struct world *world, const struct plan *plan)
         }
         apply(world, effect);
         if (is_write(effect))
-            effect_done(effect, version_after(world, effect));
+            effect_done(effect, world_version_after(world, effect));
         if (last) {
             crash(world);
             return;
@@ -549,6 +542,7 @@ static const char *refuse_unread(struct world *world, struct arena *arena, const
 
     if (patch) {
         world_merge_canary(world, json_copy(world->arena, patch));
+        world_check_status(world);
         world->told = arena_printf(world->arena, "%s%s\n", world->told, sentence);
     }
     world->again = AGAIN_NEVER;
@@ -656,6 +650,7 @@ const char *world_tick(struct world *world)
     tick->barred = world->barred;
     tick->heir = world->heir;
     tick->queued = world->queued;
+    world_refusal_show(world, tick);
     tick->claimed = world->claimed;
     tick->other = (struct other_controller){.lease = world->other,
                                             .state = world->other_lives  ? OTHER_LIVES
@@ -696,6 +691,7 @@ const char *world_tick(struct world *world)
     for (const struct effect *effect = tick->plan->first; effect; effect = effect->next)
         world_uses_effect(tick, effect);
     apply_plan(world, tick->plan);
+    world_refusal_end(world, tick->plan);
     world_wake_end(world, tick_interval_ms(tick));
     check_shares(world, text, canary.status.phase);
     check_advance(world, text);

@@ -79,10 +79,13 @@ struct world {
     const char *undelivered;
     const char *delivered; /* the name of a channel that has taken all of them; NULL: none */
     const char *denied;    /* plurals that may not be read */
-    const char *received;  /* by somebody who acts on each key once: "info: text", one per line */
-    const char *seen;      /* the keys */
-    bool restarted;        /* it is another process: it knows of none */
-    const char *analysed;  /* images whose analysis has begun, space-separated */
+    const char *refuses;   /* objects of which the API server takes no write, "services/podinfo" */
+    struct refused_write refused; /* by it, until the rules have told it; and the last one */
+    bool refused_told, refuses_now;
+    const char *received; /* by somebody who acts on each key once: "info: text", one per line */
+    const char *seen;     /* the keys */
+    bool restarted;       /* it is another process: it knows of none */
+    const char *analysed; /* images whose analysis has begun, space-separated */
     /* For world_turn(), see world_wake.h: */
     struct wake wake;
     struct plan plan;            /* of the last tick; its effects are gone */
@@ -125,6 +128,8 @@ void world_run(struct world *world);
 void world_initialise(struct world *world);
 
 const char *world_phase(struct world *world);
+/* Fails the test where the status is none that other tools can read (test/health.h). */
+void world_check_status(struct world *world);
 int world_status_int(struct world *world, const char *key);
 /* of the revision that the status speaks of, as webhooks are told it */
 const char *world_checksum(struct world *world);

@@ -1,4 +1,6 @@
 /* What cases look at in the simulated cluster. */
+#include "test/health.h"
+#include "test/unit.h"
 #include "world.h"
 
 #include <string.h>
@@ -53,4 +55,13 @@ const char *world_state(struct world *world)
     }
     return arena_printf(world->arena, "%s\n%s", json_text_sorted(world->arena, canary),
                         json_text_sorted(world->arena, objects));
+}
+
+void world_check_status(struct world *world)
+{
+    const char *fault = health_fault(world->canary);
+
+    if (fault)
+        fail_msg("%s, not so: %s", fault,
+                 json_text(world->arena, json_at(world->canary, "status", NULL)));
 }

@@ -130,3 +130,14 @@ void world_delete(struct world *world)
                                            clock_rfc3339(world->now_ms, now)));
     world_merge_canary(world, world_json(world, "{}"));
 }
+
+const char *world_version_after(struct world *world, const struct effect *effect)
+{
+    struct json_object *object =
+        strcmp(effect->resource->plural, "canaries") == 0
+            ? world->canary
+            : world_get(world, arena_printf(world->arena, "%s/%s", effect->resource->plural,
+                                            effect->name));
+
+    return json_str_at(object, "metadata", "resourceVersion", NULL);
+}

@@ -12,4 +12,7 @@ void world_merge(struct world *world, const char *key, struct json_object *patch
  * it is being deleted, and with it what belongs to nobody else. */
 void world_merge_canary(struct world *world, struct json_object *patch);
 
+/* The version that the write has left. */
+const char *world_version_after(struct world *world, const struct effect *effect);
+
 #endif

@@ -7,6 +7,7 @@
 #include "judged.h"
 #include "router/router.h"
 #include "said.h"
+#include "test/health.h"
 
 static bool is_absent(const struct model *model, const struct cluster *cluster, enum role role)
 {
@@ -408,12 +409,32 @@ static const char *check_refusal(struct model *model, const struct cluster *fact
     return NULL;
 }
 
+static const char *check_health(struct model *model, const struct cluster *after)
+{
+    int place = model->place[ROLE_CANARY];
+
+    return health_fault(objects_tree(model->objects, place, after->at[place]));
+}
+
+/* Nothing was done yet, whatever its status says of that. */
+static bool not_begun(const struct canary *canary)
+{
+    struct json_object *conditions = json_at(canary->status.json, "conditions", NULL);
+
+    for (size_t i = 0; i < json_len(conditions); i++) {
+        const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
+        const char *reason = json_str_at(json_elem(conditions, i), "reason", NULL);
+        if (type && reason && strcmp(type, "Promoted") == 0)
+            return strcmp(reason, "NotBegun") == 0;
+    }
+    return is_initialising(canary);
+}
+
 /* Who comes later touches nothing, until the other one is gone. */
 static const char *check_barred(struct model *model, const struct cluster *facts,
                                 const struct step *step)
 {
-    bool barred =
-        model_has_rival(model, facts) && model_canary(model, facts)->status.phase == PHASE_NONE;
+    bool barred = model_has_rival(model, facts) && not_begun(model_canary(model, facts));
 
     return barred && step->place != model->place[ROLE_CANARY]
                ? "a Canary touches nothing that another one has"
@@ -586,8 +607,10 @@ const char *rules_step(struct model *model, const struct cluster *facts,
         broken = check_about(model, facts, after, outcome, step);
     if (broken)
         return broken;
-    if (step->kind == EFFECT_STATUS)
-        return check_status(model, facts, before, after, step, ghost);
+    if (step->kind == EFFECT_STATUS) {
+        broken = check_health(model, after);
+        return broken ? broken : check_status(model, facts, before, after, step, ghost);
+    }
     if (step->place == model->place[ROLE_CANARY])
         return check_gone(model, facts, after);
     broken = check_selector(model, facts, before, after, step->place);

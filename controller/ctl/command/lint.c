@@ -6,7 +6,7 @@
 #include "router/router.h"
 
 static struct {
-    const char *mesh_provider;
+    const char *mesh_provider, *namespace_;
     int64_t floor_ms;
     bool no_cross_namespace_refs;
 } opt;
@@ -18,6 +18,8 @@ static const struct option_row rows[] = {
            .help = "the controller's --min-analysis-interval"),
     OPTION(BOOL, "no-cross-namespace-refs", &opt.no_cross_namespace_refs,
            .help = "the controller's --no-cross-namespace-refs"),
+    OPTION(STRING, "namespace", &opt.namespace_, .arg = "NAME",
+           .help = "(-n) of objects in the files that name none"),
     {0}};
 
 struct counts {
@@ -89,6 +91,7 @@ static int run(struct ctl *ctl)
     struct counts counts = {0};
     struct errinfo ei;
 
+    lint_namespace(lint, opt.namespace_);
     if (!router_find(opt.mesh_provider))
         return ctl_fail(ctl, CTL_USAGE, "lint: --mesh-provider: expected one of %s, found \"%s\"",
                         router_names(ctl->arena), opt.mesh_provider);

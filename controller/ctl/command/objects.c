@@ -8,13 +8,16 @@
 #include "fleet/fleet.h"
 
 static struct {
-    const char *loader_image;
+    const char *loader_image, *namespace_;
 } opt;
 
-static const struct option_row rows[] = {OPTION(STRING, "loader-image", &opt.loader_image,
-                                                .value = "flagger-loadtester:" FLAGGER_VERSION,
-                                                .arg = "IMAGE", .help = "image of load testers"),
-                                         {0}};
+static const struct option_row rows[] = {
+    OPTION(STRING, "loader-image", &opt.loader_image,
+           .value = "flagger-loadtester:" FLAGGER_VERSION, .arg = "IMAGE",
+           .help = "image of load testers"),
+    OPTION(STRING, "namespace", &opt.namespace_, .arg = "NAME",
+           .help = "(-n) of objects in the files that name none"),
+    {0}};
 
 struct printing {
     struct ctl *ctl;
@@ -82,7 +85,7 @@ static bool print_application(struct printing *p, struct json_object *object)
 
 static int run(struct ctl *ctl)
 {
-    struct manifests manifests = {.arena = ctl->arena};
+    struct manifests manifests = {.arena = ctl->arena, .namespace_ = opt.namespace_};
     struct printing p = {.ctl = ctl, .manifests = &manifests};
     struct errinfo ei;
     int found = 0;

@@ -9,7 +9,7 @@
 #include "router/router.h"
 
 static struct {
-    const char *mesh_provider;
+    const char *mesh_provider, *namespace_;
     int64_t floor_ms;
 } opt;
 
@@ -18,6 +18,8 @@ static const struct option_row rows[] = {
            .help = "the controller's --mesh-provider: of a Canary that names none"),
     OPTION(DURATION, "min-analysis-interval", &opt.floor_ms, .value = "10s", .arg = "DURATION",
            .help = "the controller's --min-analysis-interval"),
+    OPTION(STRING, "namespace", &opt.namespace_, .arg = "NAME",
+           .help = "(-n) of objects in the files that name none"),
     {0}};
 
 /* --- text */
@@ -222,7 +224,7 @@ static void print_data(struct ctl *ctl, const struct plans *plans)
 
 static int run(struct ctl *ctl)
 {
-    struct manifests manifests = {.arena = ctl->arena};
+    struct manifests manifests = {.arena = ctl->arena, .namespace_ = opt.namespace_};
     struct plans plans = {.data = json_own(ctl->arena, json_object_new_array()),
                           .items = json_own(ctl->arena, json_object_new_array())};
     struct errinfo ei;

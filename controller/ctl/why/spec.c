@@ -51,8 +51,25 @@ static bool crd_missing(struct why *w)
                    why_since(w, condition), why_message(w, condition), w->name);
 }
 
-const struct why_situation why_spec[] = {{"another-owns-target", owned_by_another},
-                                         {"spec-refused", spec_refused},
-                                         {"right-missing", right_missing},
-                                         {"crd-missing", crd_missing},
-                                         {0}};
+static bool write_refused(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "WritesAccepted", "False");
+    const char *resource = json_str_at(w->status, "refusedWrite", "resource", NULL);
+    const char *name = json_str_at(w->status, "refusedWrite", "name", NULL);
+
+    if (!condition)
+        return false;
+    return why_say(w,
+                   resource && name ? why_kubectl(w, "get %s %s -o yaml", resource, name)
+                                    : why_kubectl(w, "describe canary %s", w->name),
+                   "The API server has refused a write of %s for %s: %s. It is tried again; %s",
+                   w->name, why_since(w, condition), why_message(w, condition),
+                   why_under_way(w) ? "at the progress deadline the release is rolled back, unless "
+                                      "its promotion is written already"
+                                    : "nothing goes on before it is taken");
+}
+
+const struct why_situation why_spec[] = {
+    {"another-owns-target", owned_by_another}, {"spec-refused", spec_refused},
+    {"right-missing", right_missing},          {"crd-missing", crd_missing},
+    {"write-refused", write_refused},          {0}};

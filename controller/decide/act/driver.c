@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "decide/release/status.h"
 
 static bool is_ours(const struct tick *tick)
 {
@@ -24,6 +25,7 @@ static struct json_object *name_patch(struct tick *tick, const char *lease)
     struct json_object *patch = json_own(tick->arena, json_object_new_object());
     struct json_object *status = json_sub(patch, "status");
 
+    status_complete(status, tick->live->status.json);
     json_set(status, "controller", NULL);
     json_set_str(status, "controller", lease);
     return patch;

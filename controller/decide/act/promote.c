@@ -75,6 +75,18 @@ enum verdict promote_look(struct release *r, enum carried *out)
     return VERDICT_GO;
 }
 
+enum verdict promote_is_untouched(struct release *r, bool *out)
+{
+    enum carried carried = CARRIED_NOTHING;
+    enum verdict verdict = VERDICT_GO;
+
+    if (release_is_promoting(r))
+        verdict = r->info.primary && promote_is_being_written(r) ? promote_look(r, &carried)
+                                                                 : VERDICT_STOP;
+    *out = verdict == VERDICT_GO && carried == CARRIED_NOTHING;
+    return verdict == VERDICT_NEED_FACTS ? verdict : VERDICT_GO;
+}
+
 /* Where all of it has been written, a primary that carries nothing of it was deleted since, and
  * made anew from the spec promoted before. One that nobody can tell about is what was written. */
 enum verdict promote_carried(struct release *r, enum carried *out)

@@ -12,6 +12,8 @@ enum verdict promote_carried(struct release *r, enum carried *out);
 /* The primary stays as a promotion that cannot be finished has left it: the next revision is the
  * way out. */
 void promote_give_up(struct release *r);
+/* True: no promotion is under way, or nothing of it is on the primary yet, so that it can be taken back. */
+enum verdict promote_is_untouched(struct release *r, bool *out);
 /* How much of the revision that the status speaks of is on the primary (which must exist). */
 enum verdict promote_look(struct release *r, enum carried *out);
 /* The primary is being written: the promotion has begun, and not all of it is known to be there. */

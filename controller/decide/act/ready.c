@@ -10,7 +10,8 @@ static enum readiness look_at(struct release *r, enum side side, const char **wh
 
     if (readiness == READY)
         condition_clear(r, side_condition(side));
-    else if (r->target->deadline_by_condition && readiness != NOT_READY_EVER)
+    else if ((r->target->deadline_by_condition || (side == SIDE_CANARY && r->info.paused)) &&
+             readiness != NOT_READY_EVER)
         condition_set(r, side_condition(side), CONDITION_WAITING, *why);
     return readiness;
 }

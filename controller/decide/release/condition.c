@@ -96,6 +96,11 @@ bool condition_is_set(const struct release *r, const char *type)
     return before(r, type) != NULL;
 }
 
+bool condition_is_there(const struct release *r, const char *type)
+{
+    return before(r, type) != NULL;
+}
+
 bool condition_has_reason(const struct release *r, const char *type, const char *reason)
 {
     return has_text(before(r, type), "reason", reason);

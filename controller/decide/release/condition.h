@@ -11,6 +11,7 @@
 
 #include "decide/release/release.h"
 
+#define CONDITION_PROMOTED   "Promoted" /* Unknown while something is under way */
 #define CONDITION_APPROVED   "Approved"
 #define CONDITION_MEASURED   "Measured"
 #define CONDITION_JUDGED     "Judged" /* False: a step waits for more requests to judge the canary by */
@@ -42,6 +43,8 @@
 #define CONDITION_SHARES "TrafficServed"
 /* False: a step was due, none was made, and nothing says what it waits for. */
 #define CONDITION_ADVANCES "Advancing"
+/* False: the API server refuses a write for good. */
+#define CONDITION_WRITES "WritesAccepted"
 /* These speak of the spec, and hold whatever becomes of the release: False, it is not followed; True,
  * parts of it have no effect. */
 #define CONDITION_ACCEPTED "Accepted"
@@ -72,6 +75,7 @@ enum verdict condition_hold(struct release *r, const char *type, const char *rea
                             const char *message);
 
 bool condition_is_set(const struct release *r, const char *type); /* True or False */
+bool condition_is_there(const struct release *r, const char *type); /* also Unknown */
 bool condition_has_reason(const struct release *r, const char *type, const char *reason);
 /*
  * It has this reason: since when. Not when the wall clock was set forward since, or the time lies

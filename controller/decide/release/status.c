@@ -14,23 +14,41 @@
 #include "decide/release/release.h"
 #include "tick/edit.h"
 
+#define NOT_BEGUN "NotBegun" /* the reason of Promoted=Unknown */
+
 /* As Flagger's first status has them, for who reads them without asking whether they are there. */
-static void put_counts(struct release *r)
+static void put_counts(struct json_object *status, struct json_object *before)
 {
-    status_int(r, "canaryWeight", 0);
-    status_int(r, "failedChecks", 0);
-    status_int(r, "iterations", 0);
+    static const char *const counts[] = {"canaryWeight", "failedChecks", "iterations"};
+
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        if (!json_at(before, counts[i], NULL) && !json_at(status, counts[i], NULL))
+            json_set_int(status, counts[i], 0);
+}
+
+void status_complete(struct json_object *status, struct json_object *before)
+{
+    if (phase_parse(json_str_at(before, "phase", NULL)) == PHASE_NONE &&
+        !json_str_at(status, "phase", NULL))
+        json_set_str(status, "phase", phase_name(PHASE_Initializing));
+    put_counts(status, before);
+}
+
+bool status_not_begun(const struct release *r)
+{
+    return r->phase == PHASE_NONE || !condition_is_there(r, CONDITION_PROMOTED) ||
+           condition_has_reason(r, CONDITION_PROMOTED, NOT_BEGUN);
 }
 
 void status_phase(struct release *r, enum phase phase)
 {
     json_set_str(release_status(r), "phase", phase_name(phase));
     if (r->phase == PHASE_NONE)
-        put_counts(r);
+        put_counts(release_status(r), NULL);
     r->phase = phase;
     if (phase != PHASE_Failed && phase != PHASE_WaitingPromotion)
         condition_clear(r, CONDITION_CHECKS); /* of a release that failed, it says why */
-    condition_put(r, "Promoted", phase_promoted(phase), phase_name(phase),
+    condition_put(r, CONDITION_PROMOTED, phase_promoted(phase), phase_name(phase),
                   phase_message(phase, r->tick->kind, r->tick->arena));
 }
 
@@ -202,6 +220,16 @@ static void forget_evidence(struct release *r)
         status_object(r, "judge", NULL);
 }
 
+/* Also the first status of a Canary that is refused or suspended as it is found. */
+static struct json_object *complete(struct release *r)
+{
+    status_complete(release_status(r), r->canary->status.json);
+    if (r->phase == PHASE_NONE)
+        condition_put(r, CONDITION_PROMOTED, phase_promoted(PHASE_Initializing), NOT_BEGUN,
+                      "nothing was initialised yet");
+    return difference(r);
+}
+
 void status_write(struct release *r)
 {
     struct json_object *patch = edit_object(r->tick->arena);
@@ -214,6 +242,8 @@ void status_write(struct release *r)
         return;
     if (!diff)
         diff = edit_object(r->tick->arena);
+    else
+        diff = complete(r);
     if (is_moved_by(diff)) {
         condition_clear_now(r);
         history_write(r);

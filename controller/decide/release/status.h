@@ -8,6 +8,11 @@
 #include "decide/release/release.h"
 
 void status_phase(struct release *r, enum phase phase); /* and its Promoted condition */
+/* What every status says, where the one before says it not: phase and weight. For what is written
+ * before the initialisation begins, or not through status_write(). */
+void status_complete(struct json_object *status, struct json_object *before);
+/* Such a status is all that there is, or none: nothing was done. */
+bool status_not_begun(const struct release *r);
 void status_int(struct release *r, const char *key, int value);
 void status_text(struct release *r, const char *key, const char *value); /* NULL: none */
 void status_object(struct release *r, const char *key, struct json_object *value);

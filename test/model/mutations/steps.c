@@ -3,6 +3,28 @@
 
 #include <limits.h>
 
+/* --- the first status */
+
+static void without(struct tick *tick, struct json_object *patch, const char *key)
+{
+    if (tick->live->status.phase == PHASE_NONE)
+        json_del(json_at(patch, "status", NULL), key);
+    real_plan_status(tick, patch);
+}
+static void without_phase(struct tick *tick, struct json_object *patch)
+{
+    without(tick, patch, "phase");
+}
+MUTATION("the first status has no phase", "refused or suspended as it is found",
+         .acts.plan_status = without_phase)
+
+static void without_weight(struct tick *tick, struct json_object *patch)
+{
+    without(tick, patch, "canaryWeight");
+}
+MUTATION("the first status has no weight", "refused or suspended as it is found",
+         .acts.plan_status = without_weight)
+
 /* --- how it begins */
 
 static enum verdict offer_again(struct release *r, bool consume)

@@ -1,0 +1,118 @@
+/*
+ * A name that is too long with its suffix, a port that stands there twice, a policy that wants a label: what is refused
+ * once is refused again. (Flagger tries for ever, without a condition or an alert, whatever the deadline says.)
+ */
+#include "decide/act/refused_write.h"
+
+#include <string.h>
+
+#include "decide/act/hold.h"
+#include "decide/release/condition.h"
+#include "decide/release/status.h"
+#include "tick/edit.h"
+
+#define REASON "Refused"
+#define FIELD  "refusedWrite"
+
+static bool is_text(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0;
+}
+
+/* It is about the object that the status names; where it names none, about any. */
+static bool is_of(const struct release *r, const char *resource, const char *name)
+{
+    struct json_object *noted = json_at(r->canary->status.json, FIELD, NULL);
+
+    return !noted || (is_text(json_str_at(noted, "resource", NULL), resource) &&
+                      is_text(json_str_at(noted, "name", NULL), name));
+}
+
+static bool plan_has_it(const struct release *r)
+{
+    for (const struct effect *effect = r->tick->plan->first; effect; effect = effect->next)
+        if (effect_writes(effect) && is_of(r, effect->resource->plural, effect->name))
+            return true;
+    return false;
+}
+
+static void note(struct release *r, const struct refused_write *refused)
+{
+    struct json_object *object = edit_object(r->tick->arena);
+
+    json_set_str(object, "resource", refused->resource);
+    json_set_str(object, "name", refused->name);
+    status_object(r, FIELD, object);
+}
+
+static void clear(struct release *r)
+{
+    condition_clear(r, CONDITION_WRITES);
+    if (json_at(r->canary->status.json, FIELD, NULL))
+        status_object(r, FIELD, NULL);
+}
+
+static void tell(struct release *r, const struct refused_write *refused)
+{
+    bool known = condition_has_reason(r, CONDITION_WRITES, REASON) &&
+                 is_of(r, refused->resource, refused->name);
+
+    hold_plan(r, r->tick->plan->first);
+    r->tick->plan->held = true;
+    r->tick->plan->stepped = false;
+    release_again(r, AGAIN_INTERVAL);
+    condition_set(r, CONDITION_WRITES, REASON, refused->text);
+    note(r, refused);
+    if (known)
+        return;
+    release_warn(r, "The API server refuses a write, which is tried again: %s", refused->text);
+    plan_alert(r->tick, "error", false, "The API server refuses a write: %s", refused->text);
+}
+
+void refused_write_hold(struct release *r)
+{
+    const struct refused_write *refused = &r->tick->refused_write;
+
+    if (r->tick->denied || r->tick->unwritable)
+        return;
+    if (refused->text)
+        tell(r, refused);
+    else if (condition_is_set(r, CONDITION_WRITES) && !r->forgoes &&
+             (plan_has_it(r) || r->tick->due))
+        clear(r);
+}
+
+bool refused_write_expired(struct release *r)
+{
+    int64_t since, deadline = r->canary->progress_deadline_s * (int64_t)1000;
+
+    if (!condition_since(r, CONDITION_WRITES, REASON, &since))
+        return false;
+    if (since + deadline <= r->tick->now_ms)
+        return true;
+    release_wake(r, since + deadline - r->tick->now_ms);
+    return false;
+}
+
+void refused_write_forgo(struct release *r)
+{
+    struct plan *plan = r->tick->plan;
+    struct effect **last = &plan->first;
+
+    for (struct effect *effect = plan->first; effect; effect = effect->next) {
+        if (effect_writes(effect) && is_of(r, effect->resource->plural, effect->name)) {
+            plan->count--;
+            r->forgoes = true;
+            continue;
+        }
+        *last = effect;
+        last = &effect->next;
+    }
+    *last = NULL;
+    plan->last = last;
+}
+
+const char *refused_write_says(const struct release *r)
+{
+    return condition_message(r, CONDITION_WRITES);
+}

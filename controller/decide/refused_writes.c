@@ -1,0 +1,49 @@
+/*
+ * A release whose writes the API server refuses for good comes to an end at the progress deadline: it is rolled back
+ * where nothing of its promotion was written. Where a part was, there is no way back: it is held, and tried on.
+ */
+#include "decide/act/promote.h"
+#include "decide/act/refused_write.h"
+#include "decide/act/rollback.h"
+#include "decide/release/condition.h"
+#include "decide/release/release.h"
+#include "decide/release/revision.h"
+#include "decide/release/steering.h"
+#include "decide/rules.h"
+
+/* There is a release that can be taken back. */
+static enum verdict may_end(struct release *r, bool *may)
+{
+    enum verdict verdict = promote_is_untouched(r, may);
+
+    *may = *may && (!release_is_idle(r) || revision_changed(r)) && !steering_is_paused(r);
+    return verdict;
+}
+
+/* What repairs is planned before a release is ended, and would hold that up. */
+enum verdict refused_writes_forgo(struct release *r)
+{
+    bool may = false;
+    enum verdict verdict = refused_write_expired(r) ? may_end(r, &may) : VERDICT_GO;
+
+    if (verdict == VERDICT_GO && may)
+        refused_write_forgo(r);
+    return verdict;
+}
+
+enum verdict refused_writes_end(struct release *r)
+{
+    bool begun = release_is_analysing(r) || release_is_promoting(r), may = false;
+    enum verdict verdict = refused_write_expired(r) ? may_end(r, &may) : VERDICT_GO;
+
+    if (verdict != VERDICT_GO || !may)
+        return verdict;
+    release_warn(r, "Rolling back %s the API server has refused a write for %d seconds: %s",
+                 release_canary(r), r->canary->progress_deadline_s, refused_write_says(r));
+    plan_alert(r->tick, "error", false,
+               "Progress deadline exceeded, the API server refuses a write: %s",
+               refused_write_says(r));
+    if (release_is_promoting(r))
+        condition_clear(r, CONDITION_WHOLE);
+    return rollback_run(r, !begun);
+}
