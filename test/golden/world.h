@@ -81,10 +81,11 @@ struct world {
     const char *refuses;   /* objects of which the API server takes no write, "services/podinfo" */
     struct refused_write refused; /* by it, until the rules have told it; and the last one */
     bool refused_told, refuses_now;
-    const char *received; /* by somebody who acts on each key once: "info: text", one per line */
-    const char *seen;     /* the keys */
-    bool restarted;       /* it is another process: it knows of none */
-    const char *analysed; /* images whose analysis has begun, space-separated */
+    int64_t refused_since; /* by ticks in a row that are due; 0: none */
+    const char *received;  /* by somebody who acts on each key once: "info: text", one per line */
+    const char *seen;      /* the keys */
+    bool restarted;        /* it is another process: it knows of none */
+    const char *analysed;  /* images whose analysis has begun, space-separated */
     /* For world_turn(), see world_wake.h: */
     struct wake wake;
     struct plan plan;            /* of the last tick; its effects are gone */
