@@ -8,6 +8,7 @@
 #include "decide/act/finalizer.h"
 #include "decide/act/move.h"
 #include "decide/act/refusal.h"
+#include "decide/act/refused_write.h"
 #include "decide/ask/metrics.h"
 #include "decide/decide.h"
 #include "decide/release/condition.h"
@@ -358,6 +359,7 @@ enum verdict accept_suspend(struct release *r)
         release_say(r, "%s", text);
     /* No deadline runs out meanwhile. */
     status_forget_waits(r);
+    refused_write_forget(r);
     release_again(r, AGAIN_NEVER);
     return VERDICT_STOP;
 }

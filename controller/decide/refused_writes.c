@@ -11,12 +11,15 @@
 #include "decide/release/steering.h"
 #include "decide/rules.h"
 
-/* There is a release that can be taken back. */
+/* There is a release that can be taken back; at rest, a revision for which the target cannot be scaled up. What repairs is
+ * no reason to turn one down. */
 static enum verdict may_end(struct release *r, bool *may)
 {
     enum verdict verdict = promote_is_untouched(r, may);
 
-    *may = *may && (!release_is_idle(r) || revision_changed(r)) && !steering_is_paused(r);
+    if (release_is_idle(r))
+        *may = *may && revision_changed(r) && refused_write_is_of_target(r);
+    *may = *may && !steering_is_paused(r);
     return verdict;
 }
 
@@ -45,5 +48,9 @@ enum verdict refused_writes_end(struct release *r)
                refused_write_says(r));
     if (release_is_promoting(r))
         condition_clear(r, CONDITION_WHOLE);
-    return rollback_run(r, !begun);
+    verdict = rollback_run(r, !begun);
+    /* the pods of the canary stay until they can be taken away */
+    if (verdict == VERDICT_STOP && refused_write_is_of_target(r))
+        refused_write_forgo(r);
+    return verdict;
 }

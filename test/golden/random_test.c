@@ -11,7 +11,7 @@
 #include "deletion.h"
 #include "test/unit.h"
 
-enum { SEEDS = 84, DELETED = 24, STEPS = 60, TOLD = 8000 };
+enum { SEEDS = 84, DELETED = 24, REFUSING = 120, STEPS = 60, TOLD = 8000 };
 
 #define MATCH  "'match':[{'headers':{'x':{'exact':'1'}}}]"
 #define STICKY "'sessionAffinity':{'cookieName':'stay','primaryCookieName':'keep'}"
@@ -224,6 +224,7 @@ static void come_to_rest(struct noise *n)
     struct world *w = n->world;
 
     w->crash_at = -1;
+    w->refuses = "";
     w->closed = w->open = "";
     w->metrics = world_json(w, "{}");
     world_patch_canary(w, "{'spec':{'suspend':false,'skipAnalysis':false,'analysis':{'stepWeight':"
@@ -282,6 +283,47 @@ static int tell_what_happened(void **state)
                 strlen(running->log) > TOLD ? running->log + strlen(running->log) - TOLD
                                             : running->log);
     return 0;
+}
+
+/* The API server refuses the writes of an object for good, or takes all again. */
+static void refuse(struct noise *n)
+{
+    static const char *const keys[] = {"",
+                                       "services/podinfo-canary",
+                                       "services/podinfo",
+                                       "deployments/podinfo",
+                                       "deployments/podinfo-primary",
+                                       "configmaps/settings-primary",
+                                       "httproutes/podinfo"};
+
+    n->world->refuses = keys[pick(n, sizeof(keys) / sizeof(keys[0]))];
+    note(n, arena_printf(n->world->arena, "refuses '%s'", n->world->refuses));
+}
+
+CASE_WITH(test_random_refusals, NULL, tell_what_happened)
+{
+    for (unsigned seed = 1; seed <= REFUSING; seed += WORLD_EVERY) {
+        static struct noise n; /* outlives a failure */
+        if (seed / 3 % 3 > 0)
+            continue; /* the walk below has the autoscalers */
+        n = (struct noise){.world = start(seed), .state = seed, .image = 1, .log = ""};
+        running = &n;
+        for (int i = 0; i < STEPS; i++) {
+            if (pick(&n, 8) == 0)
+                refuse(&n);
+            else
+                event(&n);
+            world_settle(n.world);
+            note(&n, arena_printf(n.world->arena, "[%s]", world_tick(n.world)));
+            n.world->now_ms += 60000;
+            if (n.world->crashed)
+                n.world->crash_at = -1;
+        }
+        n.world->due = true;
+        come_to_rest(&n);
+        running = NULL;
+        world_free(n.world);
+    }
 }
 
 CASE_WITH(test_random_events, NULL, tell_what_happened)

@@ -215,6 +215,7 @@ static void answer_need(struct world *world, struct tick *tick, const struct nee
     if (*world->about && strcmp(world->about, need->checksum) != 0)
         fail_msg("hooks of one tick are asked about %s and %s", world->about, need->checksum);
     world->about = arena_strdup(world->arena, need->checksum);
+    world->asks_start |= hook->type == HOOK_CONFIRM_ROLLOUT;
     if (hook->type == HOOK_CONFIRM_ROLLOUT && (passed || hook->approve_at_deadline))
         world->let_in = arena_printf(world->arena, "%s %s", world->let_in, need->checksum);
     fact_hook(tick, need,
@@ -563,7 +564,7 @@ static void check_consent(const struct world *world, const struct canary *before
     bool begins = phase == PHASE_Progressing && applied && *applied && strcmp(now, known) != 0;
 
     if (*world->about && before->status.phase == PHASE_Progressing && phase == PHASE_Progressing &&
-        !begins && !world->crashed)
+        !world->asks_start)
         assert_string_equal(world->about, known);
     if (!begins || !before->status.service_name || world->safety_off || world->flaggers_crd)
         return;
@@ -664,6 +665,7 @@ const char *world_tick(struct world *world)
     world->queries = "";
     world->at_once = "";
     world->about = "";
+    world->asks_start = false;
     world_wake_begin(world);
     for (int round = 0;; round++) {
         if (round == 50)

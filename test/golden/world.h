@@ -34,6 +34,7 @@ struct world {
     const char *unasked;         /* names of webhooks that cannot be asked */
     struct json_object *asked;   /* webhooks in the order they were asked in the last tick */
     const char *about;           /* the checksum that they were asked about, "" if none was */
+    bool asks_start;             /* ... one of them whether a release may begin */
     const char *let_in;          /* checksums to which a confirm-rollout agreed, space-separated */
     struct settings settings;
     const char *rival; /* as in struct tick: how it stands to another Canary */
@@ -82,10 +83,11 @@ struct world {
     const char *refuses;   /* objects of which the API server takes no write, "services/podinfo" */
     struct refused_write refused; /* by it, until the rules have told it; and the last one */
     bool refused_told, refuses_now;
-    const char *received; /* by somebody who acts on each key once: "info: text", one per line */
-    const char *seen;     /* the keys */
-    bool restarted;       /* it is another process: it knows of none */
-    const char *analysed; /* images whose analysis has begun, space-separated */
+    int64_t refused_since; /* by ticks in a row that are due; 0: none */
+    const char *received;  /* by somebody who acts on each key once: "info: text", one per line */
+    const char *seen;      /* the keys */
+    bool restarted;        /* it is another process: it knows of none */
+    const char *analysed;  /* images whose analysis has begun, space-separated */
     /* For world_turn(), see world_wake.h: */
     struct wake wake;
     struct plan plan;            /* of the last tick; its effects are gone */

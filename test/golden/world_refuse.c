@@ -1,4 +1,5 @@
 #include "world_refuse.h"
+#include "test/unit.h"
 
 #include <string.h>
 
@@ -38,8 +39,50 @@ bool world_refuses(struct world *world, const struct effect *effect)
     return true;
 }
 
+static bool is_told(struct world *world)
+{
+    struct json_object *list = json_at(world->canary, "status", "conditions", NULL);
+
+    for (size_t i = 0; i < json_len(list); i++) {
+        const char *type = json_str_at(json_elem(list, i), "type", NULL);
+        const char *status = json_str_at(json_elem(list, i), "status", NULL);
+        if (strcmp(type, "WritesAccepted") == 0)
+            return strcmp(status, "False") == 0;
+    }
+    return false;
+}
+
+/*
+ * What is refused for good is told before anything else is done, and a release that is not written to the primary ends at
+ * the deadline; but where it is suspended, or its traffic cannot be taken back.
+ */
+static void check_refusal(struct world *world, const struct plan *plan)
+{
+    enum { SLACK_MS = 5 * 60 * 1000 };
+    const char *phase = world_phase(world);
+    bool analyses = strcmp(phase, "Progressing") == 0 || strcmp(phase, "WaitingPromotion") == 0;
+    bool ends = analyses && world->refuses_now && world->due && !world->crashed &&
+                !json_bool_at(world->canary, false, "spec", "suspend", NULL) &&
+                strcmp(world->refused.resource, "httproutes") != 0;
+    int64_t deadline =
+        json_int_at(world->canary, 600, "spec", "progressDeadlineSeconds", NULL) * 1000;
+
+    if (plan->held && world->refused.text && !world->refused_told && !world->crashed &&
+        !is_told(world))
+        fail_msg("a write of %s is refused for good, and not told", world->refused.name);
+    if (!ends)
+        world->refused_since = 0;
+    else if (world->refused_since == 0)
+        world->refused_since = world->now_ms;
+    else if (world->now_ms - world->refused_since > deadline + SLACK_MS)
+        fail_msg("writes of %s have been refused for %lld ms, and the release goes on",
+                 world->refused.name, (long long)(world->now_ms - world->refused_since));
+}
+
 void world_refusal_end(struct world *world, const struct plan *plan)
 {
+    if (!world->safety_off)
+        check_refusal(world, plan);
     if (plan->held)
         world->refused_told = true;
     else if (!world->refuses_now)

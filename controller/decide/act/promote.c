@@ -80,9 +80,11 @@ enum verdict promote_is_untouched(struct release *r, bool *out)
     enum carried carried = CARRIED_NOTHING;
     enum verdict verdict = VERDICT_GO;
 
+    /* another revision is the target's: what becomes of that is decided first (detect.c) */
     if (release_is_promoting(r))
-        verdict = r->info.primary && promote_is_being_written(r) ? promote_look(r, &carried)
-                                                                 : VERDICT_STOP;
+        verdict = r->info.primary && promote_is_being_written(r) && promote_is_of_analysed(r)
+                      ? promote_look(r, &carried)
+                      : VERDICT_STOP;
     *out = verdict == VERDICT_GO && carried == CARRIED_NOTHING;
     return verdict == VERDICT_NEED_FACTS ? verdict : VERDICT_GO;
 }

@@ -28,6 +28,12 @@ static bool is_of(const struct release *r, const char *resource, const char *nam
                       is_text(json_str_at(noted, "name", NULL), name));
 }
 
+bool refused_write_is_of_target(const struct release *r)
+{
+    return json_at(r->canary->status.json, FIELD, NULL) &&
+           is_of(r, r->target->resource->plural, r->canary->target.name);
+}
+
 static bool plan_has_it(const struct release *r)
 {
     for (const struct effect *effect = r->tick->plan->first; effect; effect = effect->next)
@@ -45,7 +51,7 @@ static void note(struct release *r, const struct refused_write *refused)
     status_object(r, FIELD, object);
 }
 
-static void clear(struct release *r)
+void refused_write_forget(struct release *r)
 {
     condition_clear(r, CONDITION_WRITES);
     if (json_at(r->canary->status.json, FIELD, NULL))
@@ -79,7 +85,7 @@ void refused_write_hold(struct release *r)
         tell(r, refused);
     else if (condition_is_set(r, CONDITION_WRITES) && !r->forgoes &&
              (plan_has_it(r) || r->tick->due))
-        clear(r);
+        refused_write_forget(r);
 }
 
 bool refused_write_expired(struct release *r)
