@@ -114,6 +114,7 @@ enum verdict begin_release(struct release *r)
     status_weight(r, r->weights.canary);
     status_reset(r);
     condition_clear(r, CONDITION_DRAINED);
+    condition_clear(r, CONDITION_IDLE);
     status_sync(r);
     release_say(r, "New revision detected! Scaling up %s", release_target(r));
     if (!r->canary->skip_analysis)

@@ -172,7 +172,10 @@ enum verdict detect_idle(struct release *r)
         condition_clear(r, side_condition(SIDE_PRIMARY));
         condition_clear(r, CONDITION_ROUTES);
         condition_clear(r, CONDITION_TURN);
-        return repair_idle_weights(r);
+        verdict = repair_idle_weights(r);
+        if (verdict == VERDICT_STOP)
+            drain_tell_idle(r);
+        return verdict;
     }
     release_again(r, AGAIN_INTERVAL);
     return VERDICT_GO;

@@ -21,6 +21,7 @@
 #include "decide/release/pause.h"
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
+#include "decide/release/scaled.h"
 #include "decide/release/serving.h"
 #include "decide/release/settled.h"
 #include "decide/release/status.h"
@@ -38,10 +39,14 @@ enum verdict initialise_begin(struct release *r)
 
 enum verdict initialise_target(struct release *r)
 {
-    enum verdict verdict = r->target->read(r->tick, &r->info);
+    /* both before any answer is waited for, so that they are asked together */
+    enum verdict scaled = scaled_read(r), verdict = r->target->read(r->tick, &r->info);
 
+    r->info.primary_scaled = r->own_scaler[SIDE_PRIMARY].object != NULL;
     if (verdict != VERDICT_GO)
         return verdict == VERDICT_STOP ? lost_target(r) : verdict;
+    if (scaled != VERDICT_GO)
+        return scaled;
     lost_clear(r);
     /* Everything that makes pods waits for their configs; a rollback does not. */
     if (!r->info.missing)

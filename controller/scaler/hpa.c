@@ -70,6 +70,11 @@ static enum verdict hpa_min_replicas(struct tick *tick, int *out)
     return verdict;
 }
 
+static int hpa_start(struct json_object *object)
+{
+    return scaler_start(&bounds, object);
+}
+
 static enum verdict hpa_primary_max(struct tick *tick, int *out)
 {
     struct json_object *source;
@@ -90,5 +95,6 @@ const struct scaler scaler_hpa = {
     .leave = hpa_leave,
     .is_paused = hpa_is_paused,
     .min_replicas = hpa_min_replicas,
+    .start = hpa_start,
     .primary_max = hpa_primary_max,
 };

@@ -155,6 +155,11 @@ static enum verdict scaledobject_min_replicas(struct tick *tick, int *out)
     return verdict;
 }
 
+static int scaledobject_start(struct json_object *object)
+{
+    return scaler_start(&bounds, object);
+}
+
 static enum verdict scaledobject_primary_max(struct tick *tick, int *out)
 {
     struct json_object *source;
@@ -175,5 +180,6 @@ const struct scaler scaler_scaledobject = {
     .leave = scaledobject_leave,
     .is_paused = scaledobject_is_paused,
     .min_replicas = scaledobject_min_replicas,
+    .start = scaledobject_start,
     .primary_max = scaledobject_primary_max,
 };

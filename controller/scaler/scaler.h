@@ -26,6 +26,8 @@ struct scaler {
     enum verdict (*is_paused)(struct tick *tick, bool *out);
     /* Replicas to start the canary with, at least 1. */
     enum verdict (*min_replicas)(struct tick *tick, int *out);
+    /* The same of an object that was read: what a workload that it scales is started with. */
+    int (*start)(struct json_object *object);
     /* The most that the primary may have; 0 where the scaler is missing. */
     enum verdict (*primary_max)(struct tick *tick, int *out);
 };

@@ -242,7 +242,7 @@ static enum verdict deployment_promote(struct tick *tick, const struct target_in
 
     if (verdict != VERDICT_GO)
         return verdict;
-    if (!tick->canary->autoscaler.name && !info->at_zero)
+    if (!tick->canary->autoscaler.name && !info->primary_scaled && !info->at_zero)
         edit_put(tick->arena, json_sub(to, "spec"), "replicas",
                  json_at(info->object, "spec", "replicas", NULL));
     workload_plan_promotion(tick, &kind, info, from, to);

@@ -29,6 +29,7 @@ struct target_info {
         *ports; /* discovered Service ports, array of {name, protocol, port, targetPort} or NULL */
     bool at_zero;         /* the target is scaled to zero */
     bool primary_at_zero; /* so is the primary (which exists) */
+    bool primary_scaled;  /* an autoscaler of others scales the primary: its replicas are theirs */
     bool
         stopped; /* at zero, and its pods are gone; always for a kind that has no pods of its own */
 };

@@ -176,6 +176,9 @@ static void answer_need(struct world *world, struct tick *tick, const struct nee
         fact_metric(tick, need, answer_metric(world, &need->metric));
         return;
     }
+    if (need->kind == NEED_OBJECT && need->scales)
+        world_wake_asked(
+            world, arena_printf(world->arena, "%s/?%s", need->resource->plural, need->scales));
     if (need->kind == NEED_OBJECT && !need->name) {
         if (names(world->unserved, need->resource->plural))
             fact_unserved(tick, need);
@@ -393,6 +396,8 @@ static void write_object(struct world *world, const struct effect *effect)
                 world->drops_percent ? world_routes_pruned(world, effect->body) : effect->body);
     if (strcmp(effect->resource->plural, "services") == 0)
         check_selector(world, effect->name, live);
+    if (!world->safety_off)
+        world_check_number(world, key, live);
 }
 
 static void apply(struct world *world, const struct effect *effect)

@@ -118,6 +118,23 @@ static void check_capacity(struct world *world, int was, int canary)
         fail_msg("all traffic goes to %d pods, it needs %d", (int)has, (int)needs);
 }
 
+void world_check_number(struct world *world, const char *key, struct json_object *before)
+{
+    struct json_object *after = world_get(world, key);
+
+    if (strncmp(key, "deployments/", strlen("deployments/")) != 0)
+        return;
+    json_object_object_foreach(world->objects, name, scaler)
+    {
+        if ((strncmp(name, "horizontalpodautoscalers/", 25) == 0 ||
+             strncmp(name, "scaledobjects/", 14) == 0) &&
+            pretend_overwrites(scaler, before, after))
+            fail_msg("%s gets %d replicas, which %s has set to %d", key,
+                     (int)json_int_at(after, 1, "spec", "replicas", NULL), name,
+                     (int)json_int_at(before, 1, "spec", "replicas", NULL));
+    }
+}
+
 void world_check_scalers(struct world *world, int was, int canary, bool primary_selected)
 {
     /* A deletion sends everything to the target. */

@@ -7,6 +7,7 @@
 #include "judged.h"
 #include "router/router.h"
 #include "said.h"
+#include "test/pretend.h"
 
 static bool is_absent(const struct model *model, const struct cluster *cluster, enum role role)
 {
@@ -477,6 +478,24 @@ static const char *check_configs(struct model *model, const struct cluster *fact
     return NULL;
 }
 
+/* --- numbers of others */
+
+static const char *check_number(struct model *model, const struct cluster *before,
+                                const struct cluster *after, int at)
+{
+    struct json_object *was = objects_tree(model->objects, at, before->at[at]);
+    struct json_object *is = objects_tree(model->objects, at, after->at[at]);
+
+    for (int place = 0; place < objects_places(model->objects); place++) {
+        const char *key = objects_key(model->objects, place);
+        struct json_object *scaler = objects_tree(model->objects, place, after->at[place]);
+        if (strncmp(key, "horizontalpodautoscalers/", 25) == 0 && scaler &&
+            pretend_overwrites(scaler, was, is))
+            return "a number that another scaler owns is not written";
+    }
+    return NULL;
+}
+
 /* --- the status */
 
 /* ... and not by the old spec that is back, which the primary never left. */
@@ -574,6 +593,10 @@ const char *rules_step(struct model *model, const struct cluster *facts,
     if (step->place == model->place[ROLE_CANARY])
         return check_gone(model, facts, after);
     broken = check_selector(model, facts, before, after, step->place);
+    if (broken)
+        return broken;
+    if (step->place == model->place[ROLE_TARGET] || step->place == model->place[ROLE_PRIMARY])
+        broken = check_number(model, before, after, step->place);
     if (broken)
         return broken;
     /* one object may play more than one part */

@@ -46,6 +46,8 @@
 #define CONDITION_ALERTS "AlertsDelivered"
 /* False: Services of others lead to the target. */
 #define CONDITION_FREE "TargetFree"
+/* False: nothing is under way, and the target has pods that nobody is sent to. */
+#define CONDITION_IDLE "TargetIdle"
 
 /*
  * Sets it to False, the condition Suspended to True. These return false when the condition says all

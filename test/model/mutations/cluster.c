@@ -370,3 +370,16 @@ static enum verdict lead_heirs_only(struct release *r, enum leave leave)
 }
 MUTATION("... and selects the primary, which goes", "deletion after another provider",
          .acts.leftover_lead = lead_heirs_only)
+
+MUTATION("autoscalers of others are not looked for", "autoscalers of others",
+         .acts.scaled_read = mutation_nothing)
+
+static enum verdict promote_number(struct tick *tick, const struct target_info *info)
+{
+    struct target_info wrong = *info;
+
+    wrong.primary_scaled = false;
+    return mutation_real_target->promote(tick, &wrong);
+}
+MUTATION("a promotion gives the primary the target's number whatever scales it",
+         "autoscalers of others", .target.promote = promote_number)

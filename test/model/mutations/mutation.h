@@ -32,6 +32,7 @@
 #include "decide/release/judged.h"
 #include "decide/release/pause.h"
 #include "decide/release/revision.h"
+#include "decide/release/scaled.h"
 #include "decide/release/serving.h"
 #include "decide/release/status.h"
 #include "decide/release/steering.h"
