@@ -224,6 +224,8 @@ static enum verdict cancel(struct release *r)
     if (verdict != VERDICT_GO)
         return verdict;
     history_cancel(r, "Its previous spec was restored.");
+    if (!kept)
+        status_forget_capacity(r);
     status_phase(r, promoted ? PHASE_Succeeded : PHASE_Failed);
     status_weight(r, r->weights.canary);
     status_reset(r);

@@ -146,6 +146,11 @@ static enum verdict scaledobject_is_paused(struct tick *tick, bool *out)
     return verdict;
 }
 
+static enum verdict scaledobject_source(struct tick *tick, struct json_object **out)
+{
+    return scaler_source(tick, &kube_scaledobjects, out);
+}
+
 static enum verdict scaledobject_min_replicas(struct tick *tick, int *out)
 {
     struct json_object *source;
@@ -158,6 +163,16 @@ static enum verdict scaledobject_min_replicas(struct tick *tick, int *out)
 static int scaledobject_start(struct json_object *object)
 {
     return scaler_start(&bounds, object);
+}
+
+static int scaledobject_most(struct json_object *object)
+{
+    return scaler_most(&bounds, object);
+}
+
+static void scaledobject_hold(struct tick *tick, struct json_object *object, int floor)
+{
+    scaler_hold(tick, &kube_scaledobjects, &bounds, object, floor);
 }
 
 static enum verdict scaledobject_primary_max(struct tick *tick, int *out)
@@ -179,7 +194,10 @@ const struct scaler scaler_scaledobject = {
     .resume_target = scaledobject_resume_target,
     .leave = scaledobject_leave,
     .is_paused = scaledobject_is_paused,
+    .source = scaledobject_source,
     .min_replicas = scaledobject_min_replicas,
     .start = scaledobject_start,
+    .most = scaledobject_most,
+    .hold = scaledobject_hold,
     .primary_max = scaledobject_primary_max,
 };

@@ -478,6 +478,49 @@ static const char *check_configs(struct model *model, const struct cluster *fact
     return NULL;
 }
 
+/* --- sizes */
+
+static int64_t available(struct model *model, const struct cluster *cluster, enum role role)
+{
+    int place = model->place[role];
+
+    return json_int_at(objects_tree(model->objects, place, cluster->at[place]), 0, "status",
+                       "availableReplicas", NULL);
+}
+
+/* The canary's scaler gives it so many; where there is none, any number. */
+static int64_t most_of_target(struct model *model, const struct cluster *cluster)
+{
+    int place = model->place[ROLE_TARGET];
+    struct json_object *target = objects_tree(model->objects, place, cluster->at[place]);
+    int64_t most = INT64_MAX;
+
+    for (int at = 0; at < objects_places(model->objects); at++) {
+        struct json_object *scaler = objects_tree(model->objects, at, cluster->at[at]);
+        if (scaler && json_at(scaler, "spec", "maxReplicas", NULL) &&
+            pretend_scales(scaler, target))
+            most = json_int_at(scaler, 1, "spec", "maxReplicas", NULL);
+    }
+    return most;
+}
+
+/* In a scenario whose primary has one number of pods, which carry all traffic. */
+static const char *check_size(struct model *model, const struct cluster *facts,
+                              const struct cluster *before, const struct cluster *after)
+{
+    int was = model_weight(model, before), is = model_weight(model, after);
+    int64_t primary = available(model, facts, ROLE_PRIMARY);
+    int64_t needs = (primary * is + 99) / 100, most = most_of_target(model, facts);
+
+    if (!model->scenario->sized || is <= was || primary == 0 ||
+        !is_analysing(model_canary(model, facts)) ||
+        is <= model_canary(model, facts)->status.canary_weight)
+        return NULL;
+    return available(model, facts, ROLE_TARGET) < (needs < most ? needs : most)
+               ? "no share grows beyond the capacity of its side"
+               : NULL;
+}
+
 /* --- numbers of others */
 
 static const char *check_number(struct model *model, const struct cluster *before,
@@ -603,6 +646,8 @@ const char *rules_step(struct model *model, const struct cluster *facts,
     note_traffic(model, after, ghost);
     if (step->place == model->place[ROLE_ROUTE])
         broken = check_route(model, facts, before, after);
+    if (!broken && step->place == model->place[ROLE_ROUTE])
+        broken = check_size(model, facts, before, after);
     if (!broken && step->place == model->place[ROLE_TARGET])
         broken = check_target(model, facts, before, after, ghost);
     if (!broken && step->place == model->place[ROLE_APEX])

@@ -54,6 +54,16 @@ static bool primary_waits(struct why *w)
     return false;
 }
 
+/* The next step waits for pods of the canary. */
+static bool share_waits(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "CanaryScaled", "False");
+
+    return condition &&
+           why_say(w, why_kubectl(w, "get pods"), "The next step of %s waits for pods, for %s: %s",
+                   w->name, why_since(w, condition), why_message(w, condition));
+}
+
 static bool not_begun(struct why *w)
 {
     const char *applied = why_text(json_str_at(w->status, "lastAppliedSpec", NULL));
@@ -104,6 +114,7 @@ static bool under_way(struct why *w)
 }
 
 const struct why_situation why_phases[] = {{"failed", failed},
+                                           {"share-waits", share_waits},
                                            {"primary-waits", primary_waits},
                                            {"not-begun", not_begun},
                                            {"target-idle", target_idle},

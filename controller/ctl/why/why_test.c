@@ -132,6 +132,7 @@ static const struct {
     {"metric-unusable", CONDITION("ChecksPassed", "False", "NotUsable"), .text = "it says so"},
     {"out-of-range", CONDITION("ChecksPassed", "False", "OutOfRange"), .text = "was bad, 5m ago"},
     {"primary-waits", CONDITION("PrimaryScaled", "False", "Promoting"), .text = "it says so"},
+    {"share-waits", CONDITION("CanaryScaled", "False", "Waiting"), .text = "it says so"},
     {"target-idle",
      "{\"status\": {\"phase\": \"Succeeded\", \"lastAppliedSpec\": \"a\", \"conditions\": "
      "[{\"type\": \"TargetIdle\", \"status\": \"False\", \"reason\": \"ScaledByHand\", "

@@ -41,9 +41,12 @@ enum verdict shift_end(struct release *r)
     }
     if (verdict != VERDICT_GO)
         return verdict;
+    if (r->target->settle_primary)
+        r->target->settle_primary(r->tick, &r->info);
     status_phase(r, PHASE_Succeeded);
     status_weight(r, 0);
     status_reset(r);
+    status_forget_capacity(r);
     status_text(r, "lastPromotedSpec", r->canary->status.last_applied_spec);
     status_forget_waits(r);
     plan_outcome(r->tick, true, skipped ? "skipped" : "completed");
@@ -101,8 +104,7 @@ enum verdict shift_traffic(struct release *r)
     if (r->canary->status.canary_weight > 0)
         left = r->canary->status.canary_weight;
     left = step > 0 && left > step ? left - step : 0;
-    /* Step by step, an autoscaler keeps up. */
-    enum verdict verdict = step > 0 ? VERDICT_GO : capacity_wait(r, CAPACITY_PROMOTION);
+    enum verdict verdict = capacity_wait(r, CAPACITY_PROMOTION);
     if (verdict == VERDICT_GO && capacity_is_empty(r))
         return VERDICT_STOP; /* its time is up, and still nobody is there */
     if (verdict == VERDICT_GO)

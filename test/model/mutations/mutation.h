@@ -25,6 +25,7 @@
 #include "decide/act/request.h"
 #include "decide/act/rollback.h"
 #include "decide/act/scale_up.h"
+#include "decide/act/share.h"
 #include "decide/ask/hooks.h"
 #include "decide/ask/metrics.h"
 #include "decide/decide.h"
