@@ -137,6 +137,31 @@ static void fill_seen(void *arg, struct digest *digest, struct json_object *obje
     mentions_add(&entry->set->mentions, object);
 }
 
+static bool is_copy(const char *name)
+{
+    static const char tail[] = "-primary";
+    size_t len = strlen(name);
+
+    return len >= sizeof(tail) && strcmp(name + len - (sizeof(tail) - 1), tail) == 0;
+}
+
+/* Of what is watched as metadata: which Canary controls it. */
+static void fill_copy(void *arg, struct digest *digest, struct json_object *object)
+{
+    struct seen *seen = (struct seen *)digest;
+    struct json_object *owners = json_at(object, "metadata", "ownerReferences", NULL);
+
+    (void)arg;
+    for (size_t i = 0; is_copy(digest->name) && !seen->scales && i < json_len(owners); i++) {
+        struct json_object *owner = json_elem(owners, i);
+        const char *kind = json_str_at(owner, "kind", NULL);
+        const char *name = json_str_at(owner, "name", NULL);
+        if (name && kind && strcmp(kind, tick_canaries.kind) == 0 &&
+            json_bool_at(owner, false, "controller", NULL))
+            seen->scales = heap_printf("%s/%s", kind, name);
+    }
+}
+
 static void free_seen(struct digest *digest)
 {
     claim_set_free(((struct seen *)digest)->claims);
@@ -153,11 +178,18 @@ static void on_changed(void *arg, const struct digest *before, const struct dige
                    (const struct seen *)after);
 }
 
+static bool is_metadata_only(const struct kube_resource *resource)
+{
+    return kube_resource_same(resource, &kube_secrets) ||
+           kube_resource_same(resource, &kube_configmaps);
+}
+
 static bool is_wanted(void *arg, const char *namespace_, const char *name)
 {
     const struct entry *entry = arg;
     const struct watchset_owner *owner = &entry->set->owner;
     return is_of_canaries(entry) || entry->resource->scales || !owner->wanted ||
+           (is_metadata_only(entry->resource) && is_copy(name)) ||
            mentions_has(&entry->set->mentions, namespace_, name) ||
            owner->wanted(owner->arg, entry->resource, namespace_, name);
 }
@@ -218,12 +250,6 @@ static struct entry *find(const struct watchset *set, const struct kube_resource
     return NULL;
 }
 
-static bool is_metadata_only(const struct kube_resource *resource)
-{
-    return kube_resource_same(resource, &kube_secrets) ||
-           kube_resource_same(resource, &kube_configmaps);
-}
-
 static void add(struct watchset *set, const struct kube_resource *resource, const char *namespace_)
 {
     bool metadata_only = is_metadata_only(resource);
@@ -237,7 +263,7 @@ static void add(struct watchset *set, const struct kube_resource *resource, cons
                   .label_selector = is_of_canaries(entry) ? set->scope.canary_selector : NULL,
                   .metadata_only = metadata_only},
         .size = sizeof(struct seen),
-        .fill = metadata_only ? NULL : fill_seen,
+        .fill = metadata_only ? fill_copy : fill_seen,
         .free_extra = free_seen,
         .wants = is_wanted,
         .lean = lean,

@@ -18,7 +18,9 @@ struct seen {
     struct claim_set *claims; /* of a Canary: what it claims */
     bool rests;               /* of a Canary: no release of it is under way */
     bool releases;            /* of a Canary: one is, and no longer only before its gate */
-    char *scales;             /* of an autoscaler: "Deployment/podinfo"; NULL: of anything else */
+    /* Of an autoscaler: "Deployment/podinfo"; of a copy of a config: "Canary/podinfo", which controls
+     * it; NULL: of anything else. */
+    char *scales;
 };
 
 struct watchset;
@@ -60,8 +62,8 @@ enum watchset_known watchset_find(const struct watchset *set, const struct kube_
 /* The resource has been listed there: it is served, and may be watched. */
 bool watchset_shows(const struct watchset *set, const struct kube_resource *resource,
                     const char *namespace_);
-/* The names of the resource's objects, autoscalers, that scale "Deployment/podinfo", as far as the
- * watch shows them: fn() is called for each. */
+/* The names of the resource's objects that scale "Deployment/podinfo", or that "Canary/podinfo"
+ * controls, as far as the watch shows them: fn() is called for each. */
 void watchset_scalers(const struct watchset *set, const struct kube_resource *resource,
                       const char *namespace_, const char *scales,
                       void (*fn)(void *arg, const char *name), void *arg);

@@ -238,6 +238,12 @@ bool need_scalers(struct tick *tick, const struct kube_resource *resource, const
     return false;
 }
 
+bool need_copies(struct tick *tick, const struct kube_resource *resource, struct json_object **out)
+{
+    return need_scalers(tick, resource, tick->canary->namespace_, tick_canaries.kind,
+                        tick->canary->name, out);
+}
+
 /* Everything that the request is made of: two different questions never share an answer. */
 static const char *metric_key(struct arena *arena, const struct metric_question *question)
 {

@@ -5,9 +5,9 @@
 
 #include "asked.h"
 #include "judged.h"
+#include "numbers.h"
 #include "router/router.h"
 #include "said.h"
-#include "test/pretend.h"
 
 static bool is_absent(const struct model *model, const struct cluster *cluster, enum role role)
 {
@@ -478,67 +478,6 @@ static const char *check_configs(struct model *model, const struct cluster *fact
     return NULL;
 }
 
-/* --- sizes */
-
-static int64_t available(struct model *model, const struct cluster *cluster, enum role role)
-{
-    int place = model->place[role];
-
-    return json_int_at(objects_tree(model->objects, place, cluster->at[place]), 0, "status",
-                       "availableReplicas", NULL);
-}
-
-/* The canary's scaler gives it so many; where there is none, any number. */
-static int64_t most_of_target(struct model *model, const struct cluster *cluster)
-{
-    int place = model->place[ROLE_TARGET];
-    struct json_object *target = objects_tree(model->objects, place, cluster->at[place]);
-    int64_t most = INT64_MAX;
-
-    for (int at = 0; at < objects_places(model->objects); at++) {
-        struct json_object *scaler = objects_tree(model->objects, at, cluster->at[at]);
-        if (scaler && json_at(scaler, "spec", "maxReplicas", NULL) &&
-            pretend_scales(scaler, target))
-            most = json_int_at(scaler, 1, "spec", "maxReplicas", NULL);
-    }
-    return most;
-}
-
-/* In a scenario whose primary has one number of pods, which carry all traffic. */
-static const char *check_size(struct model *model, const struct cluster *facts,
-                              const struct cluster *before, const struct cluster *after)
-{
-    int was = model_weight(model, before), is = model_weight(model, after);
-    int64_t primary = available(model, facts, ROLE_PRIMARY);
-    int64_t needs = (primary * is + 99) / 100, most = most_of_target(model, facts);
-
-    if (!model->scenario->sized || is <= was || primary == 0 ||
-        !is_analysing(model_canary(model, facts)) ||
-        is <= model_canary(model, facts)->status.canary_weight)
-        return NULL;
-    return available(model, facts, ROLE_TARGET) < (needs < most ? needs : most)
-               ? "no share grows beyond the capacity of its side"
-               : NULL;
-}
-
-/* --- numbers of others */
-
-static const char *check_number(struct model *model, const struct cluster *before,
-                                const struct cluster *after, int at)
-{
-    struct json_object *was = objects_tree(model->objects, at, before->at[at]);
-    struct json_object *is = objects_tree(model->objects, at, after->at[at]);
-
-    for (int place = 0; place < objects_places(model->objects); place++) {
-        const char *key = objects_key(model->objects, place);
-        struct json_object *scaler = objects_tree(model->objects, place, after->at[place]);
-        if (strncmp(key, "horizontalpodautoscalers/", 25) == 0 && scaler &&
-            pretend_overwrites(scaler, was, is))
-            return "a number that another scaler owns is not written";
-    }
-    return NULL;
-}
-
 /* --- the status */
 
 /* ... and not by the old spec that is back, which the primary never left. */
@@ -639,7 +578,9 @@ const char *rules_step(struct model *model, const struct cluster *facts,
     if (broken)
         return broken;
     if (step->place == model->place[ROLE_TARGET] || step->place == model->place[ROLE_PRIMARY])
-        broken = check_number(model, before, after, step->place);
+        broken = numbers_replicas(model, before, after, step->place);
+    if (!broken)
+        broken = numbers_deletion(model, before, step);
     if (broken)
         return broken;
     /* one object may play more than one part */
@@ -647,7 +588,7 @@ const char *rules_step(struct model *model, const struct cluster *facts,
     if (step->place == model->place[ROLE_ROUTE])
         broken = check_route(model, facts, before, after);
     if (!broken && step->place == model->place[ROLE_ROUTE])
-        broken = check_size(model, facts, before, after);
+        broken = numbers_share(model, facts, before, after);
     if (!broken && step->place == model->place[ROLE_TARGET])
         broken = check_target(model, facts, before, after, ghost);
     if (!broken && step->place == model->place[ROLE_APEX])

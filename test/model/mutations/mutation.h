@@ -39,6 +39,7 @@
 #include "decide/release/steering.h"
 #include "decide/rules.h"
 #include "router/common_services.h"
+#include "target/common_configs.h"
 #include "tick/edit.h"
 #include "tick/knative.h"
 #include "tick/wake.h"
