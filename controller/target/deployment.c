@@ -273,6 +273,8 @@ static void deployment_restore(struct tick *tick, const struct target_info *info
                     : replicas > 0   ? replicas
                                      : 1;
 
+    if (info->most_replicas > 0 && least > info->most_replicas)
+        least = info->most_replicas;
     if (json_int_at(info->object, 1, "spec", "replicas", NULL) < least)
         plan_replicas(tick, info, least);
 }

@@ -31,6 +31,7 @@ struct target_info {
     bool primary_at_zero; /* so is the primary (which exists) */
     /* The target's number, where it was given more for its share of a release; 0: it was not. */
     int own_replicas;
+    int most_replicas; /* that the target's autoscaler allows; 0: any. Known in a deletion */
     /* An autoscaler of others scales that side: its replicas are theirs. */
     bool primary_scaled, target_scaled;
     bool

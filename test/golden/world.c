@@ -336,9 +336,9 @@ static bool is_write(const struct effect *effect)
 /* As a server prunes what its schema does not know. */
 static struct json_object *without_ours(struct world *world, struct json_object *body)
 {
-    static const char *const ours[] = {"acceptedSpec", "provider", "serviceName",
-                                       "controller",   "release",  "history",
-                                       "requests",     "paused",   "steer"};
+    static const char *const ours[] = {"acceptedSpec", "provider",      "serviceName", "controller",
+                                       "release",      "history",       "requests",    "paused",
+                                       "steer",        "canaryCapacity"};
     struct json_object *copy = json_copy(world->arena, body);
     struct json_object *spec = json_at(copy, "status", "acceptedSpec", NULL);
 

@@ -155,14 +155,16 @@ bool capacity_is_empty(struct release *r)
     return pods(r, SIDE_PRIMARY) == 0 && pods(r, SIDE_CANARY) > 0;
 }
 
-static bool may_wait(struct release *r)
+/* A rollback waits for the autoscaler that the Canary names, and for none of others. */
+static bool may_wait(struct release *r, const char *reason)
 {
     const char *why;
+    bool waits = r->scaler || (capacity_is_scaled(r) && strcmp(reason, CAPACITY_ROLLBACK) != 0);
 
     if (!r->router->weighted || r->weights.canary == 0 ||
         release_ready(r, SIDE_PRIMARY, &why) == NOT_READY_EVER)
         return false;
-    return capacity_is_empty(r) || (capacity_is_scaled(r) && r->target->available &&
+    return capacity_is_empty(r) || (waits && r->target->available &&
                                     r->weights.canary > TOLERATED_SHARE && canary_answers(r));
 }
 
@@ -291,7 +293,7 @@ enum verdict capacity_wait(struct release *r, const char *reason)
     int asked = capacity_floor(r);
     int has = pods(r, SIDE_PRIMARY);
 
-    if (!may_wait(r))
+    if (!may_wait(r, reason))
         return waits ? end_waiting(r) : VERDICT_GO;
     if (!waits)
         return start_waiting(r, reason);

@@ -193,6 +193,7 @@ enum verdict share_put_back(struct release *r)
         verdict = capacity_target_scaler(r, &scaler);
     if (verdict != VERDICT_GO)
         return verdict;
+    r->info.most_replicas = scaler.object ? scaler.kind->most(scaler.object) : 0;
     if (scaler.object)
         scaler.kind->hold(r->tick, scaler.object, 0);
     if (r->own_scaler[SIDE_PRIMARY].object)

@@ -17,7 +17,8 @@ void share_begin(struct release *r);
  * autoscalers that are not ours, too; that of the primary is held at `primary_floor`. GO or
  * NEED_FACTS. */
 enum verdict share_hold(struct release *r, int primary_floor);
-/* The Canary goes: what was asked of autoscalers is put back. GO or NEED_FACTS. */
+/* The Canary goes: what was asked of autoscalers is put back, and the most that the target's allows
+ * is known to its kind. GO or NEED_FACTS. */
 enum verdict share_put_back(struct release *r);
 /* What the target's own number is, for its kind. */
 void share_note_own(struct release *r);
