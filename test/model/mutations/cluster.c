@@ -374,15 +374,17 @@ MUTATION("... and selects the primary, which goes", "deletion after another prov
 MUTATION("autoscalers of others are not looked for", "autoscalers of others",
          .acts.scaled_read = mutation_nothing)
 
-static enum verdict promote_number(struct tick *tick, const struct target_info *info)
+static void settle_number(struct tick *tick, const struct target_info *info)
 {
-    struct target_info wrong = *info;
+    struct json_object *to = json_copy(tick->arena, info->primary);
 
-    wrong.primary_scaled = false;
-    return mutation_real_target->promote(tick, &wrong);
+    if (!info->object || info->at_zero)
+        return;
+    json_set(json_sub(to, "spec"), "replicas", json_at(info->object, "spec", "replicas", NULL));
+    plan_update(tick, &kube_deployments, info->primary, to);
 }
-MUTATION("a promotion gives the primary the target's number whatever scales it",
-         "autoscalers of others", .target.promote = promote_number)
+MUTATION("a release gives the primary the target's number in the end, whatever scales it",
+         "autoscalers of others", .target.settle_primary = settle_number)
 
 /* Copies that the predicate chooses, whatever they are. */
 static enum verdict sweep_some(struct tick *tick, bool of_others)
