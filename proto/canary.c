@@ -118,6 +118,10 @@ static void read_status(struct json_object *object, struct canary_status *out)
         .capacity_replicas =
             between(json_int_at(status, 0, "capacity", "replicas", NULL), 0, INT_MAX),
         .capacity_revision = json_str_at(status, "capacity", "revision", NULL),
+        .share_replicas =
+            between(json_int_at(status, 0, "canaryCapacity", "replicas", NULL), 0, INT_MAX),
+        .share_own = between(json_int_at(status, 0, "canaryCapacity", "own", NULL), 0, INT_MAX),
+        .share_total = between(json_int_at(status, 0, "canaryCapacity", "total", NULL), 0, INT_MAX),
         .gate_revision = json_str_at(status, "gate", "revision", NULL),
         .serves_everything = json_at(status, "canaryServes", NULL) != NULL,
         .controller = json_str_at(status, "controller", NULL),

@@ -168,6 +168,8 @@ struct canary_analysis {
     int step_weight_promotion;
     int primary_ready_threshold; /* percent, 100 */
     int canary_ready_threshold;  /* percent, 100 */
+    bool any_capacity;           /* a share may grow whatever pods the canary has; false */
+    int matched_share;           /* percent of the requests that `match` may name, 100 */
     struct json_object *match;   /* non-empty array or NULL */
     struct canary_affinity affinity;
     struct canary_metric *metrics;
@@ -199,8 +201,11 @@ struct canary_status {
     /* What a wait speaks of; Flagger's CRD drops these as well. */
     int capacity_replicas;         /* asked of the primary before it takes all traffic; 0: none */
     const char *capacity_revision; /* which waits for that to begin; NULL: none */
-    const char *gate_revision;     /* which waits at the first gate; NULL: none */
-    bool serves_everything;        /* the canary, and not only what an A/B test matches */
+    /* What the canary was asked for before its share grows, what its target had before that, and the
+     * pods that all traffic needed; 0: none. */
+    int share_replicas, share_own, share_total;
+    const char *gate_revision; /* which waits at the first gate; NULL: none */
+    bool serves_everything;    /* the canary, and not only what an A/B test matches */
     /* The lease of the controller that drives it, "NAMESPACE/NAME"; NULL: of none. */
     const char *controller;
     /* The last spec that was acted on, as it was read. Flagger drops it as well; NULL: none. */

@@ -134,6 +134,23 @@ static void read_weights(struct json_reader *r, struct json_object *json,
         out->max_weight = effective_max_weight(out);
 }
 
+static void read_capacity(struct json_reader *r, struct json_object *json,
+                          struct canary_analysis *out)
+{
+    static const char *const words[] = {"Proportional", "None", NULL};
+    struct json_object *capacity = json_read_obj(r, json, "capacity", JSON_OPTIONAL);
+
+    out->matched_share = FULL_WEIGHT;
+    if (capacity == NULL)
+        return;
+    const char *canary = json_read_str(r, capacity, "canary", JSON_OPTIONAL);
+    if (canary != NULL && strcmp(canary, words[0]) != 0 && strcmp(canary, words[1]) != 0)
+        json_reader_fail(r, capacity, "canary", "expected Proportional or None, found \"%s\"",
+                         canary);
+    out->any_capacity = canary != NULL && strcmp(canary, words[1]) == 0;
+    out->matched_share = canary_read_int(r, capacity, "matchedShare", 1, FULL_WEIGHT, FULL_WEIGHT);
+}
+
 void canary_read_analysis(struct json_reader *r, struct json_object *json, bool legacy,
                           struct canary_analysis *out)
 {
@@ -151,6 +168,7 @@ void canary_read_analysis(struct json_reader *r, struct json_object *json, bool 
     read_weights(r, json, out);
     out->match = read_match(r, json);
     read_affinity(r, json, &out->affinity);
+    read_capacity(r, json, out);
     canary_read_judge(r, json, &out->judge);
     canary_read_metrics(r, json, out);
     canary_read_webhooks(r, json, out);

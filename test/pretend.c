@@ -108,3 +108,26 @@ int64_t pretend_keda(struct json_object *scaler, struct json_object *target)
 
     return paused ? 0 : replicas < least ? least : replicas;
 }
+
+bool pretend_scales(struct json_object *scaler, struct json_object *workload)
+{
+    struct json_object *ref = json_at(scaler, "spec", "scaleTargetRef", NULL);
+    const char *kind = json_str_at(ref, "kind", NULL), *name = json_str_at(ref, "name", NULL);
+    const char *is = json_str_at(workload, "metadata", "name", NULL);
+
+    return name && is && strcmp(name, is) == 0 && (!kind || strcmp(kind, "Deployment") == 0) &&
+           !is_daemonset(workload);
+}
+
+bool pretend_overwrites(struct json_object *scaler, struct json_object *before,
+                        struct json_object *after)
+{
+    int64_t was = replicas_of(before), is = replicas_of(after);
+    struct json_object *spec = json_at(scaler, "spec", NULL);
+    bool is_hpa = json_at(spec, "maxReplicas", NULL) != NULL;
+    int64_t most = json_int_at(spec, 100, is_hpa ? "maxReplicas" : "maxReplicaCount", NULL);
+
+    if (!before || !after || was == is || was == 0 || is == 0 || !pretend_scales(scaler, after))
+        return false;
+    return is < was || is > most;
+}

@@ -30,4 +30,13 @@ bool pretend_serves(struct json_object *workload); /* some pod answers */
  * than it says. */
 int64_t pretend_keda(struct json_object *scaler, struct json_object *target);
 
+/* An autoscaler (HPA or ScaledObject; NULL: none) that scales this workload. */
+bool pretend_scales(struct json_object *scaler, struct json_object *workload);
+/*
+ * A write of ours that turns `before` into `after` takes the number of the autoscaler: it may start a
+ * workload, take it to zero (an HPA is off then), and give it more within the bounds; no more.
+ */
+bool pretend_overwrites(struct json_object *scaler, struct json_object *before,
+                        struct json_object *after);
+
 #endif

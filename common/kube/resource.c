@@ -22,9 +22,13 @@ const struct kube_resource kube_hpas = {.group = "autoscaling",
                                         .version = "v2",
                                         .plural = "horizontalpodautoscalers",
                                         .kind = "HorizontalPodAutoscaler",
+                                        .scales = true,
                                         .also = also_hpas};
-const struct kube_resource kube_scaledobjects = {
-    .group = "keda.sh", .version = "v1alpha1", .plural = "scaledobjects", .kind = "ScaledObject"};
+const struct kube_resource kube_scaledobjects = {.group = "keda.sh",
+                                                 .version = "v1alpha1",
+                                                 .plural = "scaledobjects",
+                                                 .kind = "ScaledObject",
+                                                 .scales = true};
 const struct kube_resource kube_leases = {
     .group = "coordination.k8s.io", .version = "v1", .plural = "leases", .kind = "Lease"};
 const struct kube_resource kube_knative_services = {.group = "serving.knative.dev",

@@ -18,6 +18,7 @@ struct kube_resource {
     const char *kind;    /* "Deployment" */
     bool cluster_scoped;
     bool meshed; /* lies in the cluster of the mesh, where that is not the one of the Canaries */
+    bool scales; /* an autoscaler: each object scales what its spec.scaleTargetRef names */
     /* Asked for in this order where `version` is not served, with objects of the same shape; the
      * last has no group. NULL: none. A client remembers what its cluster serves. */
     const struct kube_version *also;

@@ -5,6 +5,7 @@
  */
 #include "decide/act/gates.h"
 #include "decide/act/promote.h"
+#include "decide/act/share.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
 #include "decide/rules.h"
@@ -18,7 +19,10 @@ enum verdict abtest_advance(struct release *r)
         enum verdict gate = gates_confirm_promotion(r);
         return gate == VERDICT_GO ? promote_begin(r) : gate;
     }
-    enum verdict verdict = release_route(r, 100);
+    enum verdict verdict =
+        r->weights.canary > 0 ? VERDICT_GO : share_wait(r, r->canary->analysis.matched_share);
+    if (verdict == VERDICT_GO)
+        verdict = release_route(r, 100);
     if (verdict != VERDICT_GO)
         return verdict;
     status_phase(r, PHASE_Progressing);

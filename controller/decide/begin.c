@@ -6,6 +6,7 @@
 #include "decide/act/ready.h"
 #include "decide/act/rollback.h"
 #include "decide/act/scale_up.h"
+#include "decide/act/share.h"
 #include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
@@ -119,7 +120,9 @@ enum verdict begin_release(struct release *r)
     status_weight(r, r->weights.canary);
     status_reset(r);
     condition_clear(r, CONDITION_DRAINED);
+    condition_clear(r, CONDITION_IDLE);
     status_sync(r);
+    share_begin(r);
     release_say(r, "New revision detected! Scaling up %s", release_target(r));
     if (!r->canary->skip_analysis)
         tell_strategy(r);

@@ -5,6 +5,7 @@
  */
 #include "decide/act/gates.h"
 #include "decide/act/promote.h"
+#include "decide/act/share.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
 #include "decide/rules.h"
@@ -25,7 +26,10 @@ static enum verdict iterate(struct release *r, int done)
 static enum verdict route_all(struct release *r, int done)
 {
     bool mirrored = r->weights.mirrored;
-    enum verdict verdict = release_route(r, 100);
+    enum verdict verdict = share_wait(r, 100);
+
+    if (verdict == VERDICT_GO)
+        verdict = release_route(r, 100);
 
     if (verdict != VERDICT_GO)
         return verdict;

@@ -5,6 +5,7 @@
  */
 #include "decide/act/gates.h"
 #include "decide/act/promote.h"
+#include "decide/act/share.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
 #include "decide/rules.h"
@@ -27,6 +28,9 @@ enum verdict canary_advance(struct release *r)
     }
     bool mirrors = r->canary->analysis.mirror && weight == 0 && !r->weights.mirrored;
     int next = mirrors ? 0 : release_next_weight(r, weight);
+    verdict = mirrors ? VERDICT_GO : share_wait(r, next);
+    if (verdict != VERDICT_GO)
+        return verdict;
     verdict = mirrors ? release_mirror(r) : release_route(r, next);
     if (verdict != VERDICT_GO)
         return verdict;

@@ -191,7 +191,10 @@ enum verdict detect_idle(struct release *r)
         condition_clear(r, side_condition(SIDE_PRIMARY));
         condition_clear(r, CONDITION_ROUTES);
         condition_clear(r, CONDITION_TURN);
-        return repair_idle_weights(r);
+        verdict = repair_idle_weights(r);
+        if (verdict == VERDICT_STOP)
+            drain_tell_idle(r);
+        return verdict;
     }
     release_again(r, AGAIN_INTERVAL);
     return VERDICT_GO;
@@ -242,6 +245,8 @@ static enum verdict cancel(struct release *r)
     if (verdict != VERDICT_GO)
         return verdict;
     history_cancel(r, "Its previous spec was restored.");
+    if (!kept)
+        status_forget_capacity(r);
     status_phase(r, promoted ? PHASE_Succeeded : PHASE_Failed);
     status_weight(r, r->weights.canary);
     status_reset(r);

@@ -14,6 +14,7 @@
 #include "decide/act/leftover.h"
 #include "decide/act/lost.h"
 #include "decide/act/ready.h"
+#include "decide/act/share.h"
 #include "decide/act/takeover.h"
 #include "decide/act/unserved.h"
 #include "decide/ask/metrics.h"
@@ -21,6 +22,7 @@
 #include "decide/release/pause.h"
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
+#include "decide/release/scaled.h"
 #include "decide/release/serving.h"
 #include "decide/release/settled.h"
 #include "decide/release/status.h"
@@ -41,10 +43,16 @@ enum verdict initialise_begin(struct release *r)
 
 enum verdict initialise_target(struct release *r)
 {
-    enum verdict verdict = r->target->read(r->tick, &r->info);
+    /* both before any answer is waited for, so that they are asked together */
+    enum verdict scaled = scaled_read(r), verdict = r->target->read(r->tick, &r->info);
 
+    share_note_own(r);
+    r->info.target_scaled = r->own_scaler[SIDE_CANARY].object != NULL;
+    r->info.primary_scaled = r->own_scaler[SIDE_PRIMARY].object != NULL;
     if (verdict != VERDICT_GO)
         return verdict == VERDICT_STOP ? lost_target(r) : verdict;
+    if (scaled != VERDICT_GO)
+        return scaled;
     lost_clear(r);
     /* Everything that makes pods waits for their configs; a rollback does not. */
     if (!r->info.missing)
@@ -254,12 +262,15 @@ enum verdict initialise_scaler(struct release *r)
     const char *missing = NULL;
     enum verdict verdict =
         r->scaler ? r->scaler->reconcile_primary(r->tick, capacity_floor(r), &missing) : VERDICT_GO;
-    if (verdict != VERDICT_NEED_FACTS)
+    enum verdict held = share_hold(r, capacity_asked(r));
+    if (verdict != VERDICT_NEED_FACTS && held != VERDICT_NEED_FACTS)
         capacity_raise(r);
     if (verdict == VERDICT_STOP)
         condition_hold(r, CONDITION_SCALER, "AutoscalerMissing", missing);
     else if (verdict == VERDICT_GO)
         condition_clear(r, CONDITION_SCALER);
+    if (held == VERDICT_NEED_FACTS)
+        return held;
     /* A scaler that went missing was told; it must not keep a running release from its rollback. */
     return verdict == VERDICT_STOP && !release_is_initialising(r) ? VERDICT_GO : verdict;
 }

@@ -22,6 +22,7 @@
 #include "decide/act/finalizer.h"
 #include "decide/act/handover.h"
 #include "decide/act/leftover.h"
+#include "decide/act/share.h"
 #include "decide/act/unserved.h"
 #include "decide/decide.h"
 #include "decide/release/condition.h"
@@ -116,6 +117,8 @@ static enum verdict restore_target(struct release *r)
         verdict = r->scaler->resume_target(r->tick);
     if (r->scaler && verdict == VERDICT_GO)
         verdict = r->scaler->min_replicas(r->tick, &replicas);
+    if (verdict != VERDICT_NEED_FACTS)
+        verdict = share_put_back(r);
     if (verdict == VERDICT_NEED_FACTS)
         return verdict;
     if (!is_going(r) && (r->info.at_zero || !is_late(r)))

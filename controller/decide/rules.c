@@ -72,7 +72,7 @@ const struct rule rules[] = {
     /* §15: what a person asks is done, or refused */
     {RULE(steer_carry_out), STARTED},
     /* a side without a ready pod has no share */
-    {RULE(share_follow), RUNNING | IN(Waiting)},
+    {RULE(fail_over), RUNNING | IN(Waiting)},
     /* the API server refuses a write for good */
     {RULE(refused_writes_end), STARTED},
     /* what waits until the primary can carry all traffic */

@@ -66,7 +66,7 @@ enum verdict detect_idle(struct release *r);
 enum verdict accept_nothing_new(struct release *r);
 enum verdict detect_while_promoting(struct release *r);
 enum verdict detect_other_revision(struct release *r);
-enum verdict share_follow(struct release *r);
+enum verdict fail_over(struct release *r);
 enum verdict promote_copy(struct release *r);
 enum verdict promote_again(struct release *r);
 enum verdict promote_resume(struct release *r);

@@ -298,6 +298,51 @@ static bool is_news(struct dep *dep, struct wake_change change, bool hears_statu
     return news == WAKE_NEWS;
 }
 
+/* No object has such a name. */
+static const char *list_name(char name[KEY_MAX], const char *scales)
+{
+    snprintf(name, KEY_MAX, "?%s", scales);
+    return name;
+}
+
+void deps_scalers(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
+                  const char *scales, bool unserved)
+{
+    char name[KEY_MAX];
+    struct dep *dep = dep_get(deps, resource, namespace_, list_name(name, scales));
+
+    dep->used = true;
+    dep->unserved = unserved;
+    dep->version = version_mark("");
+}
+
+static void wake_list(struct deps_index *index, const struct kube_resource *resource,
+                      const struct seen *seen, void (*fn)(void *owner))
+{
+    char name[KEY_MAX];
+    struct dep *dep =
+        index_find(index, resource, seen->digest.namespace_, list_name(name, seen->scales));
+
+    for (; dep; dep = dep->next_sharer)
+        fn(dep->deps->owner);
+}
+
+/* Who scales a workload has changed. */
+static void lists_changed(struct deps_index *index, const struct kube_resource *resource,
+                          const struct seen *before, const struct seen *after,
+                          void (*fn)(void *owner))
+{
+    const char *was = before ? before->scales : NULL;
+    const char *is = after ? after->scales : NULL;
+
+    if (was && is && strcmp(was, is) == 0)
+        return;
+    if (was)
+        wake_list(index, resource, before, fn);
+    if (is)
+        wake_list(index, resource, after, fn);
+}
+
 void deps_index_changed(struct deps_index *index, const struct kube_resource *resource,
                         const struct seen *before, const struct seen *after,
                         bool (*hears_status)(void *owner), void (*fn)(void *owner))
@@ -314,6 +359,7 @@ void deps_index_changed(struct deps_index *index, const struct kube_resource *re
     for (; dep; dep = dep->next_sharer)
         if (is_news(dep, change, hears_status(dep->deps->owner)))
             fn(dep->deps->owner);
+    lists_changed(index, resource, before, after, fn);
 }
 
 void deps_index_listed(struct deps_index *index, const struct watchset *watches,
@@ -332,7 +378,7 @@ void deps_index_listed(struct deps_index *index, const struct watchset *watches,
             continue;
         for (; dep; dep = dep->next_sharer) {
             if (!dep->unserved && (dep->version == 0 || dep->version == absent))
-                continue;
+                continue; /* as a list of scalers always is */
             dep->unserved = false;
             dep->previous = 0;
             fn(dep->deps->owner);

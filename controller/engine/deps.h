@@ -66,6 +66,11 @@ void deps_unserved(struct deps *deps, const struct kube_resource *resource, cons
 void deps_wrote(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
                 const char *name, struct json_object *tree);
 
+/* The list of the resource's objects that scale "Deployment/podinfo" was asked for: that one comes,
+ * goes or scales another is news; so is that the resource is listed, where it was not served. */
+void deps_scalers(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
+                  const char *scales, bool unserved);
+
 /* How many dependencies all Canaries have together. */
 size_t deps_index_count(const struct deps_index *index);
 

@@ -310,3 +310,38 @@ CASE(what_is_not_in_a_list_is_news_for_who_has_seen_it)
     deps_index_listed(f->index, NULL, &things, wake);
     assert_int_equal(f->woken, 2);
 }
+
+/* Which autoscalers scale a workload was asked for. */
+CASE(a_list_of_scalers_wakes_when_one_comes_goes_or_turns)
+{
+    struct fixture *f = *state;
+    static const struct {
+        char *before, *after; /* what it scales; "": there is none */
+        int woken;
+    } rows[] = {
+        {"", "Deployment/a", 1},
+        {"Deployment/a", "Deployment/a", 0},
+        {"Deployment/a", "Deployment/b", 1},
+        {"Deployment/b", "Deployment/a", 1},
+        {"Deployment/a", "", 1},
+        {"", "Deployment/b", 0},
+        {"Deployment/b", NULL, 0},
+    };
+
+    deps_scalers(f->deps, &things, "ns", "Deployment/a", false);
+    EACH_ROW (row, rows) {
+        struct seen old = {.digest = {.namespace_ = "ns", .name = "x", .version = 1},
+                           .scales = row->before};
+        struct seen new = {.digest = {.namespace_ = "ns", .name = "x", .version = 2},
+                           .scales = row->after};
+        bool was = !row->before || *row->before, is = !row->after || *row->after;
+        f->woken = 0;
+        deps_index_changed(f->index, &things, was ? &old : NULL, is ? &new : NULL, hears_status,
+                           wake);
+        assert_int_equal(f->woken, row->woken);
+    }
+    /* a tick that does not ask does not depend on it any more */
+    deps_begin(f->deps);
+    deps_end(f->deps);
+    assert_int_equal(deps_index_count(f->index), 0);
+}

@@ -1,6 +1,7 @@
 #include "engine/gather.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "engine/gauges.h"
@@ -166,13 +167,75 @@ static bool does_without(struct gather *gather, const struct need *need)
     return true;
 }
 
+struct scalers {
+    const struct need *need;
+    struct json_object *items;
+};
+
+static void add_scaler(void *arg, const char *name)
+{
+    const struct scalers *scalers = arg;
+    const char *scales = scalers->need->scales, *slash = strchr(scales, '/');
+    struct json_object *one = json_object_new_object();
+    struct json_object *ref = json_sub(json_sub(one, "spec"), "scaleTargetRef");
+
+    json_object_array_add(scalers->items, one);
+    json_set_str(json_sub(one, "metadata"), "name", name);
+    json_object_object_add(ref, "kind", json_object_new_string_len(scales, (int)(slash - scales)));
+    json_set_str(ref, "name", slash + 1);
+}
+
+/* What the watch shows; false: it is about to. */
+static bool find_scalers(struct gather *gather, const struct need *need, bool patient)
+{
+    struct watchset *watches = gather->context->watches;
+    const struct seen *seen;
+    bool shows = watchset_shows(watches, need->resource, need->namespace_);
+    struct scalers scalers = {.need = need, .items = json_object_new_array()};
+
+    if (!shows && patient &&
+        watchset_find(watches, need->resource, need->namespace_, "", &seen) == WATCHSET_SOON) {
+        json_object_put(scalers.items);
+        return false;
+    }
+    struct json_object *list = json_own(gather->tick->arena, json_object_new_object());
+    json_object_object_add(list, "items", scalers.items);
+    deps_scalers(gather->deps, need->resource, need->namespace_, need->scales, !shows);
+    watchset_scalers(watches, need->resource, need->namespace_, need->scales, add_scaler, &scalers);
+    fact_object(gather->tick, need, list);
+    return true;
+}
+
 static int64_t patience_ms(const struct gather *gather, const struct need *need)
 {
     const struct seen *seen;
-    if (watchset_find(gather->context->watches, need->resource, need->namespace_, need->name,
-                      &seen) == WATCHSET_SOON)
+    const char *name = need->name ? need->name : "";
+    if (watchset_find(gather->context->watches, need->resource, need->namespace_, name, &seen) ==
+        WATCHSET_SOON)
         return gather->context->list_patience_ms;
     return GATHER_PATIENCE_MS;
+}
+
+static void look_for_scalers(void *arg)
+{
+    struct lookup *lookup = arg;
+    struct gather *gather = lookup->gather;
+    bool patient = clock_monotonic_ms() - lookup->since_ms < patience_ms(gather, lookup->need);
+    lookup->watch = NULL;
+    if (find_scalers(gather, lookup->need, patient))
+        finish_one(gather);
+    else
+        lookup->watch =
+            timer_start(gather->context->loop, GATHER_LOOK_MS, 0, look_for_scalers, lookup);
+}
+
+static void fetch_scalers(struct gather *gather, const struct need *need)
+{
+    watchset_add(gather->context->watches, need->resource);
+    if (find_scalers(gather, need, true))
+        return;
+    struct lookup *lookup = lookup_new(gather, need);
+    lookup->watch = timer_start(gather->context->loop, GATHER_LOOK_MS, 0, look_for_scalers, lookup);
 }
 
 static void look_again(void *arg)
@@ -245,7 +308,9 @@ struct gather *gather_start(struct engine_context *context, struct deps *deps, s
             continue;
         }
         others = true;
-        if (need->kind == NEED_OBJECT)
+        if (need->kind == NEED_OBJECT && need->scales)
+            fetch_scalers(gather, need);
+        else if (need->kind == NEED_OBJECT)
             fetch_object(gather, need);
         else
             fetch_metric(gather, need);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/table.h"
 #include "engine/lean.h"
 #include "tick/tick.h"
 #include "tick/wake.h"
@@ -15,6 +16,13 @@ struct entry {
     struct store *store;
 };
 
+/* An autoscaler and the workload that it scales, found by the latter. */
+struct scaling {
+    struct scaling *next; /* that scales the same */
+    const struct kube_resource *resource;
+    char *name, *namespace_, *scales;
+};
+
 struct watchset {
     struct loop *loop;
     struct kube_client *kube;
@@ -22,7 +30,89 @@ struct watchset {
     struct watchset_owner owner;
     struct entry *entries;
     struct name_set mentions; /* by Canaries */
+    struct table scalings;    /* the first of those that scale the same */
 };
+
+static void scaling_key(const void *item, const char **first, const char **second)
+{
+    const struct scaling *scaling = item;
+
+    *first = scaling->namespace_;
+    *second = scaling->scales;
+}
+
+static void scaling_free(struct scaling *scaling)
+{
+    free(scaling->name);
+    free(scaling->namespace_);
+    free(scaling->scales);
+    free(scaling);
+}
+
+static void scaling_add(struct watchset *set, const struct kube_resource *resource,
+                        const struct seen *seen)
+{
+    struct scaling *scaling = heap_alloc(sizeof(*scaling));
+
+    *scaling = (struct scaling){.resource = resource,
+                                .name = heap_strdup(seen->digest.name),
+                                .namespace_ = heap_strdup(seen->digest.namespace_),
+                                .scales = heap_strdup(seen->scales)};
+    scaling->next = table_put(&set->scalings, scaling);
+}
+
+static void scaling_drop(struct watchset *set, const struct kube_resource *resource,
+                         const struct seen *seen)
+{
+    struct scaling *first = table_take(&set->scalings, seen->digest.namespace_, seen->scales);
+
+    for (struct scaling **link = &first; *link; link = &(*link)->next) {
+        struct scaling *one = *link;
+        if (one->resource != resource || strcmp(one->name, seen->digest.name) != 0)
+            continue;
+        *link = one->next;
+        scaling_free(one);
+        break;
+    }
+    if (first)
+        (void)table_put(&set->scalings, first);
+}
+
+static void scaling_changed(struct watchset *set, const struct kube_resource *resource,
+                            const struct seen *before, const struct seen *after)
+{
+    if (before && after && before->scales && after->scales &&
+        strcmp(before->scales, after->scales) == 0)
+        return;
+    if (before && before->scales)
+        scaling_drop(set, resource, before);
+    if (after && after->scales)
+        scaling_add(set, resource, after);
+}
+
+void watchset_scalers(const struct watchset *set, const struct kube_resource *resource,
+                      const char *namespace_, const char *scales,
+                      void (*fn)(void *arg, const char *name), void *arg)
+{
+    const struct scaling *one = table_get(&set->scalings, namespace_, scales);
+
+    for (; one; one = one->next)
+        if (kube_resource_same(one->resource, resource))
+            fn(arg, one->name);
+}
+
+static void free_scalings(struct watchset *set)
+{
+    struct scaling *first;
+
+    for (size_t i = 0; (first = table_next(&set->scalings, &i));)
+        while (first) {
+            struct scaling *next = first->next;
+            scaling_free(first);
+            first = next;
+        }
+    table_fini(&set->scalings);
+}
 
 static bool is_of_canaries(const struct entry *entry)
 {
@@ -34,6 +124,10 @@ static void fill_seen(void *arg, struct digest *digest, struct json_object *obje
     const struct entry *entry = arg;
     struct seen *seen = (struct seen *)digest;
     seen->spec_hash = wake_spec_hash(object, entry->resource->news);
+    struct json_object *ref = json_at(object, "spec", "scaleTargetRef", NULL);
+    const char *kind = json_str_at(ref, "kind", NULL), *name = json_str_at(ref, "name", NULL);
+    if (name)
+        seen->scales = heap_printf("%s/%s", kind ? kind : "Deployment", name);
     if (!is_of_canaries(entry))
         return;
     const char *phase = json_str_at(object, "status", "phase", NULL);
@@ -43,24 +137,59 @@ static void fill_seen(void *arg, struct digest *digest, struct json_object *obje
     mentions_add(&entry->set->mentions, object);
 }
 
+static bool is_copy(const char *name)
+{
+    static const char tail[] = "-primary";
+    size_t len = strlen(name);
+
+    return len >= sizeof(tail) && strcmp(name + len - (sizeof(tail) - 1), tail) == 0;
+}
+
+/* Of what is watched as metadata: which Canary controls it. */
+static void fill_copy(void *arg, struct digest *digest, struct json_object *object)
+{
+    struct seen *seen = (struct seen *)digest;
+    struct json_object *owners = json_at(object, "metadata", "ownerReferences", NULL);
+
+    (void)arg;
+    for (size_t i = 0; is_copy(digest->name) && !seen->scales && i < json_len(owners); i++) {
+        struct json_object *owner = json_elem(owners, i);
+        const char *kind = json_str_at(owner, "kind", NULL);
+        const char *name = json_str_at(owner, "name", NULL);
+        if (name && kind && strcmp(kind, tick_canaries.kind) == 0 &&
+            json_bool_at(owner, false, "controller", NULL))
+            seen->scales = heap_printf("%s/%s", kind, name);
+    }
+}
+
 static void free_seen(struct digest *digest)
 {
     claim_set_free(((struct seen *)digest)->claims);
+    free(((struct seen *)digest)->scales);
 }
 
 static void on_changed(void *arg, const struct digest *before, const struct digest *after)
 {
     struct entry *entry = arg;
     const struct watchset_owner *owner = &entry->set->owner;
+    scaling_changed(entry->set, entry->resource, (const struct seen *)before,
+                    (const struct seen *)after);
     owner->changed(owner->arg, entry->resource, (const struct seen *)before,
                    (const struct seen *)after);
+}
+
+static bool is_metadata_only(const struct kube_resource *resource)
+{
+    return kube_resource_same(resource, &kube_secrets) ||
+           kube_resource_same(resource, &kube_configmaps);
 }
 
 static bool is_wanted(void *arg, const char *namespace_, const char *name)
 {
     const struct entry *entry = arg;
     const struct watchset_owner *owner = &entry->set->owner;
-    return is_of_canaries(entry) || !owner->wanted ||
+    return is_of_canaries(entry) || entry->resource->scales || !owner->wanted ||
+           (is_metadata_only(entry->resource) && is_copy(name)) ||
            mentions_has(&entry->set->mentions, namespace_, name) ||
            owner->wanted(owner->arg, entry->resource, namespace_, name);
 }
@@ -86,6 +215,7 @@ struct watchset *watchset_new(struct loop *loop, struct kube_client *kube,
     struct watchset *set = heap_alloc(sizeof(*set));
     *set = (struct watchset){.loop = loop, .kube = kube, .scope = *scope, .owner = *owner};
     name_set_init(&set->mentions);
+    table_init(&set->scalings, scaling_key);
     return set;
 }
 
@@ -100,6 +230,7 @@ void watchset_free(struct watchset *set)
         free(entry);
     }
     name_set_fini(&set->mentions);
+    free_scalings(set);
     free(set);
 }
 
@@ -119,12 +250,6 @@ static struct entry *find(const struct watchset *set, const struct kube_resource
     return NULL;
 }
 
-static bool is_metadata_only(const struct kube_resource *resource)
-{
-    return kube_resource_same(resource, &kube_secrets) ||
-           kube_resource_same(resource, &kube_configmaps);
-}
-
 static void add(struct watchset *set, const struct kube_resource *resource, const char *namespace_)
 {
     bool metadata_only = is_metadata_only(resource);
@@ -138,7 +263,7 @@ static void add(struct watchset *set, const struct kube_resource *resource, cons
                   .label_selector = is_of_canaries(entry) ? set->scope.canary_selector : NULL,
                   .metadata_only = metadata_only},
         .size = sizeof(struct seen),
-        .fill = metadata_only ? NULL : fill_seen,
+        .fill = metadata_only ? fill_copy : fill_seen,
         .free_extra = free_seen,
         .wants = is_wanted,
         .lean = lean,

@@ -18,6 +18,9 @@ struct seen {
     struct claim_set *claims; /* of a Canary: what it claims */
     bool rests;               /* of a Canary: no release of it is under way */
     bool releases;            /* of a Canary: one is, and no longer only before its gate */
+    /* Of an autoscaler: "Deployment/podinfo"; of a copy of a config: "Canary/podinfo", which controls
+     * it; NULL: of anything else. */
+    char *scales;
 };
 
 struct watchset;
@@ -59,6 +62,11 @@ enum watchset_known watchset_find(const struct watchset *set, const struct kube_
 /* The resource has been listed there: it is served, and may be watched. */
 bool watchset_shows(const struct watchset *set, const struct kube_resource *resource,
                     const char *namespace_);
+/* The names of the resource's objects that scale "Deployment/podinfo", or that "Canary/podinfo"
+ * controls, as far as the watch shows them: fn() is called for each. */
+void watchset_scalers(const struct watchset *set, const struct kube_resource *resource,
+                      const char *namespace_, const char *scales,
+                      void (*fn)(void *arg, const char *name), void *arg);
 /* The object itself, owned by the arena; false: it must be read. */
 bool watchset_unpack(const struct watchset *set, const struct kube_resource *resource,
                      const struct seen *seen, struct arena *arena, struct json_object **out);

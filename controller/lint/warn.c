@@ -108,6 +108,9 @@ static void warn_unused(const struct look *look)
 
     if (given(look, "maxWeight") && !given(look, "stepWeight") && other)
         document_warn(look->document, field(look, "maxWeight"), "has no effect beside %s", other);
+    if (json_at(analysis->json, "capacity", "matchedShare", NULL) && !analysis->match)
+        document_warn(look->document, field(look, "capacity"),
+                      "matchedShare has no effect without match");
     if (given(look, "mirrorWeight") && !analysis->mirror)
         document_warn(look->document, field(look, "mirrorWeight"), "has no effect without mirror");
     if (analysis->match && stepped)

@@ -51,7 +51,8 @@ static struct json_object *analysis_of(struct json_object *tree)
 
 static bool is_trouble(struct json_object *condition)
 {
-    static const char *const quiet[] = {"Promoted", "PrimaryWhole", "PrimaryScaled", "Drained"};
+    static const char *const quiet[] = {"Promoted", "PrimaryWhole", "PrimaryScaled", "CanaryScaled",
+                                        "Drained"};
     const char *type = json_str_at(condition, "type", NULL);
     const char *status = json_str_at(condition, "status", NULL);
 

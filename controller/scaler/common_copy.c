@@ -1,6 +1,8 @@
 #include "scaler/common_copy.h"
 
 #include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "tick/applied.h"
 #include "tick/edit.h"
@@ -24,6 +26,19 @@ enum verdict scaler_copy_read(struct tick *tick, const struct kube_resource *res
     return known ? verdict : VERDICT_NEED_FACTS;
 }
 
+/* What the source says by itself: not what it was raised to for a while. */
+static struct json_object *least_of(struct tick *tick, struct json_object *source, const char *key)
+{
+    struct json_object *live = json_at(source, "spec", key, NULL);
+    const char *held = json_str_at(source, "metadata", "annotations", SCALER_HELD, NULL);
+    const char *raised = held ? strchr(held, '/') : NULL;
+
+    if (!raised || !live || json_object_get_int64(live) != strtoll(raised + 1, NULL, 10))
+        return live;
+    return raised == held ? NULL
+                          : json_own(tick->arena, json_object_new_int64(strtoll(held, NULL, 10)));
+}
+
 /* The bound of the copy: what spec.autoscalerRef.primaryScalerReplicas says, or the source. NULL:
  * neither says anything. */
 static struct json_object *bound(struct tick *tick, const char *field, struct json_object *source,
@@ -32,7 +47,7 @@ static struct json_object *bound(struct tick *tick, const char *field, struct js
     struct json_object *given =
         json_at(tick->canary->autoscaler_json, "primaryScalerReplicas", field, NULL);
 
-    return given ? given : json_at(source, "spec", key, NULL);
+    return given ? given : least_of(tick, source, key);
 }
 
 static int number(struct json_object *value, int missing)
@@ -46,6 +61,37 @@ int scaler_copy_max(struct tick *tick, const struct scaler_bounds *bounds,
                     struct json_object *source)
 {
     return number(bound(tick, "maxReplicas", source, bounds->max), bounds->default_max);
+}
+
+int scaler_most(const struct scaler_bounds *bounds, struct json_object *source)
+{
+    return number(json_at(source, "spec", bounds->max, NULL), bounds->default_max);
+}
+
+void scaler_hold(struct tick *tick, const struct kube_resource *resource,
+                 const struct scaler_bounds *bounds, struct json_object *object, int floor)
+{
+    struct json_object *own = least_of(tick, object, bounds->min);
+    const char *held = json_str_at(object, "metadata", "annotations", SCALER_HELD, NULL);
+    int most = scaler_most(bounds, object);
+    int raised = floor < most ? floor : most;
+
+    if (!held && raised <= number(own, bounds->default_min))
+        return;
+    struct json_object *to = json_copy(tick->arena, object);
+    struct json_object *notes = json_sub(json_sub(to, "metadata"), "annotations");
+    if (raised > number(own, bounds->default_min)) {
+        json_set_int(json_sub(to, "spec"), bounds->min, raised);
+        json_set_str(
+            notes, SCALER_HELD,
+            arena_printf(tick->arena, "%s/%d", own ? json_object_to_json_string(own) : "", raised));
+    } else {
+        edit_put(tick->arena, json_sub(to, "spec"), bounds->min, own);
+        json_object_object_del(notes, SCALER_HELD);
+    }
+    if (plan_update(tick, resource, object, to))
+        plan_why(tick, raised > number(own, bounds->default_min) ? "least %d" : "least put back",
+                 raised);
 }
 
 int scaler_start(const struct scaler_bounds *bounds, struct json_object *source)
@@ -93,6 +139,7 @@ struct json_object *scaler_copy_base(struct tick *tick, const struct scaler_copy
                             edit_included(tick, annotations)));
     drop_keys(json_at(metadata, "labels", NULL), copy->never_labels);
     drop_keys(json_at(metadata, "annotations", NULL), copy->never_annotations);
+    drop_keys(json_at(metadata, "annotations", NULL), (const char *const[]){SCALER_HELD, NULL});
     return applied_lay(tick->arena, copy->live,
                        copy->live ? copy->live : edit_new(tick, copy->resource, copy->name),
                        wanted);

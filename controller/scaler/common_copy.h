@@ -36,6 +36,13 @@ int scaler_copy_max(struct tick *tick, const struct scaler_bounds *bounds,
 /* The source's least number, at least 1; 1 where there is no source. */
 int scaler_start(const struct scaler_bounds *bounds, struct json_object *source);
 
+int scaler_most(const struct scaler_bounds *bounds, struct json_object *source);
+/* The annotation that says what a least number was before it was raised; never on a copy. */
+#define SCALER_HELD "flagger.app/least-replicas"
+/* Raises the least number of an object of others, or puts it back (scaler.h). */
+void scaler_hold(struct tick *tick, const struct kube_resource *resource,
+                 const struct scaler_bounds *bounds, struct json_object *object, int floor);
+
 /* The copy as it is, or a new one without spec, with the labels and annotations that it is to have:
  * all labels when it is new, and later those that are included. */
 struct json_object *scaler_copy_base(struct tick *tick, const struct scaler_copy *copy);

@@ -73,3 +73,45 @@ const char *query_for_primary(struct arena *arena, const char *query, const char
     buf_fini(&buf);
     return text;
 }
+
+/* What a key or a value of a label is made of. */
+static size_t word_length(const char *at)
+{
+    size_t len = 0;
+
+    while (is_alnum(at[len]) || (at[len] != '\0' && strchr("-_./", at[len]) != NULL))
+        len++;
+    return len;
+}
+
+static bool word_is(const char *at, size_t len, const char *word)
+{
+    return len > 0 && strlen(word) == len && strncmp(at, word, len) == 0;
+}
+
+const char *selector_for_primary(struct arena *arena, const char *selector, const char *key,
+                                 const char *from, const char *to)
+{
+    bool is_key = true, is_of_key = false;
+    int depth = 0;
+    struct buf buf;
+
+    buf_init(&buf, QUERY_MAX);
+    for (const char *at = selector; *at != '\0';) {
+        size_t len = word_length(at);
+        depth += *at == '(' ? 1 : *at == ')' ? -1 : 0;
+        if (*at == ',' && depth == 0)
+            is_key = true;
+        if (len > 0 && is_key)
+            is_of_key = word_is(at, len, key);
+        if (len > 0 && !is_key && is_of_key && word_is(at, len, from))
+            buf_printf(&buf, "%s", to);
+        else
+            buf_add(&buf, at, len > 0 ? len : 1);
+        is_key = is_key && len == 0;
+        at += len > 0 ? len : 1;
+    }
+    const char *text = arena_strdup(arena, buf.data);
+    buf_fini(&buf);
+    return text;
+}

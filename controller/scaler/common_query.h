@@ -12,4 +12,11 @@
  */
 const char *query_for_primary(struct arena *arena, const char *query, const char *name);
 
+/*
+ * A label selector ("app=podinfo,tier in (a, b)") that picks pods of the target by a label picks those
+ * of the primary: where it names `key`, the value `from` becomes `to`.
+ */
+const char *selector_for_primary(struct arena *arena, const char *selector, const char *key,
+                                 const char *from, const char *to);
+
 #endif

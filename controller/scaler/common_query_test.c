@@ -43,3 +43,27 @@ CASE(test_queries)
         assert_string_equal(query_for_primary(arena, row->query, "podinfo"), row->primary);
     assert_string_equal(query_for_primary(arena, "podinfo", ""), "podinfo");
 }
+
+static const struct {
+    const char *selector, *primary;
+} selectors[] = {
+    {"app=podinfo", "app=podinfo-primary"},
+    {"app==podinfo, tier=web", "app==podinfo-primary, tier=web"},
+    {"tier = podinfo,app = podinfo", "tier = podinfo,app = podinfo-primary"},
+    {"app in (podinfo, other),x", "app in (podinfo-primary, other),x"},
+    {"app notin (other,podinfo)", "app notin (other,podinfo-primary)"},
+    {"app!=podinfo", "app!=podinfo-primary"},
+    {"app=podinfo-backend", "app=podinfo-backend"},
+    {"app.kubernetes.io/app=podinfo,my-app=podinfo",
+     "app.kubernetes.io/app=podinfo,my-app=podinfo"},
+    {"!app,x=podinfo", "!app,x=podinfo"},
+    {"", ""},
+};
+
+CASE(test_selectors)
+{
+    EACH_ROW (row, selectors)
+        assert_string_equal(
+            selector_for_primary(arena, row->selector, "app", "podinfo", "podinfo-primary"),
+            row->primary);
+}

@@ -61,6 +61,11 @@ static enum verdict hpa_is_paused(struct tick *tick, bool *out)
     return VERDICT_GO;
 }
 
+static enum verdict hpa_source(struct tick *tick, struct json_object **out)
+{
+    return scaler_source(tick, &kube_hpas, out);
+}
+
 static enum verdict hpa_min_replicas(struct tick *tick, int *out)
 {
     struct json_object *source;
@@ -68,6 +73,21 @@ static enum verdict hpa_min_replicas(struct tick *tick, int *out)
 
     *out = scaler_start(&bounds, source);
     return verdict;
+}
+
+static int hpa_start(struct json_object *object)
+{
+    return scaler_start(&bounds, object);
+}
+
+static int hpa_most(struct json_object *object)
+{
+    return scaler_most(&bounds, object);
+}
+
+static void hpa_hold(struct tick *tick, struct json_object *object, int floor)
+{
+    scaler_hold(tick, &kube_hpas, &bounds, object, floor);
 }
 
 static enum verdict hpa_primary_max(struct tick *tick, int *out)
@@ -89,6 +109,10 @@ const struct scaler scaler_hpa = {
     .resume_target = hpa_leave_target,
     .leave = hpa_leave,
     .is_paused = hpa_is_paused,
+    .source = hpa_source,
     .min_replicas = hpa_min_replicas,
+    .start = hpa_start,
+    .most = hpa_most,
+    .hold = hpa_hold,
     .primary_max = hpa_primary_max,
 };

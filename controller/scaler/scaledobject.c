@@ -21,25 +21,104 @@ static const char *const pauses[] = {PAUSED_REPLICAS, "autoscaling.keda.sh/pause
 /* A label that KEDA sets to the object's own name. */
 static const char *const own_name[] = {"scaledobject.keda.sh/name", NULL};
 
-static void rewrite_triggers(struct tick *tick, struct json_object *triggers)
-{
-    struct json_object *queries =
-        json_at(tick->canary->autoscaler_json, "primaryScalerQueries", NULL);
+/* Fields of a trigger that select pods by labels: of kubernetes-workload, and as others call it. */
+static const char *const selector_fields[] = {"podSelector", "labelSelector", "selector", NULL};
 
-    for (size_t i = 0; i < json_len(triggers); i++) {
-        struct json_object *metadata = json_at(json_elem(triggers, i), "metadata", NULL);
-        const char *name = json_str_at(json_elem(triggers, i), "name", NULL);
-        const char *given = name ? json_str_at(queries, name, NULL) : NULL;
-        const char *query = json_str_at(metadata, "query", NULL);
-        if (given && metadata)
-            json_set_str(metadata, "query", given);
-        else if (query)
-            json_set_str(metadata, "query",
-                         query_for_primary(tick->arena, query, tick->canary->target.name));
+/* The value that the primary's pods have for a label of the target's: until the primary is there, that
+ * which it will be given. */
+static const char *primary_value(struct tick *tick, struct json_object *primary, const char *key,
+                                 const char *value)
+{
+    const char *live = json_str_at(primary, "spec", "template", "metadata", "labels", key, NULL);
+
+    if (primary)
+        return live;
+    for (const char *const *label = tick->settings->selector_labels; label && *label; label++)
+        if (strcmp(*label, key) == 0)
+            return arena_printf(tick->arena, "%s-primary", value);
+    return NULL;
+}
+
+/* Where a selector picks the target's pods by a label that is another one on the primary's. */
+static const char *selector_of(struct tick *tick, struct json_object *target,
+                               struct json_object *primary, const char *selector)
+{
+    struct json_object *labels = json_at(target, "spec", "selector", "matchLabels", NULL);
+
+    if (!json_object_is_type(labels, json_type_object))
+        return selector;
+    json_object_object_foreach(labels, key, label)
+    {
+        const char *value = json_object_get_string(label);
+        const char *instead = value ? primary_value(tick, primary, key, value) : NULL;
+        if (instead && strcmp(instead, value) != 0)
+            selector = selector_for_primary(tick->arena, selector, key, value, instead);
+    }
+    return selector;
+}
+
+static bool need_sides(struct tick *tick, struct json_object **target, struct json_object **primary)
+{
+    const char *name = tick->canary->target.name, *namespace_ = tick->canary->namespace_;
+    bool known = need_object(tick, &kube_deployments, namespace_, name, target);
+
+    return need_object(tick, &kube_deployments, namespace_,
+                       arena_printf(tick->arena, "%s-primary", name), primary) &&
+           known;
+}
+
+static void rewrite_metadata(struct tick *tick, struct json_object *metadata,
+                             struct json_object *target, struct json_object *primary)
+{
+    const char *query = json_str_at(metadata, "query", NULL);
+
+    if (query)
+        json_set_str(metadata, "query",
+                     query_for_primary(tick->arena, query, tick->canary->target.name));
+    for (const char *const *field = selector_fields; *field; field++) {
+        const char *selector = json_str_at(metadata, *field, NULL);
+        if (selector)
+            json_set_str(metadata, *field, selector_of(tick, target, primary, selector));
     }
 }
 
-/* Everything of the source, also what this version has never heard of. */
+/* What the spec says of the trigger of this name for the primary. */
+static void override_metadata(struct tick *tick, struct json_object *metadata, const char *name)
+{
+    struct json_object *ref = tick->canary->autoscaler_json;
+    const char *query = json_str_at(ref, "primaryScalerQueries", name, NULL);
+    struct json_object *fields = json_at(ref, "primaryScalerTriggers", name, NULL);
+
+    if (query)
+        json_set_str(metadata, "query", query);
+    if (!json_object_is_type(fields, json_type_object))
+        return;
+    json_object_object_foreach(fields, key, value)
+    {
+        if (json_object_is_type(value, json_type_string))
+            json_set(metadata, key, value);
+    }
+}
+
+static bool rewrite_triggers(struct tick *tick, struct json_object *triggers)
+{
+    struct json_object *target, *primary;
+
+    if (!need_sides(tick, &target, &primary))
+        return false;
+    for (size_t i = 0; i < json_len(triggers); i++) {
+        struct json_object *metadata = json_at(json_elem(triggers, i), "metadata", NULL);
+        const char *name = json_str_at(json_elem(triggers, i), "name", NULL);
+        if (!metadata)
+            continue;
+        rewrite_metadata(tick, metadata, target, primary);
+        if (name)
+            override_metadata(tick, metadata, name);
+    }
+    return true;
+}
+
+/* Everything of the source, also what this version has never heard of. NULL: facts are missing. */
 static struct json_object *spec_for_primary(struct tick *tick, struct json_object *source,
                                             int floor)
 {
@@ -50,7 +129,8 @@ static struct json_object *spec_for_primary(struct tick *tick, struct json_objec
 
     json_set_str(json_sub(spec, "scaleTargetRef"), "name",
                  arena_printf(tick->arena, "%s-primary", tick->canary->target.name));
-    rewrite_triggers(tick, json_at(spec, "triggers", NULL));
+    if (!rewrite_triggers(tick, json_at(spec, "triggers", NULL)))
+        return NULL;
     if (hpa_name && *hpa_name)
         json_set_str(hpa, "name", arena_printf(tick->arena, "%s-primary", hpa_name));
     scaler_copy_bounds(tick, &bounds, source, spec, floor);
@@ -86,7 +166,10 @@ static enum verdict scaledobject_reconcile_primary(struct tick *tick, int floor,
     copy.never_annotations = pauses;
     struct json_object *to = scaler_copy_base(tick, &copy);
     unpause(to);
-    json_set(to, "spec", spec_for_primary(tick, copy.source, floor));
+    struct json_object *spec = spec_for_primary(tick, copy.source, floor);
+    if (!spec)
+        return VERDICT_NEED_FACTS;
+    json_set(to, "spec", spec);
     scaler_copy_write(tick, &copy, to);
     return VERDICT_GO;
 }
@@ -146,6 +229,11 @@ static enum verdict scaledobject_is_paused(struct tick *tick, bool *out)
     return verdict;
 }
 
+static enum verdict scaledobject_source(struct tick *tick, struct json_object **out)
+{
+    return scaler_source(tick, &kube_scaledobjects, out);
+}
+
 static enum verdict scaledobject_min_replicas(struct tick *tick, int *out)
 {
     struct json_object *source;
@@ -153,6 +241,21 @@ static enum verdict scaledobject_min_replicas(struct tick *tick, int *out)
 
     *out = scaler_start(&bounds, source);
     return verdict;
+}
+
+static int scaledobject_start(struct json_object *object)
+{
+    return scaler_start(&bounds, object);
+}
+
+static int scaledobject_most(struct json_object *object)
+{
+    return scaler_most(&bounds, object);
+}
+
+static void scaledobject_hold(struct tick *tick, struct json_object *object, int floor)
+{
+    scaler_hold(tick, &kube_scaledobjects, &bounds, object, floor);
 }
 
 static enum verdict scaledobject_primary_max(struct tick *tick, int *out)
@@ -174,6 +277,10 @@ const struct scaler scaler_scaledobject = {
     .resume_target = scaledobject_resume_target,
     .leave = scaledobject_leave,
     .is_paused = scaledobject_is_paused,
+    .source = scaledobject_source,
     .min_replicas = scaledobject_min_replicas,
+    .start = scaledobject_start,
+    .most = scaledobject_most,
+    .hold = scaledobject_hold,
     .primary_max = scaledobject_primary_max,
 };

@@ -78,6 +78,47 @@ CASE(test_create)
                        COPY_SPEC("2", "5"), REWRITTEN));
 }
 
+#define WORKLOAD                                                                                   \
+    "{'spec':{'scaleTargetRef':{'name':'podinfo'},'triggers':[{'type':'kubernetes-workload',"      \
+    "'name':'pods','metadata':{'podSelector':'app=podinfo, tier in (web)','value':'2'}}]}}"
+#define DEPLOYMENT(value)                                                                          \
+    "{'spec':{'selector':{'matchLabels':{'app':'" value "','tier':'web'}},'template':{"            \
+    "'metadata':{'labels':{'app':'" value "','tier':'web'}}}}}"
+
+/* Pods of the target are those of the primary to its copy: by its labels, once it is there. */
+CASE(test_selectors_of_pods)
+{
+    static const struct {
+        const char *ref, *primary, *metadata;
+    } cases[] = {
+        {"", NULL, "{'podSelector':'app=podinfo-primary, tier in (web)','value':'2'}"},
+        {"", DEPLOYMENT("podinfo-primary"),
+         "{'podSelector':'app=podinfo-primary, tier in (web)','value':'2'}"},
+        {"", DEPLOYMENT("other"), "{'podSelector':'app=other, tier in (web)','value':'2'}"},
+        {",'primaryScalerTriggers':{'pods':{'podSelector':'app=mine','value':'9'},'x':{'value':'1'}"
+         "}",
+         NULL, "{'podSelector':'app=mine','value':'9'}"},
+        {",'primaryScalerQueries':{'pods':'sum(y)'},'primaryScalerTriggers':{'pods':{'value':7}}",
+         NULL, "{'podSelector':'app=podinfo-primary, tier in (web)','query':'sum(y)','value':'2'}"},
+    };
+
+    EACH_ROW (row, cases) {
+        struct fixture f = with_keda(row->ref);
+        const char *missing = NULL;
+        fixture_put(&f, "scaledobjects/web", WORKLOAD);
+        fixture_put(&f, "deployments/podinfo", DEPLOYMENT("podinfo"));
+        if (row->primary)
+            fixture_put(&f, "deployments/podinfo-primary", row->primary);
+        assert_int_equal(fixture_run(&f, keda()->reconcile_primary(f.tick, 0, &missing)),
+                         VERDICT_GO);
+        struct json_object *triggers = json_at(f.tick->plan->first->body, "spec", "triggers", NULL);
+        assert_string_equal(
+            fixture_quoted(
+                &f, json_text_sorted(f.arena, json_at(json_elem(triggers, 0), "metadata", NULL))),
+            row->metadata);
+    }
+}
+
 /* What the one patch (or none, "") makes of the copy. */
 static void expect_update(const char *live, int floor, const char *patch)
 {

@@ -24,8 +24,20 @@ struct scaler {
     enum verdict (*leave)(struct tick *tick, const char *name);
     /* A target at zero stays there: nobody but a person or this controller has put it there. */
     enum verdict (*is_paused)(struct tick *tick, bool *out);
+    /* The scaler that the Canary names, NULL: it is missing. */
+    enum verdict (*source)(struct tick *tick, struct json_object **out);
     /* Replicas to start the canary with, at least 1. */
     enum verdict (*min_replicas)(struct tick *tick, int *out);
+    /* The same of an object that was read: what a workload that it scales is started with. */
+    int (*start)(struct json_object *object);
+    /* ... the most that it may have. */
+    int (*most)(struct json_object *object);
+    /*
+     * The least number of an object of others is raised to the floor, as far as the largest allows;
+     * floor 0: it is put back. What it was stands in an annotation meanwhile; a number that somebody
+     * else has written since stays.
+     */
+    void (*hold)(struct tick *tick, struct json_object *object, int floor);
     /* The most that the primary may have; 0 where the scaler is missing. */
     enum verdict (*primary_max)(struct tick *tick, int *out);
 };

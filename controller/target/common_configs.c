@@ -419,3 +419,64 @@ enum verdict configs_restore(struct tick *tick, struct json_object *pod_spec,
     }
     return VERDICT_GO;
 }
+
+/* The primary, the target, or the copy of what the target names, goes by this name. */
+static bool is_named(const struct config_ref *refs, const struct target_info *info,
+                     const struct kube_resource *resource, const char *name)
+{
+    size_t len = strlen(name) - strlen(PRIMARY);
+
+    for (; refs; refs = refs->next)
+        if (refs->resource == resource && strcmp(refs->name, name) == 0)
+            return true;
+    for (const struct config_ref *ref = info->config_refs; ref; ref = ref->next)
+        if (ref->resource == resource &&
+            (strcmp(ref->name, name) == 0 ||
+             (strlen(ref->name) == len && strncmp(ref->name, name, len) == 0)))
+            return true;
+    return false;
+}
+
+/* Nobody else has a part in it: another Canary that reads the same config is a further owner. */
+static bool is_alone(struct tick *tick, struct json_object *copy)
+{
+    struct json_object *owners = json_at(copy, "metadata", "ownerReferences", NULL);
+    const char *uid = json_str_at(json_elem(owners, 0), "uid", NULL);
+
+    return json_len(owners) == 1 && uid && strcmp(uid, tick->canary->uid) == 0 &&
+           edit_is_owned(tick, copy);
+}
+
+static enum verdict sweep_kind(struct tick *tick, const struct config_ref *refs,
+                               const struct target_info *info, const struct kube_resource *resource)
+{
+    enum verdict verdict = VERDICT_GO;
+    struct json_object *list, *copy;
+
+    if (!need_copies(tick, resource, &list))
+        return VERDICT_NEED_FACTS;
+    for (size_t i = 0; i < json_len(list); i++) {
+        const char *name = json_str_at(json_elem(list, i), "metadata", "name", NULL);
+        if (!name || !source_name(tick, name) || is_named(refs, info, resource, name))
+            continue;
+        if (!need_object(tick, resource, tick->canary->namespace_, name, &copy)) {
+            verdict = VERDICT_NEED_FACTS;
+        } else if (copy && is_alone(tick, copy)) {
+            plan_delete(tick, resource, copy);
+            plan_why(tick, "no longer referred to");
+        }
+    }
+    return verdict;
+}
+
+enum verdict configs_sweep(struct tick *tick, const struct target_info *info)
+{
+    struct json_object *spec = json_at(info->primary, "spec", "template", "spec", NULL);
+    struct config_ref *refs = NULL;
+
+    if (!tick->settings->config_tracking || !spec || !info->config_refs)
+        return VERDICT_GO;
+    visit_spec(tick, spec, collect, &refs);
+    enum verdict verdict = sweep_kind(tick, refs, info, &kube_configmaps);
+    return sweep_kind(tick, refs, info, &kube_secrets) == VERDICT_GO ? verdict : VERDICT_NEED_FACTS;
+}

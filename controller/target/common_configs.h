@@ -49,6 +49,11 @@ enum verdict configs_of_primary(struct tick *tick, struct json_object *pod_spec,
 enum verdict configs_restore(struct tick *tick, struct json_object *pod_spec,
                              bool (*is_promoted)(void *arg, struct json_object *configs), void *arg,
                              const char **lost);
+/*
+ * The release is over, and the primary, which is ready, runs one template: copies that it does not name
+ * (of configs whose names change with their content) are deleted, where this Canary alone owns them.
+ */
+enum verdict configs_sweep(struct tick *tick, const struct target_info *info);
 /* Renames the tracked configs in pod_spec (a tree of the caller's own) to their primary copies. */
 void configs_rename(struct tick *tick, const struct target_info *info,
                     struct json_object *pod_spec);

@@ -1,4 +1,5 @@
 /* The Deployment target (target/OBJECTS.md). */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -214,6 +215,47 @@ static void deployment_raise_primary(struct tick *tick, const struct target_info
     plan_update(tick, &kube_deployments, info->primary, to);
 }
 
+static void deployment_raise_target(struct tick *tick, const struct target_info *info, int replicas)
+{
+    int64_t has = json_int_at(info->object, 1, "spec", "replicas", NULL);
+
+    if (has > 0 && has < replicas)
+        plan_replicas(tick, info, replicas);
+}
+
+/* Whether the primary follows the target's number. */
+static bool has_number(struct tick *tick, const struct target_info *info)
+{
+    return !tick->canary->autoscaler.name && !info->primary_scaled && !info->target_scaled &&
+           !info->at_zero;
+}
+
+static int64_t number_of(const struct target_info *info)
+{
+    return info->own_replicas > 0 ? info->own_replicas
+                                  : json_int_at(info->object, 1, "spec", "replicas", NULL);
+}
+
+/* What the primary is to have when the release is over, and what it has until then: "3/12". */
+#define SETTLES_TO "flagger.app/settles-to"
+
+static void deployment_settle_primary(struct tick *tick, const struct target_info *info)
+{
+    const char *note = json_str_at(info->primary, "metadata", "annotations", SETTLES_TO, NULL);
+    const char *slash = note ? strchr(note, '/') : NULL;
+
+    if (!note)
+        return;
+    struct json_object *to = json_copy(tick->arena, info->primary);
+    int64_t has = json_int_at(to, 1, "spec", "replicas", NULL);
+    json_object_object_del(json_at(to, "metadata", "annotations", NULL), SETTLES_TO);
+    /* one that somebody has written since stays */
+    if (slash && strtoll(slash + 1, NULL, 10) == has && !info->primary_scaled &&
+        strtoll(note, NULL, 10) > 0)
+        json_set_int(json_sub(to, "spec"), "replicas", strtoll(note, NULL, 10));
+    plan_update(tick, &kube_deployments, info->primary, to);
+}
+
 static void deployment_scale_to_zero(struct tick *tick, const struct target_info *info)
 {
     if (!info->at_zero)
@@ -241,6 +283,8 @@ static void deployment_restore(struct tick *tick, const struct target_info *info
                     : replicas > 0   ? replicas
                                      : 1;
 
+    if (info->most_replicas > 0 && least > info->most_replicas)
+        least = info->most_replicas;
     if (json_int_at(info->object, 1, "spec", "replicas", NULL) < least)
         plan_replicas(tick, info, least);
 }
@@ -254,6 +298,24 @@ static bool deployment_replaces_all(const struct target_info *info)
     return text_is(strategy, "type", "Recreate") || (most && strcmp(most, "100%") == 0);
 }
 
+/* The target's number, which takes no pod from the primary while traffic moves. */
+static void give_number(struct tick *tick, const struct target_info *info, struct json_object *to)
+{
+    int64_t has = json_int_at(info->primary, 1, "spec", "replicas", NULL);
+    int64_t number = number_of(info);
+
+    if (!has_number(tick, info))
+        return;
+    if (number < has && !tick->canary->analysis.any_capacity)
+        json_set_str(json_sub(json_sub(to, "metadata"), "annotations"), SETTLES_TO,
+                     arena_printf(tick->arena, "%lld/%lld", (long long)number, (long long)has));
+    else if (info->own_replicas > 0)
+        json_set_int(json_sub(to, "spec"), "replicas", number);
+    else
+        edit_put(tick->arena, json_sub(to, "spec"), "replicas",
+                 json_at(info->object, "spec", "replicas", NULL));
+}
+
 static enum verdict deployment_promote(struct tick *tick, const struct target_info *info)
 {
     struct json_object *from, *to;
@@ -261,9 +323,7 @@ static enum verdict deployment_promote(struct tick *tick, const struct target_in
 
     if (verdict != VERDICT_GO)
         return verdict;
-    if (!tick->canary->autoscaler.name && !info->at_zero)
-        edit_put(tick->arena, json_sub(to, "spec"), "replicas",
-                 json_at(info->object, "spec", "replicas", NULL));
+    give_number(tick, info, to);
     workload_plan_promotion(tick, &kind, info, from, to);
     return VERDICT_GO;
 }
@@ -297,6 +357,8 @@ const struct target target_deployment = {
     .ready = deployment_ready,
     .available = deployment_available,
     .raise_primary = deployment_raise_primary,
+    .raise_target = deployment_raise_target,
+    .settle_primary = deployment_settle_primary,
     .scale_to_zero = deployment_scale_to_zero,
     .scale_from_zero = deployment_scale_from_zero,
     .promote = deployment_promote,

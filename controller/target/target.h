@@ -29,6 +29,11 @@ struct target_info {
         *ports; /* discovered Service ports, array of {name, protocol, port, targetPort} or NULL */
     bool at_zero;         /* the target is scaled to zero */
     bool primary_at_zero; /* so is the primary (which exists) */
+    /* The target's number, where it was given more for its share of a release; 0: it was not. */
+    int own_replicas;
+    int most_replicas; /* that the target's autoscaler allows; 0: any. Known in a deletion */
+    /* An autoscaler of others scales that side: its replicas are theirs. */
+    bool primary_scaled, target_scaled;
     bool
         stopped; /* at zero, and its pods are gone; always for a kind that has no pods of its own */
     bool paused; /* a person wants that it makes no pods of its template */
@@ -83,6 +88,11 @@ struct target {
     int (*available)(const struct target_info *info, enum side side);
     /* The primary gets at least so many replicas. */
     void (*raise_primary)(struct tick *tick, const struct target_info *info, int replicas);
+    /* ... the target, which is not at zero. */
+    void (*raise_target)(struct tick *tick, const struct target_info *info, int replicas);
+    /* The release is over: the primary gets the target's number where that is less, which a
+     * promotion does not take from it while traffic moves. */
+    void (*settle_primary)(struct tick *tick, const struct target_info *info);
     void (*scale_to_zero)(struct tick *tick, const struct target_info *info);
     /* Nothing when it is not at zero; replicas 0: as many as the primary has. */
     void (*scale_from_zero)(struct tick *tick, const struct target_info *info, int replicas);

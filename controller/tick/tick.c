@@ -221,6 +221,29 @@ bool need_objects_if_allowed(struct tick *tick, const struct kube_resource *reso
     return need_list(tick, resource, namespace_, out, denied);
 }
 
+bool need_scalers(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
+                  const char *kind, const char *name, struct json_object **out)
+{
+    const char *scales = arena_printf(tick->arena, "%s/%s", kind, name);
+    const char *key = arena_printf(tick->arena, "%s scales %s",
+                                   object_key(tick, resource, namespace_, NULL), scales);
+    const struct fact *fact = find_fact(tick, key);
+
+    *out = fact ? json_at(fact->object, "items", NULL) : NULL;
+    if (fact)
+        return true;
+    struct need *need = record_object(tick, key, resource, namespace_, NULL);
+    need->scales = scales;
+    need->watched = true;
+    return false;
+}
+
+bool need_copies(struct tick *tick, const struct kube_resource *resource, struct json_object **out)
+{
+    return need_scalers(tick, resource, tick->canary->namespace_, tick_canaries.kind,
+                        tick->canary->name, out);
+}
+
 /* Everything that the request is made of: two different questions never share an answer. */
 static const char *metric_key(struct arena *arena, const struct metric_question *question)
 {

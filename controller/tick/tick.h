@@ -191,6 +191,19 @@ bool need_objects(struct tick *tick, const struct kube_resource *resource, const
 bool need_objects_if_allowed(struct tick *tick, const struct kube_resource *resource,
                              const char *namespace_, struct json_object **out, const char **denied);
 
+/*
+ * The objects of the resource, an autoscaler's, that scale this workload: an array, NULL for none. At
+ * least the name and the scaleTargetRef of each are in it, and others may be, of another
+ * scaleTargetRef. It costs no request but those of the watch, and one that comes, goes, or scales
+ * another workload is news. None where the resource is not served, or may not be watched.
+ */
+bool need_scalers(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
+                  const char *kind, const char *name, struct json_object **out);
+
+/* The objects of the resource that this Canary controls and that are called NAME-primary: as above, at
+ * least their names, and others may be among them. */
+bool need_copies(struct tick *tick, const struct kube_resource *resource, struct json_object **out);
+
 /* An object of the resource was asked for in this tick, and the API server does not serve it: its
  * CRD is missing, or not served in this version. To the rules such an object does not exist. */
 bool tick_is_unserved(const struct tick *tick, const struct kube_resource *resource);
@@ -255,10 +268,13 @@ struct need {
     const char *key;                      /* unique per fact */
     const struct kube_resource *resource; /* OBJECT */
     const char *namespace_, *name;        /* name NULL: a list of all */
-    bool surely;                          /* to be read, whatever its watch shows */
-    bool watched;                         /* ... only what the watch shows */
-    struct metric_question metric;        /* METRIC */
-    int webhook;                          /* HOOK */
+    /* Of a list: "Deployment/podinfo", what its objects scale, or "Canary/podinfo", what controls them;
+     * NULL: of all. */
+    const char *scales;
+    bool surely;                   /* to be read, whatever its watch shows */
+    bool watched;                  /* ... only what the watch shows */
+    struct metric_question metric; /* METRIC */
+    int webhook;                   /* HOOK */
     enum phase phase;
     const char *checksum;
 };

@@ -179,6 +179,9 @@ static void answer_need(struct world *world, struct tick *tick, const struct nee
         fact_metric(tick, need, answer_metric(world, &need->metric));
         return;
     }
+    if (need->kind == NEED_OBJECT && need->scales)
+        world_wake_asked(
+            world, arena_printf(world->arena, "%s/?%s", need->resource->plural, need->scales));
     if (need->kind == NEED_OBJECT && !need->name) {
         if (names(world->unserved, need->resource->plural))
             fact_unserved(tick, need);
@@ -339,9 +342,9 @@ static bool is_write(const struct effect *effect)
 /* As a server prunes what its schema does not know. */
 static struct json_object *without_ours(struct world *world, struct json_object *body)
 {
-    static const char *const ours[] = {"acceptedSpec", "provider",    "serviceName", "controller",
-                                       "release",      "history",     "requests",    "paused",
-                                       "steer",        "refusedWrite"};
+    static const char *const ours[] = {
+        "acceptedSpec", "provider", "serviceName", "controller",   "release",       "history",
+        "requests",     "paused",   "steer",       "refusedWrite", "canaryCapacity"};
     struct json_object *copy = json_copy(world->arena, body);
     struct json_object *spec = json_at(copy, "status", "acceptedSpec", NULL);
 
@@ -399,6 +402,8 @@ static void write_object(struct world *world, const struct effect *effect)
                 world->drops_percent ? world_routes_pruned(world, effect->body) : effect->body);
     if (strcmp(effect->resource->plural, "services") == 0)
         check_selector(world, effect->name, live);
+    if (!world->safety_off)
+        world_check_number(world, key, live);
 }
 
 static void apply(struct world *world, const struct effect *effect)
@@ -601,8 +606,9 @@ static void check_shares(struct world *world, const char *text, enum phase befor
     bool runs = phase == PHASE_Progressing || phase == PHASE_WaitingPromotion ||
                 phase == PHASE_Promoting || phase == PHASE_Finalising;
 
-    if (!runs || phase != before || strstr(text, "lastAppliedSpec") || world->safety_off ||
-        world->crashed || world->again == AGAIN_NOW || world->plan.held || !target || !stable ||
+    if (!runs || phase != before || strstr(text, "lastAppliedSpec") ||
+        strstr(text, "refusedWrite") || world->safety_off || world->crashed ||
+        world->again == AGAIN_NOW || world->plan.held || !target || !stable ||
         !world_get(world, "httproutes/podinfo") || strcmp(kind->plural, "deployments") != 0 ||
         json_at(world->canary, "metadata", "deletionTimestamp", NULL) ||
         json_object_get_boolean(json_at(world->canary, "spec", "suspend", NULL)))

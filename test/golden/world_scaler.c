@@ -118,11 +118,68 @@ static void check_capacity(struct world *world, int was, int canary)
         fail_msg("all traffic goes to %d pods, it needs %d", (int)has, (int)needs);
 }
 
+void world_check_number(struct world *world, const char *key, struct json_object *before)
+{
+    struct json_object *after = world_get(world, key);
+
+    if (strncmp(key, "deployments/", strlen("deployments/")) != 0)
+        return;
+    json_object_object_foreach(world->objects, name, scaler)
+    {
+        if ((strncmp(name, "horizontalpodautoscalers/", 25) == 0 ||
+             strncmp(name, "scaledobjects/", 14) == 0) &&
+            pretend_overwrites(scaler, before, after))
+            fail_msg("%s gets %d replicas, which %s has set to %d", key,
+                     (int)json_int_at(after, 1, "spec", "replicas", NULL), name,
+                     (int)json_int_at(before, 1, "spec", "replicas", NULL));
+    }
+}
+
+/* The most that the target's autoscaler allows. */
+static int64_t most_of_target(struct world *world)
+{
+    struct json_object *hpa = world_get(world, "horizontalpodautoscalers/podinfo");
+    struct json_object *keda = world_get(world, "scaledobjects/podinfo");
+
+    return hpa    ? json_int_at(hpa, 1, "spec", "maxReplicas", NULL)
+           : keda ? json_int_at(keda, 100, "spec", "maxReplicaCount", NULL)
+                  : INT64_MAX;
+}
+
+/* No share grows beyond the pods of its side: of those that all traffic needs, or that a primary which
+ * nothing scales has had for it. */
+static void check_share(struct world *world, int was, int canary)
+{
+    struct json_object *target = world_get(world, "deployments/podinfo");
+    struct json_object *primary = world_get(world, "deployments/podinfo-primary");
+    struct json_object *analysis = json_at(world->canary, "spec", "analysis", NULL);
+    const char *said = json_str_at(analysis, "capacity", "canary", NULL), *phase;
+    int64_t has = json_int_at(target, 0, "status", "availableReplicas", NULL);
+    int64_t all = json_int_at(primary, 0, "status", "availableReplicas", NULL);
+    int64_t threshold = json_int_at(analysis, 100, "canaryReadyThreshold", NULL);
+    int64_t share = json_at(analysis, "match", NULL)
+                        ? json_int_at(analysis, canary, "capacity", "matchedShare", NULL)
+                        : canary;
+
+    phase = world_phase(world);
+    if (canary <= was || !target || !primary || all == 0 || strcmp(phase, "Progressing") != 0 ||
+        (said && strcmp(said, "None") == 0))
+        return;
+    all = world->load > 0 ? world->load : all;
+    int64_t needs = (all * share + 99) / 100 * threshold / 100;
+    if (needs > most_of_target(world))
+        needs = most_of_target(world);
+    if (has < needs)
+        fail_msg("the canary gets %d %% with %d pods, it needs %d", canary, (int)has, (int)needs);
+}
+
 void world_check_scalers(struct world *world, int was, int canary, bool primary_selected)
 {
     /* A deletion sends everything to the target. */
-    if (!json_at(world->canary, "metadata", "deletionTimestamp", NULL))
+    if (!json_at(world->canary, "metadata", "deletionTimestamp", NULL)) {
         check_capacity(world, was, canary);
+        check_share(world, was, canary);
+    }
     check_keda(world, canary, primary_selected);
 }
 

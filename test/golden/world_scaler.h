@@ -12,6 +12,8 @@ void world_limit(struct world *world);
 /* The safety rules about scalers, after each effect. */
 void world_check_scalers(struct world *world, int was, int canary, bool primary_selected);
 
+/* After a write of ours of this object: no number that an autoscaler owns was taken. */
+void world_check_number(struct world *world, const char *key, struct json_object *before);
 /* The target of this name is at zero, or about to be: KEDA takes its pods as soon as it is paused.
  */
 bool world_is_down(struct world *world, const char *name);

@@ -9,6 +9,18 @@ static uint64_t hash_of(const char *key, struct json_object *object)
     return wake_spec_hash(object, is_knative ? kube_knative_services.news : NULL);
 }
 
+/* It scales, or has scaled, a workload whose scalers were asked for. */
+static bool is_of_list(struct world *world, const char *key, struct json_object *object)
+{
+    struct json_object *ref = json_at(object, "spec", "scaleTargetRef", NULL);
+    const char *kind = json_str_at(ref, "kind", NULL), *name = json_str_at(ref, "name", NULL);
+
+    return name && json_at(world->depends,
+                           arena_printf(world->arena, "%.*s/?%s/%s", (int)strcspn(key, "/"), key,
+                                        kind ? kind : "Deployment", name),
+                           NULL);
+}
+
 void world_wake_changed(struct world *world, const char *key, struct json_object *before,
                         struct json_object *after)
 {
@@ -21,6 +33,8 @@ void world_wake_changed(struct world *world, const char *key, struct json_object
 
     if (before && after && json_same(before, after))
         return;
+    if (!world->performing && is_of_list(world, key, before) != is_of_list(world, key, after))
+        world->woken = true;
     if (!change.is_canary && !json_at(world->depends, key, NULL))
         return;
     if (wake_news(&change, wake_hears_status(&world->wake)) == WAKE_NEWS)

@@ -5,6 +5,7 @@
 
 #include "asked.h"
 #include "judged.h"
+#include "numbers.h"
 #include "router/router.h"
 #include "said.h"
 #include "test/health.h"
@@ -616,10 +617,18 @@ const char *rules_step(struct model *model, const struct cluster *facts,
     broken = check_selector(model, facts, before, after, step->place);
     if (broken)
         return broken;
+    if (step->place == model->place[ROLE_TARGET] || step->place == model->place[ROLE_PRIMARY])
+        broken = numbers_replicas(model, before, after, step->place);
+    if (!broken)
+        broken = numbers_deletion(model, before, step);
+    if (broken)
+        return broken;
     /* one object may play more than one part */
     note_traffic(model, after, ghost);
     if (step->place == model->place[ROLE_ROUTE])
         broken = check_route(model, facts, before, after);
+    if (!broken && step->place == model->place[ROLE_ROUTE])
+        broken = numbers_share(model, facts, before, after);
     if (!broken && step->place == model->place[ROLE_TARGET])
         broken = check_target(model, facts, before, after, ghost);
     if (!broken && step->place == model->place[ROLE_APEX])

@@ -91,6 +91,7 @@ static void read_row(struct arena *arena, struct scenario *scenario, struct json
                           value))
             refuse(scenario, key);
     }
+    scenario->sized = strstr(scenario->name, "sizes") != NULL;
     scenario->judged = scenario->canary && strstr(scenario->canary, "\"judge\":");
 }
 

@@ -206,25 +206,7 @@ static void answer_hook(struct tick *tick, const struct need *need, uint8_t answ
         (struct hook_answer){.passed = answer == PASS, .text = answer == PASS ? "OK" : "refused"});
 }
 
-static void give_object(struct ticks *ticks, const struct cluster *cluster, struct tick *tick,
-                        const struct known_need *known)
-{
-    fact_object(tick, &known->need,
-                objects_tree(ticks->objects, known->place, cluster->at[known->place]));
-}
-
-static void learn_need(struct ticks *ticks, const struct need *need)
-{
-    struct known_need *known = &ticks->needs[ticks->n_needs];
-    const char *key = arena_printf(ticks->scratch, "%s/%s", need->resource->plural, need->name);
-
-    assert(ticks->n_needs < MAX_NEEDS);
-    known->place = objects_place(ticks->objects, key);
-    known->need = (struct need){.kind = NEED_OBJECT, .key = arena_strdup(ticks->arena, need->key)};
-    ticks->n_needs++;
-}
-
-/* A list is asked for seldom: it is not among what every tick is given. */
+/* A list is asked for seldom, and then not among what every tick is given; but for that of scalers. */
 static void give_list(struct ticks *ticks, const struct cluster *cluster, struct tick *tick,
                       const struct need *need)
 {
@@ -240,6 +222,32 @@ static void give_list(struct ticks *ticks, const struct cluster *cluster, struct
             json_object_array_add(items, json_object_get(tree));
     }
     fact_object(tick, need, list);
+}
+
+static void give_object(struct ticks *ticks, const struct cluster *cluster, struct tick *tick,
+                        const struct known_need *known)
+{
+    if (known->place < 0) {
+        give_list(ticks, cluster, tick, &known->need);
+        return;
+    }
+    fact_object(tick, &known->need,
+                objects_tree(ticks->objects, known->place, cluster->at[known->place]));
+}
+
+static void learn_need(struct ticks *ticks, const struct need *need)
+{
+    struct known_need *known = &ticks->needs[ticks->n_needs];
+    const char *name = need->name ? need->name : "";
+    const char *key = arena_printf(ticks->scratch, "%s/%s", need->resource->plural, name);
+
+    assert(ticks->n_needs < MAX_NEEDS);
+    known->place = need->scales ? -1 : objects_place(ticks->objects, key);
+    known->need = (struct need){.kind = NEED_OBJECT,
+                                .resource = need->resource,
+                                .scales = need->scales ? "" : NULL,
+                                .key = arena_strdup(ticks->arena, need->key)};
+    ticks->n_needs++;
 }
 
 /* The answer to a question that rules ask the world. False: none was given for it. */
@@ -282,7 +290,7 @@ static bool answer_question(struct tick *tick, const struct need *need, struct a
 static bool answer_needs(struct ticks *ticks, struct tick *tick, struct attempt *attempt)
 {
     for (const struct need *need = tick->needs; need; need = need->next) {
-        if (need->kind == NEED_OBJECT && !need->name) {
+        if (need->kind == NEED_OBJECT && !need->name && !need->scales) {
             give_list(ticks, attempt->cluster, tick, need);
             continue;
         }
@@ -411,6 +419,19 @@ static void add_step(struct ticks *ticks, const struct effect *effect)
     };
 }
 
+static uint32_t places_of(const struct ticks *ticks, const struct kube_resource *resource)
+{
+    size_t len = strlen(resource->plural);
+    uint32_t places = 0;
+
+    for (int place = 0; place < objects_places(ticks->objects); place++) {
+        const char *key = objects_key(ticks->objects, place);
+        if (strncmp(key, resource->plural, len) == 0 && key[len] == '/')
+            places |= 1u << place;
+    }
+    return places;
+}
+
 /* What a change of is news after this tick. */
 static uint32_t read_in(const struct ticks *ticks, const struct tick *tick,
                         const struct outcome *outcome)
@@ -420,7 +441,9 @@ static uint32_t read_in(const struct ticks *ticks, const struct tick *tick,
     if (ticks->rival >= 0)
         reads |= 1u << ticks->rival;
     for (int i = 0; i < ticks->n_needs; i++) {
-        if (fact_is_used(tick, ticks->needs[i].need.key))
+        if (ticks->needs[i].place < 0)
+            reads |= places_of(ticks, ticks->needs[i].need.resource);
+        else if (fact_is_used(tick, ticks->needs[i].need.key))
             reads |= 1u << ticks->needs[i].place;
     }
     for (int i = 0; i < outcome->steps; i++)

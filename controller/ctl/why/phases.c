@@ -10,11 +10,23 @@ static const char *since(struct why *w)
                      w->facts->now_ms);
 }
 
+/* Pods of the target that nobody is sent to. */
+static bool target_idle(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "TargetIdle", "False");
+
+    if (!condition || (w->phase != PHASE_Succeeded && w->phase != PHASE_Initialized))
+        return false;
+    return why_say(w, why_kubectl(w, "get deployment,hpa"), "Nothing is released, for %s: %s",
+                   why_since(w, condition), why_message(w, condition));
+}
+
 static bool failed(struct why *w)
 {
     const char *reason =
         json_str_at(json_elem(json_at(w->status, "history", NULL), 0), "reason", NULL);
     const char *revision = why_text(json_str_at(w->status, "lastAppliedSpec", NULL));
+    const char *idle = why_message(w, why_condition(w, "TargetIdle", "False"));
 
     if (w->phase != PHASE_Failed || (w->facts->live && strcmp(w->facts->live, revision) != 0))
         return false;
@@ -22,8 +34,9 @@ static bool failed(struct why *w)
         reason = why_message(w, why_condition(w, "ChecksPassed", "False"));
     return why_say(w, why_ctl(w, "restart"),
                    "Revision %s of %s was rolled back %s ago%s%s. All traffic is on the primary; "
-                   "push another revision, or have this one analysed again",
-                   revision, w->name, since(w), *reason ? ": " : "", print_clean(w->arena, reason));
+                   "push another revision, or have this one analysed again%s%s",
+                   revision, w->name, since(w), *reason ? ": " : "", print_clean(w->arena, reason),
+                   *idle ? ". Also: " : "", idle);
 }
 
 /* What a step of the primary waits for. */
@@ -39,6 +52,16 @@ static bool primary_waits(struct why *w)
                            why_since(w, condition), why_message(w, condition));
     }
     return false;
+}
+
+/* The next step waits for pods of the canary. */
+static bool share_waits(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "CanaryScaled", "False");
+
+    return condition &&
+           why_say(w, why_kubectl(w, "get pods"), "The next step of %s waits for pods, for %s: %s",
+                   w->name, why_since(w, condition), why_message(w, condition));
 }
 
 static bool not_begun(struct why *w)
@@ -90,6 +113,11 @@ static bool under_way(struct why *w)
         since(w), interval ? interval : "1m", approvals(w));
 }
 
-const struct why_situation why_phases[] = {
-    {"failed", failed},   {"primary-waits", primary_waits}, {"not-begun", not_begun},
-    {"at-rest", at_rest}, {"under-way", under_way},         {0}};
+const struct why_situation why_phases[] = {{"failed", failed},
+                                           {"share-waits", share_waits},
+                                           {"primary-waits", primary_waits},
+                                           {"not-begun", not_begun},
+                                           {"target-idle", target_idle},
+                                           {"at-rest", at_rest},
+                                           {"under-way", under_way},
+                                           {0}};

@@ -136,6 +136,12 @@ static const struct {
     {"metric-unusable", CONDITION("ChecksPassed", "False", "NotUsable"), .text = "it says so"},
     {"out-of-range", CONDITION("ChecksPassed", "False", "OutOfRange"), .text = "was bad, 5m ago"},
     {"primary-waits", CONDITION("PrimaryScaled", "False", "Promoting"), .text = "it says so"},
+    {"share-waits", CONDITION("CanaryScaled", "False", "Waiting"), .text = "it says so"},
+    {"target-idle",
+     "{\"status\": {\"phase\": \"Succeeded\", \"lastAppliedSpec\": \"a\", \"conditions\": "
+     "[{\"type\": \"TargetIdle\", \"status\": \"False\", \"reason\": \"ScaledByHand\", "
+     "\"message\": \"it says so\", " SINCE "}]}",
+     .text = "Nothing is released, for 5m: it says so"},
     {"paused",
      "{\"status\": {\"phase\": \"Progressing\", \"paused\": {\"by\": \"eve\", \"why\": \"lunch\", "
      "\"since\": \"1970-01-01T00:05:00Z\"}}",

@@ -73,6 +73,11 @@ static void tell_waiting(struct release *r, const char *reason, int replicas)
                                revision ? revision : "", revision ? " begins" : ""));
 }
 
+bool capacity_is_scaled(const struct release *r)
+{
+    return r->scaler || r->own_scaler[SIDE_PRIMARY].object;
+}
+
 bool capacity_waits_to_begin(struct release *r)
 {
     const char *revision = r->canary->status.capacity_revision;
@@ -84,6 +89,11 @@ bool capacity_waits_to_begin(struct release *r)
 static int asked_for(struct release *r)
 {
     return condition_is_set(r, condition) ? r->canary->status.capacity_replicas : 0;
+}
+
+int capacity_asked(struct release *r)
+{
+    return asked_for(r);
 }
 
 /* A release is under way, or ended with traffic on the canary: the primary is the way back. */
@@ -112,7 +122,7 @@ void capacity_raise(struct release *r)
 {
     if (!r->target->raise_primary || !r->info.primary || !needs_primary(r))
         return;
-    if (r->scaler && capacity_waits(r, NULL))
+    if (capacity_is_scaled(r) && capacity_waits(r, NULL))
         r->target->raise_primary(r->tick, &r->info, capacity_floor(r));
     else if (r->info.primary_at_zero) {
         int replicas = r->scaler ? 1 : pods(r, SIDE_CANARY);
@@ -145,36 +155,80 @@ bool capacity_is_empty(struct release *r)
     return pods(r, SIDE_PRIMARY) == 0 && pods(r, SIDE_CANARY) > 0;
 }
 
-static bool may_wait(struct release *r)
+/* A rollback waits for the autoscaler that the Canary names, and for none of others. */
+static bool may_wait(struct release *r, const char *reason)
 {
     const char *why;
+    bool waits = r->scaler || (capacity_is_scaled(r) && strcmp(reason, CAPACITY_ROLLBACK) != 0);
 
     if (!r->router->weighted || r->weights.canary == 0 ||
         release_ready(r, SIDE_PRIMARY, &why) == NOT_READY_EVER)
         return false;
-    return capacity_is_empty(r) || (r->scaler && r->target->available &&
+    return capacity_is_empty(r) || (waits && r->target->available &&
                                     r->weights.canary > TOLERATED_SHARE && canary_answers(r));
 }
 
+enum verdict capacity_target_scaler(struct release *r, struct own_scaler *out)
+{
+    *out = r->own_scaler[SIDE_CANARY];
+    if (!r->scaler)
+        return VERDICT_GO;
+    out->kind = r->scaler;
+    return r->scaler->source(r->tick, &out->object);
+}
+
+/* The canary has had pods for its share: act/share.h asks for them, up to its scaler's maximum. */
+static bool is_proportional(struct release *r)
+{
+    struct own_scaler scaler;
+
+    if (r->canary->analysis.any_capacity || capacity_target_scaler(r, &scaler) != VERDICT_GO)
+        return false;
+    return !scaler.object || pods(r, SIDE_CANARY) < scaler.kind->most(scaler.object);
+}
+
+static int64_t whole(int64_t part, int share)
+{
+    return (part * 100 + share - 1) / share;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /*
- * The replicas that all traffic needs: as many as serve the primary's share now, in proportion.
- * Where that share is nothing, or nobody serves it, those that serve on the other side; where it is
- * not known (an A/B test), those of both. Without an autoscaler somebody has chosen their number:
- * then it is enough that anybody answers.
+ * As many as serve the primary's share now, in proportion; no more than both sides have together, or
+ * the canary's in proportion, where it has had pods for its share. Where a share is nothing, or
+ * nobody serves it, those that serve on the other side; where it is not known (an A/B test), those of
+ * both. A primary that nothing scales has carried all of it.
  */
-static int needed(struct release *r)
+int64_t capacity_total(struct release *r)
 {
     int64_t primary = pods(r, SIDE_PRIMARY);
     int64_t canary = pods(r, SIDE_CANARY);
-    int share = r->weights.primary;
+    int64_t noted = r->canary->status.share_total;
 
-    if (!r->scaler)
-        return 1;
+    if (r->weights.canary == 0 && primary > 0)
+        return primary;
+    if (r->weights.primary == 0 || primary == 0)
+        return primary > canary ? primary : canary;
+    if (!capacity_is_scaled(r) || primary == noted) /* it has not shrunk to its share */
+        return primary;
     if (r->weights.matched)
-        return (int)(primary + canary);
-    if (share == 0 || primary == 0)
-        return (int)(primary > canary ? primary : canary);
-    int64_t all = (primary * 100 + share - 1) / share;
+        return primary + canary;
+    int64_t all = whole(primary, r->weights.primary);
+    if (is_proportional(r))
+        all = least(all, least(primary + canary, whole(canary, r->weights.canary)));
+    /* what was needed at first still fits: pods are whole, so that shares of them are rounded up */
+    return noted > 0 && (primary - 1) * 100 < noted * r->weights.primary ? least(all, noted) : all;
+}
+
+/* Without an autoscaler somebody has chosen their number: then it is enough that anybody answers. */
+static int needed(struct release *r)
+{
+    int64_t all = capacity_is_scaled(r) ? capacity_total(r) : 1;
+
     return all > 0 ? (int)all : 1;
 }
 
@@ -185,10 +239,13 @@ static enum verdict start_waiting(struct release *r, const char *reason)
     int all = needed(r);
     int has = pods(r, SIDE_PRIMARY);
     int most = all;
+    const struct own_scaler *own = &r->own_scaler[SIDE_PRIMARY];
     enum verdict verdict = r->scaler ? r->scaler->primary_max(r->tick, &most) : VERDICT_GO;
 
     if (verdict != VERDICT_GO)
         return verdict;
+    if (own->object)
+        most = own->kind->most(own->object);
     all = all < most ? all : most;
     /* It still has what the last release asked for: more than its share needs. */
     if (waits_for(r, scaled) && asked_for(r) > 0 && asked_for(r) < all)
@@ -236,7 +293,7 @@ enum verdict capacity_wait(struct release *r, const char *reason)
     int asked = capacity_floor(r);
     int has = pods(r, SIDE_PRIMARY);
 
-    if (!may_wait(r))
+    if (!may_wait(r, reason))
         return waits ? end_waiting(r) : VERDICT_GO;
     if (!waits)
         return start_waiting(r, reason);

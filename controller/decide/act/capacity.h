@@ -17,6 +17,14 @@ enum verdict capacity_wait(struct release *r, const char *reason);
 bool capacity_waits(struct release *r, const char *reason);
 /* ... for CAPACITY_BEGIN, with this very revision. */
 bool capacity_waits_to_begin(struct release *r);
+/* The primary has a scaler: a copy of the one that the Canary names, or one of others. */
+bool capacity_is_scaled(const struct release *r);
+/* The pods that all traffic needs. */
+int64_t capacity_total(struct release *r);
+/* The scaler of the target, named by the Canary or not; its object is NULL: there is none. */
+enum verdict capacity_target_scaler(struct release *r, struct own_scaler *out);
+/* The replicas that the primary was asked for; 0: none. */
+int capacity_asked(struct release *r);
 /* The replicas that the primary's scaler must not go below; 0: whatever it wants. */
 int capacity_floor(struct release *r);
 /* Plans the replicas that the primary must have now. */

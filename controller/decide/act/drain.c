@@ -10,6 +10,7 @@
 #include "decide/release/condition.h"
 #include "decide/release/pause.h"
 #include "decide/release/release.h"
+#include "decide/release/scaled.h"
 
 static bool has_pods(const struct release *r)
 {
@@ -85,4 +86,36 @@ enum verdict drain_target(struct release *r)
     condition_clear(r, CONDITION_DRAINED);
     condition_clear(r, CONDITION_FREE);
     return VERDICT_GO;
+}
+
+/* A pause, a Service of others or a promotion that failed says itself why the target keeps pods. */
+static bool has_idle_pods(const struct release *r)
+{
+    return r->target->has_replicas && !r->info.at_zero && r->weights.canary == 0 &&
+           r->canary->status.canary_weight == 0 && *r->canary->status.last_promoted_spec &&
+           !condition_is_set(r, CONDITION_DRAINED) && !condition_is_set(r, CONDITION_FREE) &&
+           !release_has_writes(r);
+}
+
+void drain_tell_idle(struct release *r)
+{
+    bool is_scaled = r->own_scaler[SIDE_CANARY].object != NULL;
+
+    if (!has_idle_pods(r)) {
+        if (r->info.at_zero)
+            condition_clear(r, CONDITION_IDLE);
+        return;
+    }
+    const char *by = is_scaled ? arena_printf(r->tick->arena,
+                                              ", which %s scales; name that in "
+                                              "spec.autoscalerRef, or",
+                                              scaled_text(r, SIDE_CANARY))
+                               : ";";
+    const char *text =
+        arena_printf(r->tick->arena,
+                     "%s has pods that serve nothing while no release is under way%s scale it to "
+                     "zero: the next release starts it",
+                     release_target(r), by);
+    if (condition_set(r, CONDITION_IDLE, is_scaled ? "ScaledByOthers" : "ScaledByHand", text))
+        release_warn(r, "%s", text);
 }

@@ -14,6 +14,9 @@ enum verdict drain_target(struct release *r);
 enum verdict drain_note(struct release *r);
 /* What is left of the interval that counts when this tick began, in ms; 0: none counts. */
 int64_t drain_left_ms(struct release *r);
+/* Nothing is under way: pods of the target that serve nothing are told, once. They are left alone:
+ * a person, or an autoscaler of others, has put them there. */
+void drain_tell_idle(struct release *r);
 bool drain_is_under_way(struct release *r); /* the Canary came with it */
 
 #endif

@@ -65,6 +65,8 @@ enum verdict rollback_run(struct release *r, bool consume)
     status_reset(r);
     status_forget_waits(r);
     steering_forget(r);
+    if (!kept)
+        status_forget_capacity(r);
     if (consume)
         status_sync(r);
     if (!kept)

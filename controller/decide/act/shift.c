@@ -9,6 +9,7 @@
 #include "decide/ask/hooks.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
+#include "target/common_configs.h"
 
 enum { MOMENT_MS = 2000 };
 
@@ -28,12 +29,25 @@ static bool waits_for_pause(struct release *r)
     return true;
 }
 
+/* Configs whose names change with their content leave copies behind, with old credentials in them. No
+ * pod can start with one of them any more: the primary has rolled out. */
+static enum verdict sweep_copies(struct release *r)
+{
+    const char *why;
+
+    if (!r->info.primary || release_ready(r, SIDE_PRIMARY, &why) != READY)
+        return VERDICT_GO;
+    return configs_sweep(r->tick, &r->info);
+}
+
 /* The end of every release that succeeds: traffic is on the primary, the target goes to zero. */
 enum verdict shift_end(struct release *r)
 {
     bool skipped = r->canary->skip_analysis;
     enum verdict verdict = release_route(r, 0);
 
+    if (verdict == VERDICT_GO)
+        verdict = sweep_copies(r);
     if (verdict == VERDICT_GO && r->info.object) { /* it may be gone */
         if (waits_for_pause(r))
             return VERDICT_STOP;
@@ -41,9 +55,12 @@ enum verdict shift_end(struct release *r)
     }
     if (verdict != VERDICT_GO)
         return verdict;
+    if (r->target->settle_primary)
+        r->target->settle_primary(r->tick, &r->info);
     status_phase(r, PHASE_Succeeded);
     status_weight(r, 0);
     status_reset(r);
+    status_forget_capacity(r);
     status_text(r, "lastPromotedSpec", r->canary->status.last_applied_spec);
     status_forget_waits(r);
     plan_outcome(r->tick, true, skipped ? "skipped" : "completed");
@@ -101,8 +118,7 @@ enum verdict shift_traffic(struct release *r)
     if (r->canary->status.canary_weight > 0)
         left = r->canary->status.canary_weight;
     left = step > 0 && left > step ? left - step : 0;
-    /* Step by step, an autoscaler keeps up. */
-    enum verdict verdict = step > 0 ? VERDICT_GO : capacity_wait(r, CAPACITY_PROMOTION);
+    enum verdict verdict = capacity_wait(r, CAPACITY_PROMOTION);
     if (verdict == VERDICT_GO && capacity_is_empty(r))
         return VERDICT_STOP; /* its time is up, and still nobody is there */
     if (verdict == VERDICT_GO)

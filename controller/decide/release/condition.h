@@ -53,6 +53,10 @@
 #define CONDITION_ALERTS "AlertsDelivered"
 /* False: Services of others lead to the target. */
 #define CONDITION_FREE "TargetFree"
+/* False: a step waits for the pods of the canary that its share needs. */
+#define CONDITION_SHARE "CanaryScaled"
+/* False: nothing is under way, and the target has pods that nobody is sent to. */
+#define CONDITION_IDLE "TargetIdle"
 
 /*
  * Sets it to False, the condition Suspended to True. These return false when the condition says all

@@ -17,6 +17,12 @@
 
 struct judged; /* release/judged.h */
 
+/* An autoscaler of others that scales a side (release/scaled.h). */
+struct own_scaler {
+    const struct scaler *kind;
+    struct json_object *object; /* NULL: there is none */
+};
+
 struct release {
     struct tick *tick;
     const struct canary *canary;
@@ -27,8 +33,9 @@ struct release {
     const struct target *target;
     const struct scaler *scaler; /* NULL: the Canary names none */
     struct target_info info;
-    struct weights weights; /* as routed when this tick's writes are done */
-    enum phase phase;       /* status.phase, or what this tick makes of it */
+    struct own_scaler own_scaler[2]; /* by side */
+    struct weights weights;          /* as routed when this tick's writes are done */
+    enum phase phase;                /* status.phase, or what this tick makes of it */
     enum strategy
         strategy;     /* what is really run: blue/green where the router cannot split traffic */
     int iterations;   /* of blue/green and A/B, with the default of step 30 */

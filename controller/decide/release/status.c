@@ -150,7 +150,14 @@ void status_forget_waits(struct release *r)
     condition_clear(r, CONDITION_MEASURED);
     condition_clear(r, CONDITION_JUDGED);
     condition_clear(r, CONDITION_TURN);
+    condition_clear(r, CONDITION_SHARE);
     status_text(r, "gate", NULL);
+}
+
+void status_forget_capacity(struct release *r)
+{
+    if (json_at(r->canary->status.json, "canaryCapacity", NULL))
+        status_object(r, "canaryCapacity", NULL);
 }
 
 /*

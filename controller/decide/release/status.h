@@ -24,6 +24,8 @@ void status_sync_hash(struct release *r); /* lastAppliedSpec alone */
 void status_reset(struct release *r);     /* failedChecks and iterations are 0 */
 /* No gate and no metric is waited for any more. */
 void status_forget_waits(struct release *r);
+/* The canary is asked for no pods any more (act/share.h). */
+void status_forget_capacity(struct release *r);
 /* What has been set so far will be written. */
 bool status_differs(struct release *r);
 /* ... and says more than conditions, alerts and looks: the release has moved. */

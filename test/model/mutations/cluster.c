@@ -370,3 +370,54 @@ static enum verdict lead_heirs_only(struct release *r, enum leave leave)
 }
 MUTATION("... and selects the primary, which goes", "deletion after another provider",
          .acts.leftover_lead = lead_heirs_only)
+
+MUTATION("autoscalers of others are not looked for", "autoscalers of others",
+         .acts.scaled_read = mutation_nothing)
+
+static void settle_number(struct tick *tick, const struct target_info *info)
+{
+    struct json_object *to = json_copy(tick->arena, info->primary);
+
+    if (!info->object || info->at_zero)
+        return;
+    json_set(json_sub(to, "spec"), "replicas", json_at(info->object, "spec", "replicas", NULL));
+    plan_update(tick, &kube_deployments, info->primary, to);
+}
+MUTATION("a release gives the primary the target's number in the end, whatever scales it",
+         "autoscalers of others", .target.settle_primary = settle_number)
+
+/* Copies that the predicate chooses, whatever they are. */
+static enum verdict sweep_some(struct tick *tick, bool of_others)
+{
+    enum verdict verdict = VERDICT_GO;
+    struct json_object *list, *copy;
+
+    if (!need_copies(tick, &kube_configmaps, &list))
+        return VERDICT_NEED_FACTS;
+    for (size_t i = 0; i < json_len(list); i++) {
+        const char *name = json_str_at(json_elem(list, i), "metadata", "name", NULL);
+        if (!name || !strstr(name, "-primary"))
+            continue;
+        if (!need_object(tick, &kube_configmaps, tick->canary->namespace_, name, &copy))
+            verdict = VERDICT_NEED_FACTS;
+        else if (copy && edit_is_owned(tick, copy) != of_others)
+            plan_delete(tick, &kube_configmaps, copy);
+    }
+    return verdict;
+}
+
+static enum verdict sweep_all(struct tick *tick, const struct target_info *info)
+{
+    (void)info;
+    return sweep_some(tick, false);
+}
+MUTATION("a promotion deletes every copy of the Canary", "configs of other names",
+         .acts.configs_sweep = sweep_all)
+
+static enum verdict sweep_others(struct tick *tick, const struct target_info *info)
+{
+    (void)info;
+    return sweep_some(tick, true);
+}
+MUTATION("a promotion deletes copies of other Canaries", "configs of other names",
+         .acts.configs_sweep = sweep_others)

@@ -49,6 +49,7 @@ const struct target *wrap_target_find(const char *api_version, const char *kind)
     REPLACE(own_services);
     REPLACE(ready);
     REPLACE(scale_from_zero);
+    REPLACE(settle_primary);
     REPLACE(promote);
     REPLACE(is_promoted);
     REPLACE(compare);

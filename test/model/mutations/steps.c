@@ -199,14 +199,14 @@ MUTATION("a release is promoted and its gate is closed", "gates", .rule = canary
 MUTATION("traffic is increased and its gate is closed", "gates", .rule = canary_advance,
          .acts.gates_confirm_traffic_increase = mutation_nothing)
 
-MUTATION("a canary without pods keeps its share", "canary", .rule = share_follow,
+MUTATION("a canary without pods keeps its share", "canary", .rule = fail_over,
          .ask = mutation_nothing)
 
 static enum verdict only_canary(struct release *r)
 {
-    return release_serves(r, SIDE_PRIMARY) ? share_follow(r) : VERDICT_GO;
+    return release_serves(r, SIDE_PRIMARY) ? fail_over(r) : VERDICT_GO;
 }
-MUTATION("a primary without pods keeps its share", "canary in steps", .rule = share_follow,
+MUTATION("a primary without pods keeps its share", "canary in steps", .rule = fail_over,
          .ask = only_canary)
 
 static enum verdict route_unwritten(struct release *r)
@@ -218,10 +218,10 @@ static enum verdict route_unwritten(struct release *r)
             status_weight(r, 100);
         return verdict == VERDICT_GO ? VERDICT_STOP : verdict;
     }
-    return share_follow(r);
+    return fail_over(r);
 }
 MUTATION("all traffic of a primary that is gone passes for a step", "canary in steps",
-         .rule = share_follow, .ask = route_unwritten)
+         .rule = fail_over, .ask = route_unwritten)
 
 static enum verdict hold_silently(struct release *r)
 {

@@ -280,3 +280,21 @@ static enum verdict route_more(struct release *r, int canary)
 }
 MUTATION("a share that Knative routes is never taken back", "deletion with Knative",
          .acts.release_route = route_more)
+
+static enum verdict share_anyhow(struct release *r, int percent)
+{
+    (void)r;
+    (void)percent;
+    return VERDICT_GO;
+}
+MUTATION("blue/green gives the canary all traffic whatever pods it has",
+         "sides of different sizes, blue/green", .rule = bluegreen_advance,
+         .acts.share_wait = share_anyhow)
+
+static int64_t one_pod(struct release *r)
+{
+    (void)r;
+    return 1;
+}
+MUTATION("all traffic is taken for that of one pod", "sides of different sizes that nothing scales",
+         .acts.capacity_total = one_pod)

@@ -168,7 +168,7 @@ static bool is_to_return(struct release *r)
     return release_is_analysing(r) && release_canary_serves_all(r) && promote_is_of_analysed(r);
 }
 
-enum verdict share_follow(struct release *r)
+enum verdict fail_over(struct release *r)
 {
     if (!r->router->weighted || r->target->own_services || !r->info.primary)
         return VERDICT_GO;
