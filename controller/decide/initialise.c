@@ -13,6 +13,7 @@
 #include "decide/act/drain.h"
 #include "decide/act/leftover.h"
 #include "decide/act/lost.h"
+#include "decide/act/owners.h"
 #include "decide/act/ready.h"
 #include "decide/act/takeover.h"
 #include "decide/act/unserved.h"
@@ -54,8 +55,12 @@ enum verdict initialise_target(struct release *r)
 enum verdict initialise_services(struct release *r)
 {
     struct service_pods pods = serving_pods(r);
-    enum verdict verdict = r->target->own_services ? r->target->own_services(r->tick, &r->info)
-                                                   : services_reconcile_sides(r->tick, &pods);
+    enum verdict verdict = owners_look(r);
+
+    if (verdict != VERDICT_GO)
+        return verdict;
+    verdict = r->target->own_services ? r->target->own_services(r->tick, &r->info)
+                                      : services_reconcile_sides(r->tick, &pods);
 
     return verdict == VERDICT_GO && r->router->prepare ? r->router->prepare(r->tick) : verdict;
 }

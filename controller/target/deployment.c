@@ -15,7 +15,6 @@ static const struct workload kind = {
     .word = "deployment",
     .copied = copied,
     .bookkeeping = "deployment.kubernetes.io/revision",
-    .rewrite = primary_rewrite_affinity,
 };
 
 static void measure(struct target_info *out)
@@ -249,12 +248,6 @@ static enum verdict deployment_promote(struct tick *tick, const struct target_in
     return VERDICT_GO;
 }
 
-static enum verdict deployment_compare(struct tick *tick, const struct target_info *info,
-                                       bool *same)
-{
-    return workload_compare(tick, &kind, info, same);
-}
-
 static const char *deployment_primary_hash(struct tick *tick, const struct target_info *info)
 {
     return past_primary_hash(tick, &kind, info);
@@ -282,7 +275,7 @@ const struct target target_deployment = {
     .promote = deployment_promote,
     .is_promoted = workload_is_promoted,
     .carried = workload_carried,
-    .compare = deployment_compare,
+    .compare = workload_compare,
     .revision = deployment_revision,
     .serves = deployment_serves,
     .restore = deployment_restore,

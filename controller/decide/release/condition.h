@@ -46,6 +46,8 @@
 #define CONDITION_ALERTS "AlertsDelivered"
 /* False: Services of others lead to the target. */
 #define CONDITION_FREE "TargetFree"
+/* False: the Services of the Canary would lead to pods of others. */
+#define CONDITION_OWNERS "PodsOwned"
 
 /*
  * Sets it to False, the condition Suspended to True. These return false when the condition says all
