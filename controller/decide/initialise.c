@@ -10,6 +10,7 @@
 
 #include "decide/act/bystander.h"
 #include "decide/act/capacity.h"
+#include "decide/act/companions.h"
 #include "decide/act/drain.h"
 #include "decide/act/leftover.h"
 #include "decide/act/lost.h"
@@ -389,6 +390,8 @@ enum verdict initialise_finish(struct release *r)
     /* The first look; what it finds keeps the target for the time being. */
     if (verdict == VERDICT_GO && bystander_look(r) == VERDICT_NEED_FACTS)
         verdict = VERDICT_NEED_FACTS;
+    if (verdict == VERDICT_GO)
+        verdict = companions_look(r);
     if (verdict == VERDICT_GO)
         verdict = tell_found_ports(r);
     if (verdict != VERDICT_GO)

@@ -69,7 +69,7 @@ static struct json_object *target_pods(struct tick *tick, const struct target_in
         struct json_object *expression = json_elem(expressions, i);
         struct json_object *values = json_at(expression, "values", NULL);
         const char *key = json_str_at(expression, "key", NULL);
-        const char *how = json_str_at(expression, "how", NULL);
+        const char *how = json_str_at(expression, "operator", NULL);
         if (key && how && strcmp(how, "In") == 0 && json_len(values) == 1)
             json_set_str(out, key, json_object_get_string(json_elem(values, 0)));
     }
@@ -241,7 +241,7 @@ static bool has_value(struct json_object *values, const char *value)
 static bool meets(struct json_object *labels, struct json_object *expression)
 {
     const char *key = json_str_at(expression, "key", NULL);
-    const char *how = json_str_at(expression, "how", NULL);
+    const char *how = json_str_at(expression, "operator", NULL);
     const char *value = key ? json_str_at(labels, key, NULL) : NULL;
     bool in = has_value(json_at(expression, "values", NULL), value);
 
@@ -250,6 +250,25 @@ static bool meets(struct json_object *labels, struct json_object *expression)
     if (strcmp(how, "NotIn") == 0)
         return !in;
     return (strcmp(how, "Exists") == 0) == (value != NULL);
+}
+
+bool primary_selects(struct json_object *selector, struct json_object *labels)
+{
+    struct json_object *expressions = json_at(selector, "matchExpressions", NULL);
+    struct json_object *map = json_at(selector, "matchLabels", NULL);
+
+    for (size_t i = 0; i < json_len(expressions); i++) {
+        if (!meets(labels, json_elem(expressions, i)))
+            return false;
+    }
+    if (!json_object_is_type(map, json_type_object))
+        return true;
+    json_object_object_foreach(map, key, value)
+    {
+        if (!json_same(json_at(labels, key, NULL), value))
+            return false;
+    }
+    return true;
 }
 
 /* All that the selector asks of other labels, the target's pods have. */

@@ -33,6 +33,8 @@ void primary_rewrite_selector(struct tick *tick, const struct target_info *info,
  * configs. */
 #define PRIMARY_ID "flagger-id"
 const char *primary_id(struct tick *tick, const struct target_info *info);
+/* A label selector picks pods with these labels; NULL: it picks all. */
+bool primary_selects(struct json_object *selector, struct json_object *labels);
 /* Labels of the workload: those of the target that are included, without those of the selector. */
 struct json_object *primary_labels(struct tick *tick, const struct target_info *info);
 /* The selector label of `object`, by which info->primary (NULL: none) is told from it: the one that

@@ -46,6 +46,8 @@
 #define CONDITION_ALERTS "AlertsDelivered"
 /* False: Services of others lead to the target. */
 #define CONDITION_FREE "TargetFree"
+/* False: policies, budgets or monitors select the target's pods, and not the primary's. */
+#define CONDITION_COMPANIONS "CompanionsFit"
 /* False: the Services of the Canary would lead to pods of others. */
 #define CONDITION_OWNERS "PodsOwned"
 
