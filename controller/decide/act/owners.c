@@ -43,7 +43,13 @@ static struct json_object *find(struct release *r, const struct kube_resource *k
     return NULL;
 }
 
-/* The Services of both sides are still to be made, or were held up by this. */
+/* It is still to be made, or leads to other pods: those of a former target, or of others. */
+static bool is_to_lead(struct json_object *service, struct json_object *template)
+{
+    return !service || !services_select(json_at(service, "spec", "selector", NULL), template);
+}
+
+/* The Services are about to lead to the target for the first time, or were held up by this. */
 static bool is_before(struct release *r, bool *known)
 {
     const struct canary_service *service = &r->canary->service;
@@ -53,7 +59,8 @@ static bool is_before(struct release *r, bool *known)
     *known = need_object(r->tick, &kube_services, namespace_, service->canary_name, &canary);
     *known =
         need_object(r->tick, &kube_services, namespace_, service->primary_name, &primary) && *known;
-    return !canary || !primary || condition_is_set(r, CONDITION_OWNERS);
+    return !primary || is_to_lead(canary, json_at(r->info.object, "spec", "template", NULL)) ||
+           condition_is_set(r, CONDITION_OWNERS);
 }
 
 static enum verdict hold(struct release *r, const struct kube_resource *kind,
