@@ -10,9 +10,11 @@
 
 #include "decide/act/bystander.h"
 #include "decide/act/capacity.h"
+#include "decide/act/companions.h"
 #include "decide/act/drain.h"
 #include "decide/act/leftover.h"
 #include "decide/act/lost.h"
+#include "decide/act/owners.h"
 #include "decide/act/ready.h"
 #include "decide/act/share.h"
 #include "decide/act/takeover.h"
@@ -65,8 +67,12 @@ enum verdict initialise_target(struct release *r)
 enum verdict initialise_services(struct release *r)
 {
     struct service_pods pods = serving_pods(r);
-    enum verdict verdict = r->target->own_services ? r->target->own_services(r->tick, &r->info)
-                                                   : services_reconcile_sides(r->tick, &pods);
+    enum verdict verdict = owners_look(r);
+
+    if (verdict != VERDICT_GO)
+        return verdict;
+    verdict = r->target->own_services ? r->target->own_services(r->tick, &r->info)
+                                      : services_reconcile_sides(r->tick, &pods);
 
     return verdict == VERDICT_GO && r->router->prepare ? r->router->prepare(r->tick) : verdict;
 }
@@ -398,6 +404,8 @@ enum verdict initialise_finish(struct release *r)
     /* The first look; what it finds keeps the target for the time being. */
     if (verdict == VERDICT_GO && bystander_look(r) == VERDICT_NEED_FACTS)
         verdict = VERDICT_NEED_FACTS;
+    if (verdict == VERDICT_GO)
+        verdict = companions_look(r);
     if (verdict == VERDICT_GO)
         verdict = tell_found_ports(r);
     if (verdict != VERDICT_GO)

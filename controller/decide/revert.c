@@ -28,6 +28,7 @@
 #include "decide/release/condition.h"
 #include "decide/release/pause.h"
 #include "decide/release/release.h"
+#include "decide/release/serving.h"
 #include "decide/release/status.h"
 #include "decide/rules.h"
 #include "router/common_services.h"
@@ -180,13 +181,12 @@ static enum verdict revert_routes(struct release *r, bool anew)
 
 static enum verdict revert_traffic(struct release *r)
 {
-    struct service_pods pods = {
-        .label = r->info.label, .value = r->info.label_value, .ports = r->info.ports};
+    struct service_pods pods = serving_pods(r);
+    pods.answers = NULL; /* wait_for_target() has seen to it */
     /* Initialised once: routes and apex Service were there. */
     bool anew = json_at(r->canary->status.json, "lastAppliedSpec", NULL) != NULL;
-    enum verdict verdict = r->target->own_services
-                               ? VERDICT_GO
-                               : services_revert_apex(r->tick, &pods, r->info.template, anew);
+    enum verdict verdict =
+        r->target->own_services ? VERDICT_GO : services_revert_apex(r->tick, &pods, anew);
 
     struct json_object *old;
     bool adds = false;

@@ -9,7 +9,6 @@
 struct wanted {
     const char *name;
     bool primary;                 /* whose pods it selects */
-    const char *label, *selects;  /* selector label and its value */
     struct json_object *metadata; /* {labels, annotations} of the spec, or NULL */
 };
 
@@ -167,12 +166,47 @@ static void set_own_metadata(const struct service_pods *pods, const struct wante
     edit_disown_toolkit(json_sub(metadata, "annotations"));
 }
 
-static struct json_object *selector_of(struct tick *tick, const struct wanted *wanted)
+bool services_select(struct json_object *selector, struct json_object *template)
 {
-    struct json_object *selector = edit_object(tick->arena);
+    struct json_object *labels = json_at(template, "metadata", "labels", NULL);
 
-    json_set_str(selector, wanted->label, wanted->selects);
-    return selector;
+    if (!json_object_is_type(selector, json_type_object) ||
+        json_object_object_length(selector) == 0)
+        return false;
+    json_object_object_foreach(selector, key, value)
+    {
+        struct json_object *label = json_at(labels, key, NULL);
+        if (!label || !json_same(label, value))
+            return false;
+    }
+    return true;
+}
+
+const char *services_print(struct tick *tick, struct json_object *selector)
+{
+    const char *text = "";
+
+    json_object_object_foreach(selector, key, value)
+    {
+        text = arena_printf(tick->arena, "%s%s%s=%s", text, *text ? "," : "", key,
+                            json_object_get_string(value));
+    }
+    return text;
+}
+
+struct json_object *services_selector(const struct service_pods *pods, bool primary,
+                                      struct json_object *live)
+{
+    struct json_object *template = primary ? pods->primary : pods->target;
+    struct json_object *selector = pods->selector(pods->arg, primary, live);
+
+    if (!live)
+        return selector;
+    if (json_same(live, selector) || !services_select(selector, template))
+        return live;
+    if (services_select(live, template) || !pods->answers)
+        return selector;
+    return pods->answers(pods->arg, primary) ? selector : live;
 }
 
 static struct json_object *new_service(struct tick *tick, const struct service_pods *pods,
@@ -184,16 +218,15 @@ static struct json_object *new_service(struct tick *tick, const struct service_p
     json_set_str(spec, "type", "ClusterIP");
     if (tick->canary->service.headless)
         json_set_str(spec, "clusterIP", "None");
-    json_set(spec, "selector", selector_of(tick, wanted));
+    json_set(spec, "selector", pods->selector(pods->arg, wanted->primary, NULL));
     set_own_metadata(pods, wanted, object);
     return applied_lay(tick->arena, NULL, object, wanted_service(tick, pods, wanted, NULL));
 }
 
-static void create_service(struct tick *tick, const struct wanted *wanted,
-                           struct json_object *object)
+static void create_service(struct tick *tick, struct json_object *object)
 {
     plan_create(tick, &kube_services, tick->canary->namespace_, object);
-    plan_why(tick, "-> %s=%s", wanted->label, wanted->selects);
+    plan_why(tick, "-> %s", services_print(tick, json_at(object, "spec", "selector", NULL)));
 }
 
 /* Keys that others manage: what they have set stays, whatever we say and have said. */
@@ -223,8 +256,8 @@ static void update_service(struct tick *tick, const struct service_pods *pods,
     struct json_object *all = wanted_service(tick, pods, wanted, live);
 
     struct json_object *selects = json_at(live, "spec", "selector", NULL);
-    struct json_object *selector = selector_of(tick, wanted);
-    if (!selects || (!json_same(selects, selector) && pods->answers(pods->arg, wanted->primary)))
+    struct json_object *selector = services_selector(pods, wanted->primary, selects);
+    if (!json_same(selects, selector))
         json_set(json_sub(to, "spec"), "selector", selector);
     if (edit_is_owned(tick, live)) {
         set_own_metadata(pods, wanted, to);
@@ -246,7 +279,7 @@ static void reconcile(struct tick *tick, const struct service_pods *pods,
     if (live)
         update_service(tick, pods, wanted, live);
     else
-        create_service(tick, wanted, new_service(tick, pods, wanted));
+        create_service(tick, new_service(tick, pods, wanted));
 }
 
 /* The Services that are there, of the three; those that are not are NULL. False: not known yet. */
@@ -318,15 +351,11 @@ enum verdict services_reconcile_sides(struct tick *tick, const struct service_po
     const struct canary_service *service = &tick->canary->service;
     const struct wanted canary = {
         .name = service->canary_name,
-        .label = pods->label,
-        .selects = pods->value,
         .metadata = service->canary,
     };
     const struct wanted primary = {
         .name = service->primary_name,
         .primary = true,
-        .label = pods->primary_label,
-        .selects = pods->primary_value,
         .metadata = service->primary,
     };
     struct json_object *live_canary, *live_primary;
@@ -349,8 +378,6 @@ enum verdict services_reconcile_apex(struct tick *tick, const struct service_pod
     const struct wanted apex = {
         .name = service->name,
         .primary = true,
-        .label = pods->primary_label,
-        .selects = pods->primary_value,
         .metadata = service->apex,
     };
     struct json_object *live;
@@ -379,23 +406,6 @@ const char *services_ignored(struct tick *tick)
     return NULL;
 }
 
-/* Every pod of the template is selected. */
-static bool selects(struct json_object *selector, struct json_object *template)
-{
-    struct json_object *labels = json_at(template, "metadata", "labels", NULL);
-
-    if (!json_object_is_type(selector, json_type_object) ||
-        json_object_object_length(selector) == 0)
-        return false;
-    json_object_object_foreach(selector, key, value)
-    {
-        struct json_object *label = json_at(labels, key, NULL);
-        if (!label || !json_same(label, value))
-            return false;
-    }
-    return true;
-}
-
 /* The selector with which kubectl applied the Service; NULL: it did not, or what it says is of no
  * use. */
 static struct json_object *applied_selector(struct tick *tick, struct json_object *live)
@@ -412,14 +422,11 @@ static struct json_object *applied_selector(struct tick *tick, struct json_objec
     return json_at(applied, "spec", "selector", NULL);
 }
 
-enum verdict services_revert_apex(struct tick *tick, const struct service_pods *pods,
-                                  struct json_object *template, bool anew)
+enum verdict services_revert_apex(struct tick *tick, const struct service_pods *pods, bool anew)
 {
     const struct canary_service *service = &tick->canary->service;
     const struct wanted apex = {
         .name = service->name,
-        .label = pods->label,
-        .selects = pods->value,
         .metadata = service->apex,
     };
     struct json_object *live;
@@ -428,14 +435,13 @@ enum verdict services_revert_apex(struct tick *tick, const struct service_pods *
         return VERDICT_NEED_FACTS;
     if (!live) {
         if (anew && service->port > 0)
-            create_service(tick, &apex, edit_released(tick, new_service(tick, pods, &apex), true));
+            create_service(tick, edit_released(tick, new_service(tick, pods, &apex), true));
         return VERDICT_GO;
     }
     struct json_object *to = json_copy(tick->arena, live);
     struct json_object *selector = applied_selector(tick, live);
-    if (edit_is_owned(tick, live) || !selects(selector, template)) {
-        selector = selector_of(tick, &apex);
-    }
+    if (edit_is_owned(tick, live) || !services_select(selector, pods->target))
+        selector = services_selector(pods, false, json_at(live, "spec", "selector", NULL));
     json_set(json_sub(to, "spec"), "selector", selector);
     /* the routes are about to refer to the spec's port, which may be a new one */
     json_set(json_sub(to, "spec"), "ports",

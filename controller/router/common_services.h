@@ -8,13 +8,14 @@
 /*
  * Which pods they select. A Service that is there is only made to select others when these answer:
  * `answers` is asked then, and without a yes its selector stays as it is. (A missing one is made at
- * once: nobody answers there either way.)
+ * once: nobody answers there either way.) NULL: the rule has seen to that.
  */
 struct service_pods {
-    const char *label;         /* selector label of the target */
-    const char *value;         /* its value there */
-    const char *primary_label; /* those of the primary: its own, once it is there */
-    const char *primary_value;
+    const char *label; /* selector label of the target */
+    /* The selector of the side's pods, where the Service has the selector `live` (NULL: none). */
+    struct json_object *(*selector)(void *arg, bool primary, struct json_object *live);
+    struct json_object *target; /* pod templates of both sides; NULL: none is there */
+    struct json_object *primary;
     struct json_object *ports; /* discovered ports, array or NULL */
     bool drop_old_ports;       /* those that the spec no longer says go */
     bool (*answers)(void *arg, bool primary);
@@ -44,12 +45,23 @@ enum verdict services_reconcile_apex(struct tick *tick, const struct service_pod
  * nothing is asked for): the field's path, or NULL. */
 const char *services_ignored(struct tick *tick);
 /*
- * The Canary is being deleted: the apex Service selects the target's pods, whose template is given.
+ * The Canary is being deleted: the apex Service selects the target's pods.
  * A Service that was there before the Canary gets the selector of its kubectl annotation back where
  * that selects them. `anew`: a missing one is made again, without owner.
  */
-enum verdict services_revert_apex(struct tick *tick, const struct service_pods *pods,
-                                  struct json_object *template, bool anew);
+enum verdict services_revert_apex(struct tick *tick, const struct service_pods *pods, bool anew);
+/*
+ * The guard of every write of a selector to a Service that is there: the selector that it gets. It
+ * is the live one where the pods of that side do not have all that the new one asks for, or where
+ * it leads to other pods than before and these do not answer; else that of the side.
+ */
+struct json_object *services_selector(const struct service_pods *pods, bool primary,
+                                      struct json_object *live);
+/* "app=podinfo,tier=web" */
+const char *services_print(struct tick *tick, struct json_object *selector);
+/* It selects something, and all that it selects by, pods of this template have. */
+bool services_select(struct json_object *selector, struct json_object *template);
+
 /* The apex Service outlives the Canary. */
 enum verdict services_disown_apex(struct tick *tick);
 

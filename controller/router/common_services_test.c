@@ -7,11 +7,29 @@ static bool answer(void *arg, bool primary)
     return !arg; /* with an argument, nobody does */
 }
 
-static const struct service_pods pods = {.label = "app",
-                                         .value = "podinfo",
-                                         .primary_label = "app",
-                                         .primary_value = "podinfo-primary",
-                                         .answers = answer};
+static struct json_object *selectors[2]; /* of the target's pods, the primary's */
+
+static struct json_object *selector(void *arg, bool primary, struct json_object *live)
+{
+    (void)arg;
+    (void)live;
+    return selectors[primary];
+}
+
+/* Pods of a side have the label that Services select by, and one more. */
+static struct service_pods pods_of(struct fixture *f)
+{
+    selectors[0] = fixture_json(f->arena, "{'app':'podinfo'}");
+    selectors[1] = fixture_json(f->arena, "{'app':'podinfo-primary'}");
+    return (struct service_pods){
+        .label = "app",
+        .selector = selector,
+        .target = fixture_json(f->arena, "{'metadata':{'labels':{'app':'podinfo','tier':'web'}}}"),
+        .primary = fixture_json(f->arena,
+                                "{'metadata':{'labels':{'app':'podinfo-primary','tier':'web'}}}"),
+        .answers = answer,
+    };
+}
 
 CASE(test_sides_are_created)
 {
@@ -19,6 +37,7 @@ CASE(test_sides_are_created)
         "{'spec':{'service':{'name':'web','portName':'grpc','appProtocol':'h2c','headless':true,"
         "'trafficDistribution':'PreferClose','canary':{'labels':{'x':'1'},'annotations':{'y':'2',"
         "'a.toolkit.fluxcd.io/b':'3'}}}}}");
+    struct service_pods pods = pods_of(&f);
 
     assert_int_equal(fixture_run(&f, services_reconcile_sides(f.tick, &pods)), VERDICT_GO);
     assert_string_equal(plan_print(f.tick),
@@ -103,15 +122,14 @@ static const struct {
 
 CASE(test_apex_is_laid_over)
 {
-    struct service_pods settled = pods;
-
-    settled.drop_old_ports = true;
     EACH_ROW (row, apex_cases) {
         struct fixture f = fixture_new(
             strstr(row->name, "unmanaged")
                 ? "{'spec':{'service':{'apex':{'labels':{'free':'given'}},'unmanagedMetadata':{"
                   "'labels':['free']}}}}"
                 : NULL);
+        struct service_pods pods = pods_of(&f), settled = pods;
+        settled.drop_old_ports = true;
         fixture_put(&f, "services/podinfo", row->service);
         struct json_object *live = json_at(f.objects, "services/podinfo", NULL);
         if (strncmp(row->name, "owned", 5) == 0)
@@ -131,6 +149,7 @@ CASE(test_apex_is_laid_over)
 CASE(test_found_ports_are_named)
 {
     struct fixture f = fixture_new(NULL);
+    struct service_pods pods = pods_of(&f);
     const char *found;
     struct json_object *old;
     bool adds;
@@ -147,6 +166,7 @@ CASE(test_found_ports_are_named)
 CASE(test_discovered_ports_in_any_order)
 {
     struct fixture f = fixture_new(NULL);
+    struct service_pods pods = pods_of(&f);
     struct service_pods more = pods;
 
     more.ports =
@@ -164,6 +184,7 @@ CASE(test_discovered_ports_in_any_order)
 CASE(test_nobody_is_selected_who_does_not_answer)
 {
     struct fixture f = fixture_new(NULL);
+    struct service_pods pods = pods_of(&f);
     struct service_pods nobody = pods;
     static const char live[] = "{'spec':{'selector':{'app':'old-primary'},'ports':[{'name':'http',"
                                "'port':80,'targetPort':1,'protocol':'TCP'}]}}";
@@ -208,11 +229,9 @@ CASE(test_apex_of_a_deleted_canary)
 {
     EACH_ROW (row, deleted_cases) {
         struct fixture f = fixture_new(NULL);
-        struct json_object *template =
-            fixture_json(f.arena, "{'metadata':{'labels':{'app':'podinfo','tier':'web'}}}");
+        struct service_pods pods = pods_of(&f);
         fixture_put(&f, "services/podinfo", row->service);
-        assert_int_equal(fixture_run(&f, services_revert_apex(f.tick, &pods, template, true)),
-                         VERDICT_GO);
+        assert_int_equal(fixture_run(&f, services_revert_apex(f.tick, &pods, true)), VERDICT_GO);
         assert_string_equal(fixture_quoted(&f, plan_print(f.tick)),
                             arena_printf(f.arena, "%sagain never\n", row->revert));
         assert_int_equal(fixture_run(&f, services_disown_apex(f.tick)), VERDICT_GO);
@@ -224,10 +243,11 @@ CASE(test_apex_of_a_deleted_canary)
 CASE(test_apex_of_a_deleted_canary_is_made_anew)
 {
     struct fixture f = fixture_new("{'spec':{'service':{'apex':{'labels':{'x':'1'}}}}}");
+    struct service_pods pods = pods_of(&f);
 
-    assert_int_equal(fixture_run(&f, services_revert_apex(f.tick, &pods, NULL, false)), VERDICT_GO);
+    assert_int_equal(fixture_run(&f, services_revert_apex(f.tick, &pods, false)), VERDICT_GO);
     assert_string_equal(plan_print(f.tick), "again never\n");
-    assert_int_equal(fixture_run(&f, services_revert_apex(f.tick, &pods, NULL, true)), VERDICT_GO);
+    assert_int_equal(fixture_run(&f, services_revert_apex(f.tick, &pods, true)), VERDICT_GO);
     assert_string_equal(
         fixture_quoted(&f, fixture_body(&f, 0)),
         "{'apiVersion':'v1','kind':'Service','metadata':{'labels':{'app':'podinfo','x':'1'},"

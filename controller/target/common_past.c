@@ -41,8 +41,7 @@ const char *past_primary_hash(struct tick *tick, const struct workload *kind,
     struct json_object *spec = json_sub(template, "spec");
     if (tick->settings->config_tracking)
         configs_unname(tick, spec);
-    if (kind->rewrite)
-        kind->rewrite(tick, spec, primary_name(tick), tick->canary->target.name);
+    primary_rewrite_affinity(tick, info, spec, false);
     return workload_hash(tick->arena, kind, template, hash, &ei) == ERR_OK ? hash : "";
 }
 

@@ -10,49 +10,150 @@ const char *primary_name(struct tick *tick)
     return arena_printf(tick->arena, "%s-primary", tick->canary->target.name);
 }
 
-/* The selector label of a workload; NULL: it has none of the settings'. */
-static const char *selector_label(struct tick *tick, struct json_object *object, const char **value)
+static struct json_object *match_labels(struct json_object *object)
 {
-    struct json_object *labels = json_at(object, "spec", "selector", "matchLabels", NULL);
+    return json_at(object, "spec", "selector", "matchLabels", NULL);
+}
 
+/* The selector label of a workload by the settings; NULL: it has none of them. */
+static const char *selector_label(struct tick *tick, struct json_object *object)
+{
     for (const char *const *label = tick->settings->selector_labels; label && *label; label++) {
-        *value = json_str_at(labels, *label, NULL);
-        if (*value)
+        if (json_str_at(match_labels(object), *label, NULL))
             return *label;
     }
     return NULL;
 }
 
-const char *primary_label(struct tick *tick, const struct target_info *info)
+static const char *with_suffix(struct tick *tick, const char *value)
 {
-    const char *value;
-    const char *own = selector_label(tick, info->primary, &value);
-
-    return own ? own : info->label;
+    return arena_printf(tick->arena, "%s-primary", value);
 }
 
-const char *primary_label_value(struct tick *tick, const struct target_info *info)
+/* The label by which the selector of a live primary differs from the target's: another controller,
+ * or one with other settings, may have made it. NULL: there is none. */
+static const char *live_label(struct tick *tick, struct json_object *object,
+                              struct json_object *primary)
 {
-    const char *value;
+    struct json_object *labels = match_labels(object);
 
-    return selector_label(tick, info->primary, &value)
-               ? value
-               : arena_printf(tick->arena, "%s-primary", info->label_value);
+    if (!json_object_is_type(labels, json_type_object))
+        return NULL;
+    json_object_object_foreach(labels, key, value)
+    {
+        const char *live = json_str_at(match_labels(primary), key, NULL);
+        const char *own = json_object_get_string(value);
+        if (live && own && strcmp(live, with_suffix(tick, own)) == 0)
+            return key;
+    }
+    return NULL;
 }
 
 bool primary_selector(struct tick *tick, struct json_object *object, struct target_info *info)
 {
-    info->label = selector_label(tick, object, &info->label_value);
+    const char *live = live_label(tick, object, info->primary);
+
+    info->label = live ? live : selector_label(tick, object);
+    info->label_value = info->label ? json_str_at(match_labels(object), info->label, NULL) : NULL;
     return info->label;
 }
 
-/* A target that was made anew with another selector label: its own must not be on the primary's
- * pods, or the Service of the canary would select them. */
+/* Labels by which the target's pods are selected: matchLabels, and expressions of one value. */
+static struct json_object *target_pods(struct tick *tick, const struct target_info *info)
+{
+    struct json_object *expressions =
+        json_at(info->object, "spec", "selector", "matchExpressions", NULL);
+    struct json_object *out = edit_overlay(tick->arena, NULL, match_labels(info->object));
+
+    for (size_t i = 0; i < json_len(expressions); i++) {
+        struct json_object *expression = json_elem(expressions, i);
+        struct json_object *values = json_at(expression, "values", NULL);
+        const char *key = json_str_at(expression, "key", NULL);
+        const char *how = json_str_at(expression, "operator", NULL);
+        if (key && how && strcmp(how, "In") == 0 && json_len(values) == 1)
+            json_set_str(out, key, json_object_get_string(json_elem(values, 0)));
+    }
+    return out;
+}
+
+/*
+ * A live primary's pods have what its selector asks for, which cannot be changed. Labels of the
+ * target beyond that (a primary that Flagger made has one label in its selector) are asked for as
+ * soon as all its pods have them: its template says so, and no pod of an older one is left.
+ */
+static bool pods_have(struct json_object *primary, const char *key, struct json_object *value)
+{
+    struct json_object *status = json_at(primary, "status", NULL);
+    bool has_replicas = json_at(status, "replicas", NULL) != NULL;
+    int64_t all =
+        json_int_at(status, 0, has_replicas ? "replicas" : "currentNumberScheduled", NULL);
+    int64_t updated =
+        json_int_at(status, 0, has_replicas ? "updatedReplicas" : "updatedNumberScheduled", NULL);
+    bool observed = json_int_at(primary, 0, "metadata", "generation", NULL) <=
+                    json_int_at(status, 0, "observedGeneration", NULL);
+
+    return observed && updated >= all &&
+           json_same(json_at(primary, "spec", "template", "metadata", "labels", key, NULL), value);
+}
+
+/* The live selector asks for that label already, and the template has it: no promotion that is
+ * under way takes it back. */
+static bool asks_for(struct json_object *live, struct json_object *primary, const char *key,
+                     struct json_object *value)
+{
+    return json_same(json_at(live, key, NULL), value) &&
+           json_same(json_at(primary, "spec", "template", "metadata", "labels", key, NULL), value);
+}
+
+struct json_object *primary_pods(struct tick *tick, const struct target_info *info, bool primary,
+                                 struct json_object *live)
+{
+    struct json_object *own = target_pods(tick, info);
+
+    if (!primary)
+        return own;
+    json_set_str(own, info->label, with_suffix(tick, info->label_value));
+    if (!info->primary)
+        return own;
+    struct json_object *out = edit_overlay(tick->arena, NULL, match_labels(info->primary));
+    json_object_object_foreach(own, key, value)
+    {
+        if (!json_at(out, key, NULL) &&
+            (pods_have(info->primary, key, value) || asks_for(live, info->primary, key, value)))
+            json_set(out, key, json_copy(tick->arena, value));
+    }
+    return out;
+}
+
+static void lay_labels(struct tick *tick, struct json_object *labels, struct json_object *over)
+{
+    if (!json_object_is_type(over, json_type_object))
+        return;
+    json_object_object_foreach(over, key, value)
+    {
+        json_set(labels, key, json_copy(tick->arena, value));
+    }
+}
+
+/* A target that was made anew with another selector: its own label must not be on the primary's
+ * pods, or the Service of the canary would select them; and those of the primary's selector, which
+ * cannot be changed, stay. */
 void primary_set_label(struct tick *tick, const struct target_info *info,
                        struct json_object *labels)
 {
-    json_set_str(labels, info->label, arena_printf(tick->arena, "%s-primary", info->label_value));
-    json_set_str(labels, primary_label(tick, info), primary_label_value(tick, info));
+    json_set_str(labels, info->label, with_suffix(tick, info->label_value));
+    lay_labels(tick, labels, match_labels(info->primary));
+}
+
+struct json_object *primary_new_selector(struct tick *tick, const struct target_info *info)
+{
+    struct json_object *selector =
+        edit_overlay(tick->arena, NULL, json_at(info->object, "spec", "selector", NULL));
+
+    primary_rewrite_selector(tick, info, selector, true);
+    json_set_str(json_sub(selector, "matchLabels"), info->label,
+                 with_suffix(tick, info->label_value));
+    return selector;
 }
 
 struct json_object *primary_labels(struct tick *tick, const struct target_info *info)
@@ -61,7 +162,13 @@ struct json_object *primary_labels(struct tick *tick, const struct target_info *
         edit_included(tick, json_at(info->object, "metadata", "labels", NULL));
 
     json_object_object_del(labels, info->label);
-    json_object_object_del(labels, primary_label(tick, info));
+    if (match_labels(info->primary)) {
+        json_object_object_foreach(match_labels(info->primary), key, value)
+        {
+            (void)value;
+            json_object_object_del(labels, key);
+        }
+    }
     return labels;
 }
 
@@ -95,51 +202,191 @@ static bool is_selector_label(const struct settings *settings, const char *key)
     return false;
 }
 
-/* A label selector that picks one workload's pods by its name picks the other's instead. */
-static void rewrite_selector(struct tick *tick, struct json_object *selector, const char *from,
-                             const char *to)
+/* One rewriting: the value of the label that tells the two workloads apart, where a selector is
+ * about the target's pods; and, as Flagger does, the target's name in any of the settings' labels.
+ */
+struct renaming {
+    const struct target_info *info;
+    const char *from, *to;           /* values of the label */
+    const char *name_from, *name_to; /* names of the workloads */
+    bool by_name;                    /* the second counts */
+    bool own;                        /* the first counts: the selector is about the target's pods */
+};
+
+static const char *renamed(struct tick *tick, const struct renaming *renaming, const char *key,
+                           const char *value)
+{
+    if (!key || !value)
+        return NULL;
+    if (renaming->own && strcmp(key, renaming->info->label) == 0 &&
+        strcmp(value, renaming->from) == 0)
+        return renaming->to;
+    if (renaming->by_name && is_selector_label(tick->settings, key) &&
+        strcmp(value, renaming->name_from) == 0)
+        return renaming->name_to;
+    return NULL;
+}
+
+static bool has_value(struct json_object *values, const char *value)
+{
+    for (size_t i = 0; i < json_len(values); i++) {
+        const char *one = json_object_get_string(json_elem(values, i));
+        if (one && value && strcmp(one, value) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* An expression about another label than the one that is rewritten may pick other pods alone. */
+static bool meets(struct json_object *labels, struct json_object *expression)
+{
+    const char *key = json_str_at(expression, "key", NULL);
+    const char *how = json_str_at(expression, "operator", NULL);
+    const char *value = key ? json_str_at(labels, key, NULL) : NULL;
+    bool in = has_value(json_at(expression, "values", NULL), value);
+
+    if (!how || strcmp(how, "In") == 0)
+        return in;
+    if (strcmp(how, "NotIn") == 0)
+        return !in;
+    return (strcmp(how, "Exists") == 0) == (value != NULL);
+}
+
+bool primary_selects(struct json_object *selector, struct json_object *labels)
+{
+    struct json_object *expressions = json_at(selector, "matchExpressions", NULL);
+    struct json_object *map = json_at(selector, "matchLabels", NULL);
+
+    for (size_t i = 0; i < json_len(expressions); i++) {
+        if (!meets(labels, json_elem(expressions, i)))
+            return false;
+    }
+    if (!json_object_is_type(map, json_type_object))
+        return true;
+    json_object_object_foreach(map, key, value)
+    {
+        if (!json_same(json_at(labels, key, NULL), value))
+            return false;
+    }
+    return true;
+}
+
+/* All that the selector asks of other labels, the target's pods have. */
+static bool is_own(const struct renaming *renaming, struct json_object *selector)
+{
+    struct json_object *labels = json_at(renaming->info->template, "metadata", "labels", NULL);
+    struct json_object *expressions = json_at(selector, "matchExpressions", NULL);
+    struct json_object *map = json_at(selector, "matchLabels", NULL);
+    const char *label = renaming->info->label;
+
+    for (size_t i = 0; i < json_len(expressions); i++) {
+        const char *key = json_str_at(json_elem(expressions, i), "key", NULL);
+        if (key && strcmp(key, label) != 0 && !meets(labels, json_elem(expressions, i)))
+            return false;
+    }
+    if (!json_object_is_type(map, json_type_object))
+        return true;
+    json_object_object_foreach(map, key, value)
+    {
+        if (strcmp(key, label) != 0 && !json_same(json_at(labels, key, NULL), value))
+            return false;
+    }
+    return true;
+}
+
+/* A label selector that picks one workload's pods picks the other's instead. */
+static void rewrite_selector(struct tick *tick, struct renaming *renaming,
+                             struct json_object *selector)
 {
     struct json_object *expressions = json_at(selector, "matchExpressions", NULL);
     struct json_object *labels = json_at(selector, "matchLabels", NULL);
 
+    renaming->own = is_own(renaming, selector);
     for (size_t i = 0; i < json_len(expressions); i++) {
         struct json_object *expression = json_elem(expressions, i);
         struct json_object *values = json_at(expression, "values", NULL);
-        if (!is_selector_label(tick->settings, json_str_at(expression, "key", NULL)))
-            continue;
+        const char *key = json_str_at(expression, "key", NULL);
         for (size_t j = 0; j < json_len(values); j++) {
-            const char *value = json_object_get_string(json_elem(values, j));
-            if (!value || strcmp(value, from) != 0)
+            const char *to =
+                renamed(tick, renaming, key, json_object_get_string(json_elem(values, j)));
+            if (!to)
                 continue;
             json_object_array_put_idx(values, j, json_object_new_string(to));
             break;
         }
     }
-    for (const char *const *label = tick->settings->selector_labels; label && *label; label++) {
-        const char *value = json_str_at(labels, *label, NULL);
-        if (value && strcmp(value, from) == 0)
-            json_set_str(labels, *label, to);
+    if (!json_object_is_type(labels, json_type_object))
+        return;
+    json_object_object_foreach(labels, key, value)
+    {
+        const char *to = renamed(tick, renaming, key, json_object_get_string(value));
+        if (to)
+            json_object_object_add(labels, key, json_object_new_string(to));
     }
 }
 
-void primary_rewrite_affinity(struct tick *tick, struct json_object *spec, const char *from,
-                              const char *to)
+static struct renaming renaming_of(struct tick *tick, const struct target_info *info,
+                                   bool to_primary)
 {
-    struct json_object *spread = json_at(spec, "topologySpreadConstraints", NULL);
-    struct json_object *anti = json_at(spec, "affinity", "podAntiAffinity", NULL);
-    struct json_object *preferred =
-        json_at(anti, "preferredDuringSchedulingIgnoredDuringExecution", NULL);
-    struct json_object *required =
-        json_at(anti, "requiredDuringSchedulingIgnoredDuringExecution", NULL);
+    const char *own = info->label_value, *primary = with_suffix(tick, info->label_value);
+    const char *name = tick->canary->target.name;
 
-    for (size_t i = 0; i < json_len(spread); i++)
-        rewrite_selector(tick, json_at(json_elem(spread, i), "labelSelector", NULL), from, to);
-    for (size_t i = 0; i < json_len(preferred); i++)
-        rewrite_selector(tick,
-                         json_at(json_elem(preferred, i), "podAffinityTerm", "labelSelector", NULL),
-                         from, to);
-    for (size_t i = 0; i < json_len(required); i++)
-        rewrite_selector(tick, json_at(json_elem(required, i), "labelSelector", NULL), from, to);
+    return (struct renaming){
+        .info = info,
+        .from = to_primary ? own : primary,
+        .to = to_primary ? primary : own,
+        .name_from = to_primary ? name : primary_name(tick),
+        .name_to = to_primary ? primary_name(tick) : name,
+        .by_name = true,
+    };
+}
+
+void primary_rewrite_selector(struct tick *tick, const struct target_info *info,
+                              struct json_object *selector, bool to_primary)
+{
+    struct renaming renaming = renaming_of(tick, info, to_primary);
+
+    renaming.by_name = false;
+    rewrite_selector(tick, &renaming, selector);
+}
+
+/* Terms about pods of other namespaces alone are about other pods. */
+static bool is_here(struct tick *tick, struct json_object *term)
+{
+    struct json_object *names = json_at(term, "namespaces", NULL);
+
+    return json_len(names) == 0 || has_value(names, tick->canary->namespace_);
+}
+
+static void rewrite_terms(struct tick *tick, struct renaming *renaming, struct json_object *terms,
+                          bool weighted)
+{
+    for (size_t i = 0; i < json_len(terms); i++) {
+        struct json_object *term = json_elem(terms, i);
+        if (weighted)
+            term = json_at(term, "podAffinityTerm", NULL);
+        if (is_here(tick, term))
+            rewrite_selector(tick, renaming, json_at(term, "labelSelector", NULL));
+    }
+}
+
+void primary_rewrite_affinity(struct tick *tick, const struct target_info *info,
+                              struct json_object *spec, bool to_primary)
+{
+    static const char *const kinds[] = {"podAffinity", "podAntiAffinity"};
+    struct renaming renaming = renaming_of(tick, info, to_primary);
+
+    rewrite_terms(tick, &renaming, json_at(spec, "topologySpreadConstraints", NULL), false);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        struct json_object *affinity = json_at(spec, "affinity", kinds[i], NULL);
+        renaming.by_name = i > 0; /* Flagger leaves podAffinity as it is */
+        rewrite_terms(tick, &renaming,
+                      json_at(affinity, "preferredDuringSchedulingIgnoredDuringExecution", NULL),
+                      true);
+        rewrite_terms(tick, &renaming,
+                      json_at(affinity, "requiredDuringSchedulingIgnoredDuringExecution", NULL),
+                      false);
+    }
 }
 
 struct json_object *primary_template(struct tick *tick, const struct target_info *info)

@@ -34,7 +34,7 @@ CASE(test_template)
     const char *before = json_text(f.arena, info.object);
     struct json_object *template = primary_template(f.tick, &info);
 
-    primary_rewrite_affinity(f.tick, json_sub(template, "spec"), "podinfo", "podinfo-primary");
+    primary_rewrite_affinity(f.tick, &info, json_sub(template, "spec"), true);
     assert_string_equal(json_str_at(template, "metadata", "annotations", PRIMARY_ID, NULL),
                         primary_id(f.tick, &info));
     json_object_object_del(json_at(template, "metadata", "annotations", NULL), PRIMARY_ID);
@@ -55,6 +55,132 @@ CASE(test_template)
         fixture_quoted(&f, json_text_sorted(f.arena, primary_labels(f.tick, &info))),
         "{'keep/a':'1'}");
     assert_string_equal(json_text(f.arena, info.object), before);
+}
+
+/* What a term selects of the target's pods it selects of the primary's, by whatever labels; what it
+ * selects of others stays. */
+CASE(test_terms_of_several_labels)
+{
+    static const struct {
+        const char *term, *primary;
+    } cases[] = {
+        {"{'labelSelector':{'matchLabels':{'app':'shop','part':'api'}}}",
+         "{'labelSelector':{'matchLabels':{'app':'shop-primary','part':'api'}}}"},
+        {"{'labelSelector':{'matchLabels':{'app':'shop'}}}",
+         "{'labelSelector':{'matchLabels':{'app':'shop-primary'}}}"},
+        {"{'labelSelector':{'matchLabels':{'app':'shop','part':'worker'}}}", NULL},
+        {"{'labelSelector':{'matchLabels':{'part':'api'}}}", NULL},
+        {"{'labelSelector':{'matchExpressions':[{'key':'app','operator':'In','values':['a','shop']}"
+         "]"
+         ",'matchLabels':{'part':'api'}}}",
+         "{'labelSelector':{'matchExpressions':[{'key':'app','operator':'In','values':['a','shop-"
+         "primary']}],'matchLabels':{'part':'api'}}}"},
+        {"{'labelSelector':{'matchExpressions':[{'key':'app','operator':'In','values':['shop']},{"
+         "'key':'part','operator':'NotIn','values':['api']}]}}",
+         NULL},
+        {"{'labelSelector':{'matchLabels':{'app':'shop'}},'namespaces':['other']}", NULL},
+        {"{'labelSelector':{'matchLabels':{'app':'shop'}},'namespaces':['other','test']}",
+         "{'labelSelector':{'matchLabels':{'app':'shop-primary'}},'namespaces':['other','test']}"},
+        {"{}", NULL},
+    };
+    static const char *const kinds[] = {"podAffinity", "podAntiAffinity"};
+
+    EACH_ROW (row, cases) {
+        for (size_t k = 0; k < 2; k++) {
+            struct fixture f = fixture_new(NULL);
+            struct target_info info = info_of(
+                &f, "{'spec':{'selector':{'matchLabels':{'app':'shop','part':'api'}},'template':{"
+                    "'metadata':{'labels':{'app':'shop','part':'api'}}}}}");
+            const char *spec = arena_printf(
+                f.arena, "{'affinity':{'%s':{'requiredDuringSchedulingIgnoredDuringExecution':[",
+                kinds[k]);
+            const char *before = arena_printf(f.arena, "%s%s]}}}", spec, row->term);
+            const char *after =
+                arena_printf(f.arena, "%s%s]}}}", spec, row->primary ? row->primary : row->term);
+            struct json_object *tree = fixture_json(f.arena, before);
+            primary_rewrite_affinity(f.tick, &info, tree, true);
+            assert_string_equal(fixture_quoted(&f, json_text_sorted(f.arena, tree)), after);
+            primary_rewrite_affinity(f.tick, &info, tree, false);
+            assert_string_equal(fixture_quoted(&f, json_text_sorted(f.arena, tree)), before);
+        }
+    }
+}
+
+/* Which labels Services of both sides select by, beside a primary of before. */
+CASE(test_pods_of_a_side)
+{
+#define TEMPLATE(labels) "'template':{'metadata':{'labels':{" labels "}}}"
+#define ONE              "'spec':{'selector':{'matchLabels':{'app':'shop-primary'}},"
+    static const struct {
+        const char *primary, *live, *selects;
+    } cases[] = {
+        {NULL, NULL, "{'app':'shop-primary','part':'api'}"},
+        /* made by Flagger; its pods have the other label as well */
+        {"{" ONE TEMPLATE("'app':'shop-primary','part':'api'") "},'status':{'replicas':2,"
+                                                               "'updatedReplicas':2}}",
+         NULL, "{'app':'shop-primary','part':'api'}"},
+        /* ... not all of them yet */
+        {"{" ONE TEMPLATE("'app':'shop-primary','part':'api'") "},'status':{'replicas':3,"
+                                                               "'updatedReplicas':2}}",
+         NULL, "{'app':'shop-primary'}"},
+        {"{'metadata':{'generation':2}," ONE TEMPLATE(
+             "'app':'shop-primary','part':'api'") "},"
+                                                  "'status':{'replicas':2,'updatedReplicas':2,'"
+                                                  "observedGeneration':1}}",
+         NULL, "{'app':'shop-primary'}"},
+        /* ... but all of those that run when it was selected by before */
+        {"{" ONE TEMPLATE("'app':'shop-primary','part':'api'") "},'status':{'replicas':3,"
+                                                               "'updatedReplicas':2}}",
+         "{'app':'shop-primary','part':'api'}", "{'app':'shop-primary','part':'api'}"},
+        /* ... none of them */
+        {"{" ONE TEMPLATE("'app':'shop-primary'") "},'status':{'replicas':2,'updatedReplicas':2}}",
+         NULL, "{'app':'shop-primary'}"},
+        /* a target that was made anew with another value */
+        {"{'spec':{'selector':{'matchLabels':{'app':'shop-primary','part':'web'}}," TEMPLATE(
+             "'app':'shop-primary','part':'web'") "}}",
+         NULL, "{'app':'shop-primary','part':'web'}"},
+    };
+
+    EACH_ROW (row, cases) {
+        struct fixture f = fixture_new(NULL);
+        struct target_info info =
+            info_of(&f, "{'spec':{'selector':{'matchLabels':{'app':'shop','part':'api'}},"
+                        "'template':{'metadata':{'labels':{'app':'shop','part':'api'}}}}}");
+        info.primary = row->primary ? fixture_json(f.arena, row->primary) : NULL;
+        struct json_object *live = row->live ? fixture_json(f.arena, row->live) : NULL;
+        assert_string_equal(
+            fixture_quoted(&f, json_text_sorted(f.arena, primary_pods(f.tick, &info, true, live))),
+            row->selects);
+        assert_string_equal(
+            fixture_quoted(&f, json_text_sorted(f.arena, primary_pods(f.tick, &info, false, live))),
+            "{'app':'shop','part':'api'}");
+    }
+}
+
+/* The primary that is there says by which label it is told from its target, whatever the settings
+ * say now. */
+CASE(test_label_of_a_live_primary)
+{
+    static const struct {
+        const char *primary, *label;
+    } cases[] = {
+        {NULL, "app"},
+        {"{'spec':{'selector':{'matchLabels':{'app':'shop-primary'}}}}", "app"},
+        {"{'spec':{'selector':{'matchLabels':{'deploy':'shop-primary'}}}}", "deploy"},
+        {"{'spec':{'selector':{'matchLabels':{'deploy':'shop-primary','app':'shop'}}}}", "deploy"},
+        {"{'spec':{'selector':{'matchLabels':{'deploy':'other-primary'}}}}", "app"},
+    };
+
+    EACH_ROW (row, cases) {
+        struct fixture f = fixture_new(NULL);
+        struct target_info info = {0};
+        struct json_object *target = fixture_json(
+            f.arena, "{'spec':{'selector':{'matchLabels':{'app':'shop','deploy':'shop'}}}}");
+        f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
+        info.primary = row->primary ? fixture_json(f.arena, row->primary) : NULL;
+        assert_true(primary_selector(f.tick, target, &info));
+        assert_string_equal(info.label, row->label);
+    }
 }
 
 CASE(test_id_follows_from_what_is_promoted)

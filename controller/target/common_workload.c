@@ -153,14 +153,11 @@ enum verdict workload_read(struct tick *tick, const struct workload *kind, struc
     return configs_read(tick, json_at(out->template, "spec", NULL), out);
 }
 
-static struct json_object *template_of(struct tick *tick, const struct workload *kind,
-                                       const struct target_info *info)
+static struct json_object *template_of(struct tick *tick, const struct target_info *info)
 {
     struct json_object *template = primary_template(tick, info);
 
-    if (kind->rewrite)
-        kind->rewrite(tick, json_sub(template, "spec"), tick->canary->target.name,
-                      primary_name(tick));
+    primary_rewrite_affinity(tick, info, json_sub(template, "spec"), true);
     return template;
 }
 
@@ -198,7 +195,6 @@ static struct json_object *with_metadata(struct tick *tick, const struct workloa
 enum verdict workload_new_primary(struct tick *tick, const struct workload *kind,
                                   const struct target_info *info, struct json_object **out)
 {
-    struct json_object *matching = edit_object(tick->arena);
     enum verdict verdict = configs_copy(tick, info);
 
     if (verdict != VERDICT_GO)
@@ -206,9 +202,8 @@ enum verdict workload_new_primary(struct tick *tick, const struct workload *kind
     struct json_object *primary = edit_new(tick, kind->resource, primary_name(tick));
     struct json_object *spec = json_sub(primary, "spec");
     copy_fields(tick, kind, info, spec);
-    json_set_str(matching, info->label, primary_label_value(tick, info));
-    json_set(json_sub(spec, "selector"), "matchLabels", matching);
-    json_set(spec, "template", template_of(tick, kind, info));
+    json_set(spec, "selector", primary_new_selector(tick, info));
+    json_set(spec, "template", template_of(tick, info));
     *out = with_metadata(tick, kind, info, NULL, primary);
     return VERDICT_GO;
 }
@@ -225,7 +220,7 @@ enum verdict workload_promoted(struct tick *tick, const struct workload *kind,
     struct json_object *base = json_copy(tick->arena, *from);
     struct json_object *spec = json_sub(base, "spec");
     copy_fields(tick, kind, info, spec);
-    json_set(spec, "template", template_of(tick, kind, info));
+    json_set(spec, "template", template_of(tick, info));
     *to = with_metadata(tick, kind, info, *from, base);
     return VERDICT_GO;
 }
@@ -288,10 +283,9 @@ static void drop_own_restart(struct json_object *live, struct json_object *wante
 }
 
 /* The template first: only where it is the same, the copies of the configs are looked at. */
-enum verdict workload_compare(struct tick *tick, const struct workload *kind,
-                              const struct target_info *info, bool *same)
+enum verdict workload_compare(struct tick *tick, const struct target_info *info, bool *same)
 {
-    struct json_object *wanted = template_of(tick, kind, info);
+    struct json_object *wanted = template_of(tick, info);
     struct json_object *live = /* without nulls, as the other one */
         edit_overlay(tick->arena, NULL, json_at(info->primary, "spec", "template", NULL));
 
@@ -299,6 +293,8 @@ enum verdict workload_compare(struct tick *tick, const struct workload *kind,
     json_del(json_at(wanted, "metadata", "annotations", NULL), PRIMARY_ID);
     json_del(json_at(live, "metadata", "annotations", NULL), PRIMARY_ID);
     drop_own_restart(live, wanted);
+    /* terms that another version left as they are in the target are no other revision */
+    primary_rewrite_affinity(tick, info, json_sub(live, "spec"), true);
     *same = json_same(wanted, live);
     return *same ? configs_compare(tick, info, same) : VERDICT_GO;
 }

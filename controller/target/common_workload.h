@@ -16,10 +16,6 @@ struct workload {
     /* The node selector that keeps its pods from every node, as long as the target is at zero; no
      * part of what is released. NULL: the kind has replicas. */
     const char *zero_selector;
-    /* What of a pod spec, beside its configs, names the one workload and is to name the other: from
-     * target to primary, or back. NULL: nothing. */
-    void (*rewrite)(struct tick *tick, struct json_object *pod_spec, const char *from,
-                    const char *to);
 };
 
 /* As target.find and target.read, but for at_zero and stopped. */
@@ -49,8 +45,7 @@ enum err workload_revision(struct arena *arena, const struct workload *kind,
 enum verdict workload_carried(struct tick *tick, const struct target_info *info, const char *before,
                               enum carried *out);
 bool workload_is_promoted(struct tick *tick, const struct target_info *info);
-enum verdict workload_compare(struct tick *tick, const struct workload *kind,
-                              const struct target_info *info, bool *same);
+enum verdict workload_compare(struct tick *tick, const struct target_info *info, bool *same);
 
 /* One of status.conditions, NULL if there is none. */
 struct json_object *workload_condition(struct json_object *object, const char *type);

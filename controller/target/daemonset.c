@@ -216,11 +216,6 @@ static enum verdict daemonset_promote(struct tick *tick, const struct target_inf
     return VERDICT_GO;
 }
 
-static enum verdict daemonset_compare(struct tick *tick, const struct target_info *info, bool *same)
-{
-    return workload_compare(tick, &kind, info, same);
-}
-
 static const char *daemonset_primary_hash(struct tick *tick, const struct target_info *info)
 {
     return past_primary_hash(tick, &kind, info);
@@ -247,7 +242,7 @@ const struct target target_daemonset = {
     .promote = daemonset_promote,
     .is_promoted = workload_is_promoted,
     .carried = workload_carried,
-    .compare = daemonset_compare,
+    .compare = workload_compare,
     .revision = daemonset_revision,
     .serves = daemonset_serves,
     .restore = daemonset_restore,

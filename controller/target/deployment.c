@@ -16,7 +16,6 @@ static const struct workload kind = {
     .word = "deployment",
     .copied = copied,
     .bookkeeping = "deployment.kubernetes.io/revision",
-    .rewrite = primary_rewrite_affinity,
 };
 
 static void measure(struct target_info *out)
@@ -328,12 +327,6 @@ static enum verdict deployment_promote(struct tick *tick, const struct target_in
     return VERDICT_GO;
 }
 
-static enum verdict deployment_compare(struct tick *tick, const struct target_info *info,
-                                       bool *same)
-{
-    return workload_compare(tick, &kind, info, same);
-}
-
 static const char *deployment_primary_hash(struct tick *tick, const struct target_info *info)
 {
     return past_primary_hash(tick, &kind, info);
@@ -365,7 +358,7 @@ const struct target target_deployment = {
     .replaces_all = deployment_replaces_all,
     .is_promoted = workload_is_promoted,
     .carried = workload_carried,
-    .compare = deployment_compare,
+    .compare = workload_compare,
     .revision = deployment_revision,
     .serves = deployment_serves,
     .restore = deployment_restore,

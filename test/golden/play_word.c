@@ -276,6 +276,8 @@ static void play_settings(struct play *play, struct json_object *given)
             settings->mesh_provider = arena_strdup(play->world->arena, json_object_get_string(set));
         else if (strcmp(name, "include_label_prefixes") == 0)
             settings->include_label_prefixes = texts_of(play, set);
+        else if (strcmp(name, "selector_labels") == 0)
+            settings->selector_labels = texts_of(play, set);
         else
             play_fail(play, "there is no setting \"%s\"", name);
     }

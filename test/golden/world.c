@@ -286,8 +286,10 @@ static void check_safety(struct world *world, const struct effect *effect)
     const char *stable_name = arena_printf(world->arena, "%s-primary", name);
     struct json_object *target = world_get(world, world_key(world, name));
     struct json_object *apex = apex_service(world);
+    struct json_object *stable = world_get(world, world_key(world, stable_name));
     const char *selected = json_str_at(apex, "spec", "selector", "app", NULL);
-    bool leads = selected && strcmp(selected, stable_name) == 0;
+    bool leads =
+        (selected && strcmp(selected, stable_name) == 0) || world_kind_leads(apex, stable, target);
     bool at_zero = kind->at_zero(target);
     bool serves = kind->serves(target);
     int primary, was = world->routed;
@@ -309,7 +311,6 @@ static void check_safety(struct world *world, const struct effect *effect)
     bool routes = effect->why && strncmp(effect->why, "weights", 7) == 0;
     if (routes && canary > 0 && !serves)
         fail_msg("traffic goes to a canary that is not ready");
-    struct json_object *stable = world_get(world, world_key(world, stable_name));
     if (routes && canary < was && serves && stable && !kind->serves(stable))
         fail_msg("traffic goes to a primary that has nobody, and a canary answers");
     const char *image = world_image(world, "podinfo-primary");
@@ -372,6 +373,9 @@ static void check_selector(struct world *world, const char *name, struct json_ob
         return;
     if (!world_kind_of(world)->answers(world, name))
         fail_msg("Service %s is made to select pods that do not answer", name);
+    if (world_kind_selected(world, name, false))
+        fail_msg("Service %s is made to select the pods of %s", name,
+                 world_kind_selected(world, name, false));
 }
 
 static void write_object(struct world *world, const struct effect *effect)

@@ -27,14 +27,65 @@ static const char *pod_image(struct world *world, const char *name)
     return image_of(world_get(world, world_key(world, name)));
 }
 
-/* The Service selects the pods of a workload that answers. */
-static bool pods_answer(struct world *world, const char *service)
+static bool selects(struct json_object *selector, struct json_object *workload)
+{
+    struct json_object *labels = json_at(workload, "spec", "template", "metadata", "labels", NULL);
+
+    if (!json_object_is_type(selector, json_type_object) ||
+        json_object_object_length(selector) == 0)
+        return false;
+    json_object_object_foreach(selector, key, value)
+    {
+        if (!json_same(json_at(labels, key, NULL), value))
+            return false;
+    }
+    return true;
+}
+
+bool world_kind_leads(struct json_object *service, struct json_object *workload,
+                      struct json_object *other)
+{
+    struct json_object *selector = json_at(service, "spec", "selector", NULL);
+
+    return selects(selector, workload) && !selects(selector, other);
+}
+
+static bool is_own(struct world *world, const char *name)
+{
+    const char *target = json_str_at(world->canary, "spec", "targetRef", "name", NULL);
+    const char *followed =
+        json_str_at(world->canary, "status", "acceptedSpec", "targetRef", "name", NULL);
+    const char *names[] = {target, followed};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (names[i] && (strcmp(name, names[i]) == 0 ||
+                         strcmp(name, arena_printf(world->arena, "%s-primary", names[i])) == 0))
+            return true;
+    }
+    return false;
+}
+
+const char *world_kind_selected(struct world *world, const char *service, bool own)
 {
     struct json_object *object =
         world_get(world, arena_printf(world->arena, "services/%s", service));
-    const char *selected = json_str_at(object, "spec", "selector", "app", NULL);
+    struct json_object *selector = json_at(object, "spec", "selector", NULL);
 
-    return selected && world_kind_of(world)->serves(world_get(world, world_key(world, selected)));
+    json_object_object_foreach(world->objects, key, workload)
+    {
+        const char *name = strchr(key, '/') + 1;
+        if ((strncmp(key, "deployments/", 12) == 0 || strncmp(key, "daemonsets/", 11) == 0 ||
+             strncmp(key, "statefulsets/", 13) == 0) &&
+            is_own(world, name) == own && selects(selector, workload) && pretend_serves(workload))
+            return name;
+    }
+    return NULL;
+}
+
+/* The Service selects the pods of a workload that answers. */
+static bool pods_answer(struct world *world, const char *service)
+{
+    return world_kind_selected(world, service, true) || world_kind_selected(world, service, false);
 }
 
 static const char *push_pods(struct world *world, const char *image)

@@ -31,6 +31,14 @@ struct world_kind {
 /* That of the Canary's targetRef; a Deployment where this world knows no better. */
 const struct world_kind *world_kind_of(struct world *world);
 
+/* A workload that answers at this Service: one of the Canary's, or one of another owner. NULL: none.
+ */
+const char *world_kind_selected(struct world *world, const char *service, bool own);
+
+/* The Service selects the pods of this workload, and not those of the other one. */
+bool world_kind_leads(struct json_object *service, struct json_object *workload,
+                      struct json_object *other);
+
 /* All objects of a resource, as the API server lists them. */
 struct json_object *world_kind_list(struct world *world, struct arena *arena,
                                     const struct kube_resource *resource);

@@ -314,6 +314,38 @@ static int selected_by(struct model *model, const struct cluster *cluster, int s
     return objects_place(model->objects, key);
 }
 
+static bool selects(struct json_object *service, struct json_object *workload)
+{
+    struct json_object *labels = json_at(workload, "spec", "template", "metadata", "labels", NULL);
+    struct json_object *selector = json_at(service, "spec", "selector", NULL);
+
+    if (!json_object_is_type(selector, json_type_object) || !labels)
+        return false;
+    json_object_object_foreach(selector, key, value)
+    {
+        if (!json_same(json_at(labels, key, NULL), value))
+            return false;
+    }
+    return true;
+}
+
+/* A Service that is written leads to the pods of its own workload alone. */
+static const char *check_owner(struct model *model, const struct cluster *facts,
+                               const struct cluster *after, int service)
+{
+    struct json_object *tree = objects_tree(model->objects, service, after->at[service]);
+    int worker = 0, places = objects_places(model->objects);
+
+    while (worker < places &&
+           strcmp(objects_key(model->objects, worker), "deployments/worker") != 0)
+        worker++;
+    if (strncmp(objects_key(model->objects, service), "services/", 9) != 0 || worker == places)
+        return NULL;
+    return selects(tree, objects_tree(model->objects, worker, facts->at[worker]))
+               ? "no Service that serves selects a pod of another owner"
+               : NULL;
+}
+
 /* Pods carry the name of their workload as label. A Service that is made selects what will be. */
 static const char *check_selector(struct model *model, const struct cluster *facts,
                                   const struct cluster *before, const struct cluster *after,
@@ -615,6 +647,8 @@ const char *rules_step(struct model *model, const struct cluster *facts,
     if (step->place == model->place[ROLE_CANARY])
         return check_gone(model, facts, after);
     broken = check_selector(model, facts, before, after, step->place);
+    if (!broken)
+        broken = check_owner(model, facts, after, step->place);
     if (broken)
         return broken;
     if (step->place == model->place[ROLE_TARGET] || step->place == model->place[ROLE_PRIMARY])

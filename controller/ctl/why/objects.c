@@ -26,6 +26,17 @@ static bool target_missing(struct why *w)
                    why_since(w, condition), why_message(w, condition));
 }
 
+static bool pods_of_others(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "PodsOwned", "False");
+
+    if (!condition)
+        return false;
+    return why_say(w, why_kubectl(w, "get deployments,daemonsets,statefulsets --show-labels"),
+                   "%s is not initialised, for %s: %s", w->name, why_since(w, condition),
+                   why_message(w, condition));
+}
+
 static bool config_missing(struct why *w)
 {
     struct json_object *condition = why_condition(w, "Configured", "False");
@@ -74,9 +85,7 @@ static bool queued(struct why *w)
                    w->name, why_since(w, condition));
 }
 
-const struct why_situation why_objects[] = {{"target-missing", target_missing},
-                                            {"config-missing", config_missing},
-                                            {"primary-missing", primary_missing},
-                                            {"scaler-missing", scaler_missing},
-                                            {"queued", queued},
-                                            {0}};
+const struct why_situation why_objects[] = {
+    {"target-missing", target_missing},     {"pods-of-others", pods_of_others},
+    {"config-missing", config_missing},     {"primary-missing", primary_missing},
+    {"scaler-missing", scaler_missing},     {"queued", queued}, {0}};

@@ -113,11 +113,18 @@ static bool under_way(struct why *w)
         since(w), interval ? interval : "1m", approvals(w));
 }
 
-const struct why_situation why_phases[] = {{"failed", failed},
-                                           {"share-waits", share_waits},
-                                           {"primary-waits", primary_waits},
-                                           {"not-begun", not_begun},
-                                           {"target-idle", target_idle},
-                                           {"at-rest", at_rest},
-                                           {"under-way", under_way},
-                                           {0}};
+static bool companions_unfit(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "CompanionsFit", "False");
+
+    if (!condition || why_under_way(w))
+        return false;
+    return why_say(w, why_kubectl(w, "get poddisruptionbudgets,networkpolicies"),
+                   "Nothing holds %s up, but for %s: %s", w->name, why_since(w, condition),
+                   why_message(w, condition));
+}
+
+const struct why_situation why_phases[] = {
+    {"failed", failed},       {"share-waits", share_waits}, {"primary-waits", primary_waits},
+    {"not-begun", not_begun}, {"target-idle", target_idle}, {"companions-unfit", companions_unfit},
+    {"at-rest", at_rest},     {"under-way", under_way},     {0}};

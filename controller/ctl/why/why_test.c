@@ -39,6 +39,11 @@ static const struct {
     const char *lease, *target, *pods, *gate, *live;
     const char *text, *next;
 } rows[] = {
+    {"companions-unfit",
+     "{\"status\": {\"phase\": \"Succeeded\", \"lastAppliedSpec\": \"a\", \"conditions\": "
+     "[{\"type\": "
+     "\"CompanionsFit\", \"status\": \"False\", \"message\": \"it says so.\", " SINCE "}]}",
+     .text = "Nothing holds app up, but for 5m: it says so"},
     {"at-rest", PHASE("Succeeded"), .text = "Nothing holds app: revision a is promoted, for 5m"},
     {"at-rest",
      "{\"status\": {\"phase\": \"Succeeded\", \"lastAppliedSpec\": \"a\", \"history\": "
@@ -74,6 +79,7 @@ static const struct {
     {"right-missing", CONDITION("ResourcesAllowed", "False", "Forbidden"), .text = "lacks a right"},
     {"crd-missing", CONDITION("ResourcesServed", "False", "NotServed"), .text = "it says so"},
     {"target-missing", CONDITION("TargetFound", "False", "TargetMissing"), .text = "it says so"},
+    {"pods-of-others", CONDITION("PodsOwned", "False", "SelectsOthers"), .text = "it says so"},
     {"config-missing", CONDITION("Configured", "False", "ConfigMissing"), .text = "it says so"},
     {"primary-missing", CONDITION("PrimaryFound", "False", "ScaledToZero"), .text = "it says so"},
     {"scaler-missing", CONDITION("AutoscalerFound", "False", "AutoscalerMissing"),

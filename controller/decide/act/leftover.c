@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-#include "target/common_primary.h"
+#include "decide/release/serving.h"
 #include "tick/edit.h"
 
 /* --- the routes of a namespace */
@@ -280,11 +280,11 @@ static bool read_all(struct release *r, struct routes **routes, struct json_obje
 enum verdict leftover_lead(struct release *r, enum leave leave)
 {
     bool to_heir = leave == LEAVE_TO_HEIR;
-    const char *label = to_heir ? primary_label(r->tick, &r->info) : r->info.label;
-    const char *value = to_heir ? primary_label_value(r->tick, &r->info) : r->info.label_value;
+    struct service_pods pods = serving_pods(r);
     struct json_object *services;
     struct routes *routes;
 
+    pods.answers = NULL; /* the steps of a deletion have seen to it */
     if (!read_all(r, &routes, &services))
         return VERDICT_NEED_FACTS;
     for (size_t i = 0; i < json_len(services); i++) {
@@ -292,11 +292,11 @@ enum verdict leftover_lead(struct release *r, enum leave leave)
         if (!is_kept(r, service, routes, leave))
             continue;
         struct json_object *to = json_copy(r->tick->arena, service);
-        struct json_object *selector = edit_object(r->tick->arena);
-        json_set_str(selector, label, value);
+        struct json_object *selector =
+            services_selector(&pods, to_heir, json_at(service, "spec", "selector", NULL));
         json_set(json_sub(to, "spec"), "selector", selector);
         if (plan_update(r->tick, &kube_services, service, to))
-            plan_why(r->tick, "-> %s=%s", label, value);
+            plan_why(r->tick, "-> %s", services_print(r->tick, selector));
     }
     return VERDICT_GO;
 }

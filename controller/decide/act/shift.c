@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "decide/act/capacity.h"
+#include "decide/act/companions.h"
 #include "decide/act/drain.h"
 #include "decide/ask/hooks.h"
 #include "decide/release/release.h"
@@ -53,6 +54,8 @@ enum verdict shift_end(struct release *r)
             return VERDICT_STOP;
         verdict = drain_target(r);
     }
+    if (verdict == VERDICT_GO)
+        verdict = companions_look(r);
     if (verdict != VERDICT_GO)
         return verdict;
     if (r->target->settle_primary)

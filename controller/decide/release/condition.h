@@ -57,6 +57,10 @@
 #define CONDITION_SHARE "CanaryScaled"
 /* False: nothing is under way, and the target has pods that nobody is sent to. */
 #define CONDITION_IDLE "TargetIdle"
+/* False: policies, budgets or monitors select the target's pods, and not the primary's. */
+#define CONDITION_COMPANIONS "CompanionsFit"
+/* False: the Services of the Canary would lead to pods of others. */
+#define CONDITION_OWNERS "PodsOwned"
 
 /*
  * Sets it to False, the condition Suspended to True. These return false when the condition says all

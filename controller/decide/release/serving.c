@@ -25,13 +25,20 @@ static bool answers(void *arg, bool primary)
                                       : release_serves(r, SIDE_PRIMARY);
 }
 
+static struct json_object *selector(void *arg, bool primary, struct json_object *live)
+{
+    struct release *r = arg;
+
+    return primary_pods(r->tick, &r->info, primary, live);
+}
+
 struct service_pods serving_pods(struct release *r)
 {
     return (struct service_pods){
         .label = r->info.label,
-        .value = r->info.label_value,
-        .primary_label = primary_label(r->tick, &r->info),
-        .primary_value = primary_label_value(r->tick, &r->info),
+        .selector = selector,
+        .target = json_at(r->info.object, "spec", "template", NULL),
+        .primary = json_at(r->info.primary, "spec", "template", NULL),
         .ports = r->info.ports,
         .answers = answers,
         .arg = r,
@@ -52,8 +59,11 @@ enum verdict serving_leads(struct release *r, bool *leads)
     if (!need_object(r->tick, &kube_services, r->canary->namespace_, r->canary->service.name,
                      &apex))
         return VERDICT_NEED_FACTS;
-    const char *value =
-        json_str_at(apex, "spec", "selector", primary_label(r->tick, &r->info), NULL);
-    *leads = value && strcmp(value, primary_label_value(r->tick, &r->info)) == 0;
+    struct json_object *selects = json_at(apex, "spec", "selector", NULL);
+    const char *value = json_str_at(selects, r->info.label, NULL);
+    const char *wanted = arena_printf(r->tick->arena, "%s-primary", r->info.label_value);
+    *leads = r->info.primary
+                 ? services_select(selects, json_at(r->info.primary, "spec", "template", NULL))
+                 : value && strcmp(value, wanted) == 0;
     return VERDICT_GO;
 }

@@ -19,6 +19,7 @@
 #include "decide/act/handover.h"
 #include "decide/act/leftover.h"
 #include "decide/act/lost.h"
+#include "decide/act/owners.h"
 #include "decide/act/move.h"
 #include "decide/act/promote.h"
 #include "decide/act/ready.h"

@@ -209,6 +209,23 @@ MUTATION("a target at zero is not looked at, though a Service of others leads to
          "beside another Service",
          .acts = {.bystander_look = look_unless_at_zero, .bystander_wait = wait_unless_at_zero})
 
+/* --- pods of others */
+
+static enum verdict look_at_nothing(struct release *r)
+{
+    (void)r;
+    return VERDICT_GO;
+}
+MUTATION("Services are made whatever else they select", "beside another workload",
+         .acts.owners_look = look_at_nothing)
+
+static enum verdict look_once(struct release *r)
+{
+    return condition_is_set(r, CONDITION_OWNERS) ? VERDICT_GO : real_owners_look(r);
+}
+MUTATION("Services that would select pods of others are made at the second tick",
+         "beside another workload", .acts.owners_look = look_once)
+
 /* --- routes */
 
 MUTATION("routes that say something else than the status stay so", "moved weights",

@@ -1,0 +1,11 @@
+/* Policies, budgets and monitors that select pods of the target. */
+#ifndef DECIDE_COMPANIONS_H
+#define DECIDE_COMPANIONS_H
+
+#include "decide/release/release.h"
+
+/* Reports those that do not select the pods of the primary, which serve: the condition stands until
+ * a later look finds none. GO or NEED_FACTS. */
+enum verdict companions_look(struct release *r);
+
+#endif

@@ -1,0 +1,11 @@
+/* Workloads of others whose pods the Services of a Canary would select. */
+#ifndef DECIDE_OWNERS_H
+#define DECIDE_OWNERS_H
+
+#include "decide/release/release.h"
+
+/* Before the Services of a new Canary are made. STOP: they would lead to pods of others, which is
+ * told; the condition stands until they would not. */
+enum verdict owners_look(struct release *r);
+
+#endif
