@@ -56,7 +56,7 @@ texts() {
     while read -r pattern; do
         grep -qxE "$pattern" "$BATS_TEST_TMPDIR/texts" && continue
         words=$(sed 's/\.\*/\n/g; s/\\//g' <<<"$pattern" | awk 'length > length(best) { best = $0 } END { print best }')
-        grep -qF "$words" "$BATS_TEST_TMPDIR/sources" || { echo "no program says: $pattern" && false; }
+        grep -qF -- "$words" "$BATS_TEST_TMPDIR/sources" || { echo "no program says: $pattern" && false; }
     done <"$BATS_TEST_TMPDIR/patterns"
 }
 
