@@ -1,11 +1,18 @@
 #include "kube/store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/table.h"
 #include "kube/name_set.h"
+
+/* An object as it was last seen. */
+struct last {
+    char *name; /* "NAMESPACE/NAME"; NULL: none */
+    struct packed *packed;
+};
 
 struct store {
     struct store_spec spec; /* its watch part is not used after store_new() */
@@ -15,6 +22,8 @@ struct store {
     struct name_set listed; /* the same, of the list that is under way */
     struct packer *packer;
     size_t n_packed, n_gone;
+    struct last last[STORE_LAST]; /* of what was deleted; a ring */
+    size_t last_at;               /* where the next one goes */
     uint32_t round;
     bool listing, synced;
     int telling; /* calls of changed() under way */
@@ -133,13 +142,16 @@ static struct digest *take_out(struct store *store, struct texts texts)
 
 static void renew_dictionary(struct store *store)
 {
-    struct packed ***all = heap_array(store->n_packed, sizeof(struct packed **));
+    struct packed ***all = heap_array(store->n_packed + STORE_LAST, sizeof(struct packed **));
     struct digest *digest;
     size_t count = 0;
 
     for (size_t i = 0; (digest = table_next(&store->table, &i));)
         if (digest->packed)
             all[count++] = &digest->packed;
+    for (size_t i = 0; i < STORE_LAST; i++)
+        if (store->last[i].packed)
+            all[count++] = &store->last[i].packed;
     if (store->spec.packer)
         packer_teach(store->packer, all, count);
     else
@@ -168,6 +180,49 @@ enum err store_unpack(const struct store *store, const struct digest *digest, st
     return packer_unpack(store->packer, digest->packed, arena, out, ei);
 }
 
+static char *last_name(const char *namespace_, const char *name)
+{
+    size_t size = strlen(namespace_) + strlen(name) + 2;
+    char *out = heap_alloc(size);
+
+    snprintf(out, size, "%s/%s", namespace_, name);
+    return out;
+}
+
+static void last_fini(struct last *last)
+{
+    free(last->name);
+    packed_free(last->packed);
+    *last = (struct last){0};
+}
+
+/* Takes the content of a digest that is no longer in the table. */
+static void keep_last(struct store *store, struct digest *digest)
+{
+    struct last *last = &store->last[store->last_at];
+
+    if (!digest->packed)
+        return;
+    last_fini(last);
+    *last = (struct last){.name = last_name(digest->namespace_, digest->name),
+                          .packed = digest->packed};
+    digest->packed = NULL;
+    store->last_at = (store->last_at + 1) % STORE_LAST;
+}
+
+enum err store_last(const struct store *store, const char *namespace_, const char *name,
+                    struct arena *arena, struct json_object **out, struct errinfo *ei)
+{
+    const char *wanted = arena_printf(arena, "%s/%s", namespace_, name);
+
+    for (size_t i = 1; i <= STORE_LAST; i++) {
+        const struct last *last = &store->last[(store->last_at + STORE_LAST - i) % STORE_LAST];
+        if (last->name && strcmp(last->name, wanted) == 0)
+            return packer_unpack(store->packer, last->packed, arena, out, ei);
+    }
+    return err_set(ei, ERR_NOT_FOUND, "no object of this name was seen to go");
+}
+
 /* --- changes */
 
 static void destroy(struct store *store)
@@ -180,6 +235,8 @@ static void destroy(struct store *store)
     table_fini(&store->table);
     name_set_fini(&store->others);
     name_set_fini(&store->listed);
+    for (size_t i = 0; i < STORE_LAST; i++)
+        last_fini(&store->last[i]);
     if (!store->spec.packer)
         packer_free(store->packer);
     free(store);
@@ -204,6 +261,7 @@ static bool tell(struct store *store, struct digest *before, const struct digest
 /* What is no longer in the table, and is gone. False: as of tell(). */
 static bool forget(struct store *store, struct digest *digest)
 {
+    keep_last(store, digest);
     if (!digest->gone)
         return tell(store, digest, NULL);
     digest_free(NULL, digest);
@@ -414,7 +472,9 @@ void store_learn_gone(struct store *store, const char *namespace_, const char *n
     struct digest *mark = digest_blank(sizeof(*mark), texts);
     mark->round = known->round;
     mark->gone = true;
-    tell(store, put_in(store, mark), NULL);
+    struct digest *before = put_in(store, mark);
+    keep_last(store, before);
+    tell(store, before, NULL);
 }
 
 /* --- the owner's side */

@@ -75,6 +75,14 @@ const struct digest *store_get(const struct store *store, const char *namespace_
 enum err store_unpack(const struct store *store, const struct digest *digest, struct arena *arena,
                       struct json_object **out, struct errinfo *ei) MUST_USE;
 
+/*
+ * The content of an object as it was before it was deleted, if that was kept; the store remembers
+ * the last STORE_LAST of them. ERR_NOT_FOUND: it does not know. ERR_RETRY: as store_unpack().
+ */
+enum { STORE_LAST = 128 };
+enum err store_last(const struct store *store, const char *namespace_, const char *name,
+                    struct arena *arena, struct json_object **out, struct errinfo *ei) MUST_USE;
+
 /* The whole object as the API has answered a read or a write of ours. changed() is called if that
  * is news. */
 void store_learn(struct store *store, struct json_object *object);

@@ -471,6 +471,52 @@ CASE(what_we_deleted_is_gone_before_the_watch_says_so)
     world_stop(w);
 }
 
+/* The content of what was deleted, as it was last seen. */
+static bool remembers(const struct mirror *m, const char *name, const char *version)
+{
+    struct arena *arena = arena_new();
+    struct json_object *tree = NULL;
+    bool same = store_last(m->store, "test", name, arena, &tree, NULL) == ERR_OK &&
+                strcmp(json_str_at(tree, "data", "v", NULL), version) == 0;
+
+    arena_free(arena);
+    return same;
+}
+
+CASE(what_was_deleted_is_remembered)
+{
+    struct world *w = world_start();
+    struct mirror m = {0};
+    char name[16];
+
+    world_put(w, "a"); /* 101, u1 */
+    world_put(w, "b"); /* 102 */
+    start(w, &m);
+    FAKE_WAIT(w->api, holds(&m, "b", "102"));
+    assert_false(remembers(&m, "a", "101"));
+    store_learn_gone(m.store, "test", "a", name_hash(NULL, "u1"));
+    assert_true(remembers(&m, "a", "101"));
+    world_delete(w, "b");
+    FAKE_WAIT(w->api, remembers(&m, "b", "102"));
+    /* the last one of a name counts, also when the dictionary was made anew meanwhile */
+    world_put(w, "b");
+    FAKE_WAIT(w->api, known(&m, "b") == STORE_KEPT);
+    uint64_t version = version_of(&m, "b");
+    for (int i = 0; i < PACK_FIRST + 4; i++) {
+        snprintf(name, sizeof(name), "c%d", i);
+        world_put(w, name);
+    }
+    FAKE_WAIT(w->api, known(&m, name) == STORE_KEPT);
+    assert_true(remembers(&m, "a", "101"));
+    world_delete(w, "b");
+    FAKE_WAIT(w->api, known(&m, "b") == STORE_ABSENT);
+    assert_false(remembers(&m, "b", "102"));
+    assert_true(version > 0);
+    store_free(m.store);
+    assert_int_equal(m.made, 0);
+    world_stop(w);
+}
+
 /* What we made while the watch had a gap: the list knows whether it is still there. */
 CASE(a_list_is_compared_with_what_was_written)
 {
