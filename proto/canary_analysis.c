@@ -151,6 +151,16 @@ static void read_capacity(struct json_reader *r, struct json_object *json,
     out->matched_share = canary_read_int(r, capacity, "matchedShare", 1, FULL_WEIGHT, FULL_WEIGHT);
 }
 
+static bool read_waits(struct json_reader *r, struct json_object *json)
+{
+    static const char key[] = "onPrimaryNotReady";
+    const char *word = json_read_str(r, json, key, JSON_OPTIONAL);
+
+    if (word != NULL && strcmp(word, "forward") != 0 && strcmp(word, "wait") != 0)
+        json_reader_fail(r, json, key, "expected forward or wait, found \"%s\"", word);
+    return word != NULL && strcmp(word, "wait") == 0;
+}
+
 void canary_read_analysis(struct json_reader *r, struct json_object *json, bool legacy,
                           struct canary_analysis *out)
 {
@@ -169,6 +179,7 @@ void canary_read_analysis(struct json_reader *r, struct json_object *json, bool 
     out->match = read_match(r, json);
     read_affinity(r, json, &out->affinity);
     read_capacity(r, json, out);
+    out->waits_for_primary = read_waits(r, json);
     canary_read_judge(r, json, &out->judge);
     canary_read_metrics(r, json, out);
     canary_read_webhooks(r, json, out);

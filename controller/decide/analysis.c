@@ -1,5 +1,7 @@
 /* Steps 28 and 29: the checks before a step. A check that fails is told where it fails; here it is
  * counted. */
+#include <string.h>
+
 #include "decide/ask/checks.h"
 #include "decide/ask/hooks.h"
 #include "decide/ask/metrics.h"
@@ -15,11 +17,35 @@ static enum verdict fail(struct release *r)
     return VERDICT_STOP;
 }
 
-enum verdict analysis_start(struct release *r)
+/*
+ * They prepare a revision once, however long a gate or pods keep it from its first step: what was
+ * set up stands, and a repeat that fails would roll back what waits for a person. (Flagger calls
+ * them at every interval.)
+ */
+static enum verdict prepare(struct release *r)
 {
+    const char *prepared = json_str_at(r->canary->status.json, "prepared", NULL);
+    const char *revision = release_checksum(r);
     const struct canary_webhook *hook;
     const struct hook_answer *answer;
 
+    if (prepared && strcmp(prepared, revision) == 0)
+        return VERDICT_GO;
+    enum verdict verdict =
+        hooks_ask(r, HOOK_PRE_ROLLOUT, PHASE_Progressing, "Pre-rollout", &hook, &answer);
+    if (verdict == VERDICT_GO) {
+        checks_passed(r);
+        if (hooks_has(r, HOOK_PRE_ROLLOUT))
+            status_text(r, "prepared", revision);
+    }
+    if (verdict == VERDICT_STOP)
+        (void)checks_failed(r, "HookFailed", "Halt %s advancement pre-rollout check %s failed %s",
+                            release_canary(r), hook->name, answer->text);
+    return verdict;
+}
+
+enum verdict analysis_start(struct release *r)
+{
     if (!release_is_first_step(r))
         return VERDICT_GO;
     if (steering_is_paused(r))
@@ -27,14 +53,9 @@ enum verdict analysis_start(struct release *r)
     /* not again after a failed check, nor while the traffic gate is closed */
     if (r->canary->status.failed_checks == 0 && !condition_is_set(r, CONDITION_APPROVED))
         release_say(r, "Starting canary analysis for %s", release_target(r));
-    enum verdict verdict =
-        hooks_ask(r, HOOK_PRE_ROLLOUT, PHASE_Progressing, "Pre-rollout", &hook, &answer);
-    if (verdict == VERDICT_GO)
-        checks_passed(r);
+    enum verdict verdict = prepare(r);
     if (verdict != VERDICT_STOP)
         return verdict;
-    (void)checks_failed(r, "HookFailed", "Halt %s advancement pre-rollout check %s failed %s",
-                        release_canary(r), hook->name, answer->text);
     return fail(r);
 }
 

@@ -1,5 +1,6 @@
 /* Steps 17 and 19 of an idle canary, or one that waits at its first gate: a new revision is there.
  */
+#include "base/clock.h"
 #include "decide/act/capacity.h"
 #include "decide/act/drain.h"
 #include "decide/act/gates.h"
@@ -25,6 +26,68 @@ enum verdict begin_waiting(struct release *r)
 }
 
 /*
+ * The primary has no ready pod, and had none for as long as the deadline: the new revision may be
+ * what mends it. From here on the primary is no way back (release_goes_forward()).
+ */
+static enum verdict go_forward(struct release *r, const char *why)
+{
+    status_text(r, "lastPromotedSpec", "");
+    condition_clear(r, side_condition(SIDE_PRIMARY));
+    release_warn(r, "%s; no pod has been ready for %d seconds, the new revision of %s begins", why,
+                 r->canary->progress_deadline_s, release_target(r));
+    release_again(r, AGAIN_NOW);
+    return VERDICT_STOP;
+}
+
+/* When a new revision begins beside a primary without a ready pod; the wait may begin just now. */
+static int64_t forward_at(struct release *r)
+{
+    int64_t since;
+
+    if (!condition_since(r, side_condition(SIDE_PRIMARY), CONDITION_WAITING, &since))
+        since = r->tick->now_ms / 1000 * 1000; /* as the condition will say */
+    return since + r->canary->progress_deadline_s * (int64_t)1000;
+}
+
+static const char *hold_text(struct release *r, const char *why, bool forward)
+{
+    char at[CLOCK_TEXT];
+
+    return forward ? arena_printf(r->tick->arena,
+                                  "The new revision of %s waits: %s; no pod of it is ready, and "
+                                  "from %s on the new revision begins all the same",
+                                  release_target(r), why, clock_rfc3339(forward_at(r), at))
+                   : arena_printf(r->tick->arena,
+                                  "The new revision of %s waits: %s; mend that, or set "
+                                  "spec.skipAnalysis to promote without an analysis",
+                                  release_target(r), why);
+}
+
+/* A primary that has no ready pod, or never gets ready, is told of at once, and by an alert: a new
+ * revision may be what is to mend it. */
+static enum verdict hold_for_primary(struct release *r)
+{
+    const char *condition = side_condition(SIDE_PRIMARY), *why;
+    enum readiness readiness = release_ready(r, SIDE_PRIMARY, &why);
+    bool broken = !release_serves(r, SIDE_PRIMARY) && !r->info.primary_at_zero;
+    bool forward = broken && !r->canary->analysis.waits_for_primary;
+
+    if (readiness == READY || (readiness == NOT_READY_YET && !broken))
+        return ready_or_hold(r, SIDE_PRIMARY);
+    if (forward && r->tick->now_ms >= forward_at(r))
+        return go_forward(r, why);
+    bool told = condition_is_set(r, condition);
+    enum verdict verdict =
+        condition_hold(r, condition, CONDITION_WAITING, hold_text(r, why, forward));
+    if (!told)
+        plan_alert(r->tick, "warn", false, "The new revision waits, the primary is not ready")
+            ->reason = why;
+    if (forward)
+        release_wake(r, forward_at(r) - r->tick->now_ms);
+    return verdict;
+}
+
+/*
  * Against a primary that is not ready nothing can be compared: hold, and keep the revision for
  * later. (Flagger calls it failed when the primary's deadline has passed.) After a failed
  * promotion, or where no analysis is wanted, the new revision is the way out. One that its scaler
@@ -43,7 +106,7 @@ enum verdict begin_primary(struct release *r)
     if (verdict != VERDICT_GO)
         return verdict;
     if (ready || !release_is_idle(r) || r->scaler || !r->info.primary_at_zero)
-        return ready_or_hold(r, SIDE_PRIMARY);
+        return hold_for_primary(r);
     release_again(r, AGAIN_NEVER); /* the condition says so; somebody scales it up */
     return VERDICT_STOP;
 }

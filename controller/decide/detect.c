@@ -19,6 +19,8 @@
 #include "decide/rules.h"
 #include "target/common_configs.h"
 
+enum { OUTRUN = 3 }; /* releases in a row */
+
 enum verdict detect_routes(struct release *r)
 {
     return release_read_routes(r);
@@ -321,6 +323,41 @@ static enum verdict give_way(struct release *r, enum carried carried, bool *stop
     return verdict == VERDICT_GO ? VERDICT_STOP : verdict;
 }
 
+/* The releases before this one that were cancelled, since one has ended. */
+static int count_cancelled(const struct release *r)
+{
+    struct json_object *history = json_at(r->canary->status.json, "history", NULL);
+    int count = 0;
+
+    for (size_t i = 0; i < json_len(history); i++, count++) {
+        const char *outcome = json_str_at(json_elem(history, i), "outcome", NULL);
+        if (!outcome || strcmp(outcome, "cancelled") != 0)
+            break;
+    }
+    return count;
+}
+
+/* Pushes that outrun the analysis: nothing reaches production, and nothing is wrong with any of
+ * them. It is told once, until a release ends. */
+static void tell_outrun(struct release *r)
+{
+    int cancelled = count_cancelled(r) + 1;
+    const char *text = arena_printf(
+        r->tick->arena,
+        "%d releases of %s in a row were replaced by the next revision before they ended, and none "
+        "of them is promoted; push less often than an analysis takes, or make it shorter",
+        cancelled, release_canary(r));
+    bool known = condition_is_set(r, CONDITION_OUTRUN);
+
+    if (cancelled < OUTRUN)
+        return;
+    condition_set_true(r, CONDITION_OUTRUN, "ReplacedInARow", text);
+    if (known)
+        return;
+    release_warn(r, "%s", text);
+    plan_alert(r->tick, "warn", false, "No release comes to its end")->reason = text;
+}
+
 /* carried: of the promotion that this interrupts. */
 static void leave_analysis(struct release *r, enum carried carried)
 {
@@ -332,6 +369,7 @@ static void leave_analysis(struct release *r, enum carried carried)
     status_forget_waits(r);
     steering_forget(r);
     leave_promotion(r, carried);
+    tell_outrun(r);
 }
 
 /* The status names no revision: whichever comes, the one that was analysed too, begins at the gate. */

@@ -199,12 +199,53 @@ static enum verdict follow_target(struct release *r)
     return r->target->promote(r->tick, &r->info);
 }
 
+/* What the API server and the garbage collector put into an object. */
+static struct json_object *without_server_fields(struct release *r, struct json_object *seen)
+{
+    static const char *const fields[] = {"uid",           "resourceVersion",   "generation",
+                                         "managedFields", "creationTimestamp", "deletionTimestamp",
+                                         "selfLink",      "finalizers",        NULL};
+    struct json_object *object = json_copy(r->tick->arena, seen);
+    struct json_object *metadata = json_at(object, "metadata", NULL);
+
+    for (const char *const *field = fields; *field; field++)
+        json_object_object_del(metadata, *field);
+    json_object_object_del(object, "status");
+    return object;
+}
+
+/*
+ * Deleted by mistake, the primary is made again as the watch has last shown it: the same template,
+ * selector and number of pods, whatever the target holds by now. While it starts, a canary that is
+ * ready takes all traffic (failover.c). STOP: it is planned.
+ */
+static enum verdict restore_primary(struct release *r)
+{
+    const char *name = primary_name(r->tick);
+    struct json_object *seen;
+
+    if (r->info.primary || r->target->own_services || release_is_initialising(r))
+        return VERDICT_GO;
+    if (!need_last_seen(r->tick, r->target->resource, r->canary->namespace_, name, &seen))
+        return VERDICT_NEED_FACTS;
+    if (!seen || !edit_is_owned(r->tick, seen))
+        return VERDICT_GO;
+    plan_create(r->tick, r->target->resource, r->canary->namespace_,
+                without_server_fields(r, seen));
+    release_warn(r, "%s.%s was deleted, it is made again as it was", name, r->canary->namespace_);
+    condition_clear(r, CONDITION_PRIMARY);
+    release_again(r, AGAIN_NOW);
+    return VERDICT_STOP;
+}
+
 /* Flagger makes a primary that was deleted anew from the target, whatever that holds. */
 enum verdict initialise_primary(struct release *r)
 {
     bool may = true;
-    enum verdict verdict = r->info.primary ? follow_target(r) : may_become_primary(r, &may);
+    enum verdict verdict = restore_primary(r);
 
+    if (verdict == VERDICT_GO)
+        verdict = r->info.primary ? follow_target(r) : may_become_primary(r, &may);
     if (verdict == VERDICT_GO && !r->info.primary && may)
         verdict = note_made_anew(r);
     if (verdict != VERDICT_GO)

@@ -308,7 +308,11 @@ struct gather *gather_start(struct engine_context *context, struct deps *deps, s
             continue;
         }
         others = true;
-        if (need->kind == NEED_OBJECT && need->scales)
+        if (need->kind == NEED_OBJECT && need->last)
+            fact_object(tick, need,
+                        watchset_last(context->watches, need->resource, need->namespace_,
+                                      need->name, tick->arena));
+        else if (need->kind == NEED_OBJECT && need->scales)
             fetch_scalers(gather, need);
         else if (need->kind == NEED_OBJECT)
             fetch_object(gather, need);

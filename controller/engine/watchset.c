@@ -250,6 +250,9 @@ static struct entry *find(const struct watchset *set, const struct kube_resource
     return NULL;
 }
 
+/* Until a kind of autoscalers that the API server does not serve is asked for again. */
+enum { SCALERS_MISSING_MS = 10 * 60 * 1000 };
+
 static void add(struct watchset *set, const struct kube_resource *resource, const char *namespace_)
 {
     bool metadata_only = is_metadata_only(resource);
@@ -257,8 +260,13 @@ static void add(struct watchset *set, const struct kube_resource *resource, cons
     *entry = (struct entry){
         .next = set->entries, .set = set, .resource = resource, .namespace_ = namespace_};
     set->entries = entry;
+    /* Those of others are looked for wherever there are Canaries, and most clusters have no KEDA. One
+     * that a Canary names is read when a rule asks for it. */
+    struct watch_timing timing = {.missing_min_ms = resource->scales ? SCALERS_MISSING_MS : 0,
+                                  .missing_ms = resource->scales ? SCALERS_MISSING_MS : 0};
     struct store_spec spec = {
         .watch = {.resource = resource,
+                  .timing = timing,
                   .namespace_ = namespace_,
                   .label_selector = is_of_canaries(entry) ? set->scope.canary_selector : NULL,
                   .metadata_only = metadata_only},
@@ -325,6 +333,17 @@ bool watchset_unpack(const struct watchset *set, const struct kube_resource *res
     const struct entry *entry = find(set, resource, seen->digest.namespace_);
     struct errinfo info;
     return entry && store_unpack(entry->store, &seen->digest, arena, out, &info) == ERR_OK;
+}
+
+struct json_object *watchset_last(const struct watchset *set, const struct kube_resource *resource,
+                                  const char *namespace_, const char *name, struct arena *arena)
+{
+    const struct entry *entry = find(set, resource, namespace_);
+    struct json_object *out;
+    struct errinfo info;
+
+    return entry && store_last(entry->store, namespace_, name, arena, &out, &info) == ERR_OK ? out
+                                                                                             : NULL;
 }
 
 void watchset_learn(struct watchset *set, const struct kube_resource *resource,

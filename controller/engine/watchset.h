@@ -70,6 +70,9 @@ void watchset_scalers(const struct watchset *set, const struct kube_resource *re
 /* The object itself, owned by the arena; false: it must be read. */
 bool watchset_unpack(const struct watchset *set, const struct kube_resource *resource,
                      const struct seen *seen, struct arena *arena, struct json_object **out);
+/* An object as it was before it was deleted; NULL: not known. Owned by the arena. */
+struct json_object *watchset_last(const struct watchset *set, const struct kube_resource *resource,
+                                  const char *namespace_, const char *name, struct arena *arena);
 /* What the API has answered to a read or a write of ours: it may be newer than what was watched.
  * changed() is called if it is. */
 void watchset_learn(struct watchset *set, const struct kube_resource *resource,

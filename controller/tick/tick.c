@@ -182,6 +182,19 @@ bool need_object_surely(struct tick *tick, const struct kube_resource *resource,
     return false;
 }
 
+bool need_last_seen(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
+                    const char *name, struct json_object **out)
+{
+    const char *key =
+        arena_printf(tick->arena, "last %s", object_key(tick, resource, namespace_, name));
+    const struct fact *fact = find_fact(tick, key);
+
+    *out = fact ? fact->object : NULL;
+    if (!fact)
+        record_object(tick, key, resource, namespace_, name)->last = true;
+    return fact != NULL;
+}
+
 bool need_object_if_allowed(struct tick *tick, const struct kube_resource *resource,
                             const char *namespace_, const char *name, struct json_object **out,
                             const char **denied)

@@ -167,6 +167,10 @@ bool need_object(struct tick *tick, const struct kube_resource *resource, const 
 bool need_object_surely(struct tick *tick, const struct kube_resource *resource,
                         const char *namespace_, const char *name, struct json_object **out);
 
+/* A namespaced object that is gone, as the watch last showed it; NULL: this process has not seen it.
+ */
+bool need_last_seen(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
+                    const char *name, struct json_object **out);
 /* ... of a namespaced resource that the tick can do without: *denied says why it may not be read,
  * *out is NULL then; NULL: it may. */
 bool need_object_if_allowed(struct tick *tick, const struct kube_resource *resource,
@@ -273,6 +277,7 @@ struct need {
     const char *scales;
     bool surely;                   /* to be read, whatever its watch shows */
     bool watched;                  /* ... only what the watch shows */
+    bool last;                     /* ... as it was before it was deleted */
     struct metric_question metric; /* METRIC */
     int webhook;                   /* HOOK */
     enum phase phase;

@@ -482,6 +482,7 @@ static const struct field {
     {.name = "barred", .flag = offsetof(struct world, barred)},
     {.name = "queued", .flag = offsetof(struct world, queued)},
     {.name = "gone", .flag = offsetof(struct world, gone)},
+    {.name = "remembers", .flag = offsetof(struct world, remembers)},
     {.name = "safety off", .flag = offsetof(struct world, safety_off)},
     {.name = "drops percent", .flag = offsetof(struct world, drops_percent)},
     {.name = "flaggers crd", .flag = offsetof(struct world, flaggers_crd)},

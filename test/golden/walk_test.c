@@ -205,8 +205,7 @@ static struct world *world_with(struct walk *walk, struct json_object *fields)
     world_settle(world);
     world_initialise(world);
     if (walk->analysing)
-        world_patch(world, "deployments/podinfo",
-                    arena_printf(walk->arena, template, "podinfo:2"));
+        world_patch(world, "deployments/podinfo", arena_printf(walk->arena, template, "podinfo:2"));
     for (int i = 0; walk->analysing && world_status_int(world, "canaryWeight") == 0; i++) {
         if (i == MAX_TICKS)
             fail_msg("no analysis, told: %s", world->told);

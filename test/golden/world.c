@@ -37,6 +37,7 @@ struct world *world_new(const char *patch)
     *world = (struct world){
         .arena = arena,
         .objects = json_own(arena, json_object_new_object()),
+        .last = json_own(arena, json_object_new_object()),
         .metrics = json_own(arena, json_object_new_object()),
         .closed = "",
         .open = "",
@@ -189,6 +190,11 @@ static void answer_need(struct world *world, struct tick *tick, const struct nee
             fact_denied(tick, need, "forbidden");
         else
             fact_object(tick, need, world_kind_list(world, tick->arena, need->resource));
+        return;
+    }
+    if (need->kind == NEED_OBJECT && need->last) {
+        const char *key = arena_printf(world->arena, "%s/%s", need->resource->plural, need->name);
+        fact_object(tick, need, json_copy(tick->arena, json_at(world->last, key, NULL)));
         return;
     }
     if (need->kind == NEED_OBJECT) {
@@ -344,8 +350,8 @@ static bool is_write(const struct effect *effect)
 static struct json_object *without_ours(struct world *world, struct json_object *body)
 {
     static const char *const ours[] = {
-        "acceptedSpec", "provider", "serviceName", "controller",   "release",       "history",
-        "requests",     "paused",   "steer",       "refusedWrite", "canaryCapacity"};
+        "acceptedSpec", "provider", "serviceName", "controller",   "release",        "history",
+        "requests",     "paused",   "steer",       "refusedWrite", "canaryCapacity", "prepared"};
     struct json_object *copy = json_copy(world->arena, body);
     struct json_object *spec = json_at(copy, "status", "acceptedSpec", NULL);
 

@@ -34,8 +34,10 @@ struct world {
     const char *unasked;         /* names of webhooks that cannot be asked */
     struct json_object *asked;   /* webhooks in the order they were asked in the last tick */
     const char *about;           /* the checksum that they were asked about, "" if none was */
-    bool asks_start;             /* ... one of them whether a release may begin */
-    const char *let_in;          /* checksums to which a confirm-rollout agreed, space-separated */
+    bool remembers; /* what was deleted, as it was last seen: the process has not begun anew */
+    struct json_object *last; /* that, by key */
+    bool asks_start;          /* ... one of them whether a release may begin */
+    const char *let_in;       /* checksums to which a confirm-rollout agreed, space-separated */
     struct settings settings;
     const char *rival; /* as in struct tick: how it stands to another Canary */
     bool barred;

@@ -81,6 +81,8 @@ void world_patch(struct world *world, const char *key, const char *patch)
         return;
     }
     world_wake_changed(world, key, world_get(world, key), NULL);
+    if (world->remembers)
+        json_set(world->last, key, world_get(world, key));
     json_object_object_del(world->objects, key);
 }
 

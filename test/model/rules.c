@@ -98,6 +98,8 @@ static bool has_cause(struct model *model, const struct cluster *facts,
            judged_fail(model, facts, outcome, ghost) ||
            model_look(model, facts, ROLE_TARGET)->stuck ||
            model_look(model, facts, ROLE_PRIMARY)->stuck ||
+           /* neither moved nor waited until its deadline */
+           said_stalled(canary) ||
            /* gone until its deadline */
            (model->scenario->world & WORLD_TIME_PASSES && is_absent(model, facts, ROLE_TARGET)) ||
            /* refused until its deadline */

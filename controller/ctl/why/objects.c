@@ -85,7 +85,10 @@ static bool queued(struct why *w)
                    w->name, why_since(w, condition));
 }
 
-const struct why_situation why_objects[] = {
-    {"target-missing", target_missing},     {"pods-of-others", pods_of_others},
-    {"config-missing", config_missing},     {"primary-missing", primary_missing},
-    {"scaler-missing", scaler_missing},     {"queued", queued}, {0}};
+const struct why_situation why_objects[] = {{"target-missing", target_missing},
+                                            {"pods-of-others", pods_of_others},
+                                            {"config-missing", config_missing},
+                                            {"primary-missing", primary_missing},
+                                            {"scaler-missing", scaler_missing},
+                                            {"queued", queued},
+                                            {0}};

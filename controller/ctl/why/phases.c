@@ -124,7 +124,25 @@ static bool companions_unfit(struct why *w)
                    why_message(w, condition));
 }
 
-const struct why_situation why_phases[] = {
-    {"failed", failed},       {"share-waits", share_waits}, {"primary-waits", primary_waits},
-    {"not-begun", not_begun}, {"target-idle", target_idle}, {"companions-unfit", companions_unfit},
-    {"at-rest", at_rest},     {"under-way", under_way},     {0}};
+static bool outrun(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "Outrun", "True");
+
+    if (!condition)
+        return false;
+    return why_say(
+        w, arena_printf(w->arena, "%s history %s -n %s", w->program, w->name, w->namespace_),
+        "Nothing holds %s up, but no release of it has come to its end, for %s: %s", w->name,
+        why_since(w, condition), why_message(w, condition));
+}
+
+const struct why_situation why_phases[] = {{"failed", failed},
+                                           {"share-waits", share_waits},
+                                           {"outrun", outrun},
+                                           {"primary-waits", primary_waits},
+                                           {"not-begun", not_begun},
+                                           {"target-idle", target_idle},
+                                           {"companions-unfit", companions_unfit},
+                                           {"at-rest", at_rest},
+                                           {"under-way", under_way},
+                                           {0}};

@@ -129,6 +129,8 @@ static const struct {
     {"side-waits", CONDITION("PrimaryReady", "False", "Waiting"), .text = "it says so"},
     {"primary-unserved", CONDITION("TrafficServed", "False", "PrimaryNotServing"),
      .text = "The primary of app has lost all its pods, for 5m: it says so"},
+    {"outrun", CONDITION("Outrun", "True", "ReplacedInARow"),
+     .text = "no release of it has come to its end, for 5m: it says so"},
     {"routes-pending", CONDITION("RoutesSettled", "False", "RoutesPending"),
      .text = "has not accepted the routes of app, for 5m: it says so"},
     {"stalled", CONDITION("Advancing", "False", "Stalled"),

@@ -37,6 +37,17 @@ enum verdict hooks_ask(struct release *r, enum hook_type type, enum phase phase,
     return VERDICT_GO;
 }
 
+bool hooks_has(const struct release *r, enum hook_type type)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+
+    for (int i = 0; i < analysis->n_webhooks; i++) {
+        if (analysis->webhooks[i].type == type)
+            return true;
+    }
+    return false;
+}
+
 void hooks_post_rollout(struct release *r, enum phase phase)
 {
     const struct canary_analysis *analysis = &r->canary->analysis;

@@ -4,6 +4,8 @@
 
 #include "decide/release/release.h"
 
+/* The analysis has a hook of this type. */
+bool hooks_has(const struct release *r, enum hook_type type);
 /* The informing hooks at the end of a release. */
 void hooks_post_rollout(struct release *r, enum phase phase);
 

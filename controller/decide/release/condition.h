@@ -41,6 +41,8 @@
 #define CONDITION_ALLOWED "ResourcesAllowed"
 /* False: the primary has no ready pod, and its share is the canary's until it has. */
 #define CONDITION_SHARES "TrafficServed"
+/* True: revisions are pushed faster than an analysis takes. */
+#define CONDITION_OUTRUN "Outrun"
 /* False: a step was due, none was made, and nothing says what it waits for. */
 #define CONDITION_ADVANCES "Advancing"
 /* False: the API server refuses a write for good. */
@@ -82,7 +84,7 @@ void condition_clear_now(struct release *r);
 enum verdict condition_hold(struct release *r, const char *type, const char *reason,
                             const char *message);
 
-bool condition_is_set(const struct release *r, const char *type); /* True or False */
+bool condition_is_set(const struct release *r, const char *type);   /* True or False */
 bool condition_is_there(const struct release *r, const char *type); /* also Unknown */
 bool condition_has_reason(const struct release *r, const char *type, const char *reason);
 /*

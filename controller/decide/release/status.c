@@ -46,6 +46,8 @@ void status_phase(struct release *r, enum phase phase)
     if (r->phase == PHASE_NONE)
         put_counts(release_status(r), NULL);
     r->phase = phase;
+    if (phase == PHASE_Failed || phase == PHASE_Succeeded)
+        condition_clear(r, CONDITION_OUTRUN);
     if (phase != PHASE_Failed && phase != PHASE_WaitingPromotion)
         condition_clear(r, CONDITION_CHECKS); /* of a release that failed, it says why */
     condition_put(r, CONDITION_PROMOTED, phase_promoted(phase), phase_name(phase),
@@ -138,6 +140,8 @@ void status_reset(struct release *r)
 {
     status_int(r, "failedChecks", 0);
     status_int(r, "iterations", 0);
+    if (json_at(r->canary->status.json, "prepared", NULL))
+        status_text(r, "prepared", NULL);
     condition_clear(r, side_condition(SIDE_PRIMARY));
     condition_clear(r, side_condition(SIDE_CANARY));
     condition_clear(r, CONDITION_ROUTES);

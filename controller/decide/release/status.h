@@ -21,7 +21,7 @@ void status_weight(struct release *r, int canary);
 /* lastAppliedSpec and trackedConfigs are those of the target now. */
 void status_sync(struct release *r);
 void status_sync_hash(struct release *r); /* lastAppliedSpec alone */
-void status_reset(struct release *r);     /* failedChecks and iterations are 0 */
+void status_reset(struct release *r); /* failedChecks and iterations are 0, nothing is prepared */
 /* No gate and no metric is waited for any more. */
 void status_forget_waits(struct release *r);
 /* The canary is asked for no pods any more (act/share.h). */
