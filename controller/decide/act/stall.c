@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "decide/act/hold.h"
 #include "decide/act/rollback.h"
 #include "decide/release/condition.h"
 #include "decide/release/status.h"
@@ -93,6 +94,7 @@ static void expire(struct release *r)
     int64_t since;
 
     if (condition_has_reason(r, CONDITION_ADVANCES, expired)) {
+        hold_plan(r, r->tick->plan->first); /* no repair goes before it: cut off, nothing is done */
         condition_set(r, CONDITION_ADVANCES, given_up, sentence(r));
         release_again(r, AGAIN_NOW);
     } else if (condition_since(r, CONDITION_ADVANCES, stalled, &since) &&
