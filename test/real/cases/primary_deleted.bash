@@ -1,4 +1,5 @@
 # A primary that is deleted in mid-release is made again as it was, and the release goes on; at rest as well.
+may_break pods endpoints # while the primary starts again
 deployment
 canary app gatewayapi:v1 "$STEPS, threshold: 100, $RATE, webhooks: [$(hook hold rollout)]"
 comes Initialized
