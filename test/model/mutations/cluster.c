@@ -304,8 +304,16 @@ static enum readiness look_unnoticed(struct release *r, enum side side, const ch
     r->tick->plan->reads_status = reads_status;
     return readiness;
 }
+static bool ask_unnoticed(struct release *r, enum side side)
+{
+    bool reads_status = r->tick->plan->reads_status;
+    bool serves = real_release_serves(r, side);
+
+    r->tick->plan->reads_status = reads_status;
+    return serves;
+}
 MUTATION("a rule asks who is ready, and the plan does not say so", "canary and failing primary",
-         .acts.release_ready = look_unnoticed)
+         .acts = {.release_ready = look_unnoticed, .release_serves = ask_unnoticed})
 
 static bool hears_unless_at_rest(const struct wake *wake)
 {
