@@ -98,12 +98,12 @@ MUTATION("another revision does not begin the analysis again", "canary",
 
 /* --- what hooks are asked about */
 
-static const char *last_revision(struct release *r)
+static const char *last_revision(const struct release *r)
 {
     return canary_checksum(r->tick->arena, r->canary);
 }
 MUTATION("a hook before the start is asked about the revision before", "gates",
-         .acts.hooks_revision = last_revision)
+         .acts.release_target_checksum = last_revision)
 
 static const char *revision_without_configs(struct release *r)
 {
@@ -162,16 +162,17 @@ static enum verdict wait_for_ever(struct release *r, enum side side)
 MUTATION("a canary that never gets ready is waited for", "canary",
          .acts.ready_or_end = wait_for_ever)
 
-static enum verdict tell_each_step(struct release *r, enum side side)
+static enum verdict tell_each_step(struct release *r)
 {
     const char *why;
 
-    if (release_ready(r, side, &why) != NOT_READY_EVER)
-        return real_ready_or_hold(r, side);
+    if (r->canary->skip_analysis || release_goes_forward(r) ||
+        release_ready(r, SIDE_PRIMARY, &why) != NOT_READY_EVER)
+        return begin_primary(r);
     return plan_stop(r->tick, "%s", why);
 }
 MUTATION("a primary that never gets ready is told of at each step", "canary and failing primary",
-         .acts.ready_or_hold = tell_each_step)
+         .rule = begin_primary, .ask = tell_each_step)
 
 static void count_nothing(struct release *r, const char *key, int value)
 {
