@@ -141,7 +141,7 @@ CASE(setters_set)
     assert_string_equal(json_object_get_string(value), "v");
 }
 
-/* What somebody else wrote may have any shape; json-c itself ends the process at these. */
+/* Input may have any shape; json-c itself ends the process at these. */
 CASE(what_is_no_object_takes_no_field)
 {
     static const char *const texts[] = {"null", "7", "\"a\"", "[{}]", "true"};

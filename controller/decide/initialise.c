@@ -199,7 +199,7 @@ static enum verdict follow_target(struct release *r)
     return r->target->promote(r->tick, &r->info);
 }
 
-/* What the API server and the garbage collector put into an object. */
+/* A copy without the fields that the API server puts into an object. */
 static struct json_object *without_server_fields(struct release *r, struct json_object *seen)
 {
     static const char *const fields[] = {"uid",           "resourceVersion",   "generation",

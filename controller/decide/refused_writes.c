@@ -23,7 +23,7 @@ static enum verdict may_end(struct release *r, bool *may)
     return verdict;
 }
 
-/* What repairs is planned before a release is ended, and would hold that up. */
+/* Repairs are planned before a release is ended, and would hold that up. */
 enum verdict refused_writes_forgo(struct release *r)
 {
     bool may = false;

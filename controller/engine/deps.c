@@ -327,7 +327,7 @@ static void wake_list(struct deps_index *index, const struct kube_resource *reso
         fn(dep->deps->owner);
 }
 
-/* Who scales a workload has changed. */
+/* The autoscalers of a workload have changed. */
 static void lists_changed(struct deps_index *index, const struct kube_resource *resource,
                           const struct seen *before, const struct seen *after,
                           void (*fn)(void *owner))

@@ -19,7 +19,7 @@ void refused_write_hold(struct release *r);
 bool refused_write_expired(struct release *r);
 /* Takes the writes of that object out of the plan: a release that ends does without them. */
 void refused_write_forgo(struct release *r);
-/* What is refused is a write of the target. */
+/* The write that is refused is one of the target. */
 bool refused_write_is_of_target(const struct release *r);
 /* It is told anew if it is refused again, and the deadline begins anew. */
 void refused_write_forget(struct release *r);

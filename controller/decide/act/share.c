@@ -84,7 +84,7 @@ static enum verdict give_up(struct release *r, int percent, int need)
     return rollback_run(r, false);
 }
 
-/* What is left of the deadline of the step that waits; false: none does. */
+/* The rest of the deadline of the step that waits; false: none does. */
 static bool left_of(struct release *r, int64_t *left)
 {
     int64_t since;
@@ -143,7 +143,7 @@ static bool is_over(const struct release *r)
            r->canary->status.canary_weight == 0;
 }
 
-/* What the canary must not go below. */
+/* The least number of pods of the canary. */
 static int floor_of(const struct release *r)
 {
     bool holds = release_is_analysing(r) || r->canary->status.canary_weight > 0;

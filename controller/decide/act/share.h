@@ -20,7 +20,7 @@ enum verdict share_hold(struct release *r, int primary_floor);
 /* The Canary goes: what was asked of autoscalers is put back, and the most that the target's allows
  * is known to its kind. GO or NEED_FACTS. */
 enum verdict share_put_back(struct release *r);
-/* What the target's own number is, for its kind. */
+/* The target's own number, for its kind. */
 void share_note_own(struct release *r);
 
 #endif

@@ -88,8 +88,8 @@ void release_wake(struct release *r, int64_t ms);
 /* "podinfo.test": Canary and target with their namespace. */
 const char *release_canary(struct release *r);
 const char *release_target(struct release *r);
-/* What webhooks are told of a revision, its configs included: of the target, under the checksum that
- * the status will have of it; and of the release, which is that of the status while one runs. */
+/* The checksum that webhooks get of a revision, its configs included: of the target, the one that
+ * the status will have of it; of the release, that of the status while one runs. */
 const char *release_target_checksum(const struct release *r);
 const char *release_checksum(const struct release *r);
 bool release_is_initialising(const struct release *r); /* no phase yet, or Initializing */
