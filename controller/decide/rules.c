@@ -34,6 +34,8 @@ const struct rule rules[] = {
     {RULE(initialise_begin), INITIALISING, .asked = IF_ACCEPTED},
     /* steps 3 to 5: target, primary, hash, tracked configs */
     {RULE(initialise_target), LIVING},
+    /* one that was kept at the revision of a release gets on with the next */
+    {RULE(unpin_target), LIVING},
     /* what another Canary of the target has left */
     {RULE(handover_adopt), INITIALISING, .asked = IF_ACCEPTED},
     /* step 6: the Services -canary and -primary */
@@ -150,6 +152,8 @@ const struct rule rules[] = {
     {RULE(guard_weights), ANALYSING},
     /* §15: a promotion by request, if the gate agrees */
     {RULE(steer_promote), ANALYSING, .asked = IF_ACCEPTED},
+    /* onNewRevision: finish, from the first step on */
+    {RULE(pin_target), ANALYSING, .asked = IF_ACCEPTED},
     /* step 28 */
     {RULE(analysis_start), ANALYSING, .asked = IF_ACCEPTED},
     /* step 29 */

@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "target/common_configs.h"
+#include "target/common_pin.h"
 #include "target/common_primary.h"
 #include "tick/applied.h"
 #include "tick/edit.h"
@@ -126,9 +128,23 @@ enum verdict workload_find(struct tick *tick, const struct workload *kind, struc
         out->object = NULL;
     if (json_at(out->primary, "metadata", "deletionTimestamp", NULL))
         out->primary = NULL;
+    if (kind->pins && out->object)
+        pin_read(tick->arena, out);
     if (out->object && primary_selector(tick, out->object, out))
         describe(tick, kind, out);
     return VERDICT_GO;
+}
+
+/* The revision that was pushed since the target was pinned. */
+static enum err read_next(struct tick *tick, const struct workload *kind, struct target_info *out,
+                          struct errinfo *ei)
+{
+    if (out->pin != PIN_HOLDS)
+        return ERR_OK;
+    enum err err = workload_revision(tick->arena, kind, out->live, out->next, ei);
+    if (err == ERR_OK && strcmp(out->next, out->hash) == 0)
+        *out->next = '\0';
+    return err;
 }
 
 enum verdict workload_read(struct tick *tick, const struct workload *kind, struct target_info *out)
@@ -142,12 +158,15 @@ enum verdict workload_read(struct tick *tick, const struct workload *kind, struc
     if (!out->object)
         return target_unusable(tick, out, "%s %s.%s get query error: not found", kind->word, name,
                                namespace_);
+    if (kind->pins)
+        pin_read(tick->arena, out);
     if (!primary_selector(tick, out->object, out))
         return target_unusable(tick, out,
                                "%s %s.%s spec.selector.matchLabels must contain one of [%s]",
                                kind->word, name, namespace_, labels_text(tick));
     describe(tick, kind, out);
-    if (workload_hash(tick->arena, kind, out->template, out->hash, &ei) != ERR_OK)
+    if (workload_hash(tick->arena, kind, out->template, out->hash, &ei) != ERR_OK ||
+        read_next(tick, kind, out, &ei) != ERR_OK)
         return target_unusable(tick, out, "%s %s.%s spec.template: %s", kind->word, name,
                                namespace_, ei.text);
     return configs_read(tick, json_at(out->template, "spec", NULL), out);
@@ -309,6 +328,18 @@ struct json_object *workload_condition(struct json_object *object, const char *t
             return json_elem(conditions, i);
     }
     return NULL;
+}
+
+bool workload_is_overdue(struct tick *tick, enum side side)
+{
+    struct json_object *waiting = workload_condition(tick->canary->json, side_condition(side));
+    const char *since = json_str_at(waiting, "lastTransitionTime", NULL);
+    int64_t since_ms;
+    struct errinfo ei;
+
+    if (!since || clock_parse(since, &since_ms, &ei) != ERR_OK)
+        return false;
+    return since_ms + tick->canary->progress_deadline_s * (int64_t)1000 < tick->now_ms;
 }
 
 bool workload_is_unobserved(struct json_object *object)

@@ -136,23 +136,6 @@ static const char *rollout_waits_for(struct tick *tick, struct json_object *daem
     return NULL;
 }
 
-/*
- * Too long, by the condition in which the rules keep since when they have waited for this side.
- * (Flagger counts from the last change of the Canary's status: a node that joins while a gate has
- * been closed for long would end the release at once.)
- */
-static bool is_overdue(struct tick *tick, enum side side)
-{
-    struct json_object *waiting = workload_condition(tick->canary->json, side_condition(side));
-    const char *since = json_str_at(waiting, "lastTransitionTime", NULL);
-    int64_t since_ms;
-    struct errinfo ei;
-
-    if (!since || clock_parse(since, &since_ms, &ei) != ERR_OK)
-        return false;
-    return since_ms + tick->canary->progress_deadline_s * (int64_t)1000 < tick->now_ms;
-}
-
 static enum readiness daemonset_ready(struct tick *tick, const struct target_info *info,
                                       enum side side, const char **why)
 {
@@ -162,7 +145,7 @@ static enum readiness daemonset_ready(struct tick *tick, const struct target_inf
     int threshold =
         is_primary ? analysis->primary_ready_threshold : analysis->canary_ready_threshold;
     const char *waits = rollout_waits_for(tick, daemonset, threshold);
-    bool overdue = waits && !workload_is_unobserved(daemonset) && is_overdue(tick, side);
+    bool overdue = waits && !workload_is_unobserved(daemonset) && workload_is_overdue(tick, side);
 
     if (overdue)
         waits = arena_printf(tick->arena, "exceeded its progressDeadlineSeconds: %d",

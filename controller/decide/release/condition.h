@@ -43,6 +43,8 @@
 #define CONDITION_SHARES "TrafficServed"
 /* True: revisions are pushed faster than an analysis takes. */
 #define CONDITION_OUTRUN "Outrun"
+/* True: another revision waits until the release has ended. */
+#define CONDITION_SUPERSEDED "Superseded"
 /* False: a step was due, none was made, and nothing says what it waits for. */
 #define CONDITION_ADVANCES "Advancing"
 /* False: the API server refuses a write for good. */
