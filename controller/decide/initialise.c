@@ -238,6 +238,25 @@ static enum verdict restore_primary(struct release *r)
     return VERDICT_STOP;
 }
 
+/* Another process has seen it last: the cluster keeps the template that was promoted. */
+static enum verdict recall_primary(struct release *r)
+{
+    const char *promoted = r->canary->status.last_promoted_spec;
+    struct json_object *primary = NULL;
+    enum verdict verdict = r->target->recall && *promoted && !release_is_promoting(r)
+                               ? r->target->recall(r->tick, &r->info, promoted, &primary)
+                               : VERDICT_GO;
+
+    if (verdict != VERDICT_GO || !primary)
+        return verdict;
+    plan_create(r->tick, r->target->resource, r->canary->namespace_, primary);
+    release_warn(r, "%s.%s is missing, it is made again from revision %s of %s",
+                 primary_name(r->tick), r->canary->namespace_, promoted, release_target(r));
+    condition_clear(r, CONDITION_PRIMARY);
+    release_again(r, AGAIN_NOW);
+    return VERDICT_STOP;
+}
+
 /* Flagger makes a primary that was deleted anew from the target, whatever that holds. */
 enum verdict initialise_primary(struct release *r)
 {
@@ -250,8 +269,10 @@ enum verdict initialise_primary(struct release *r)
         verdict = note_made_anew(r);
     if (verdict != VERDICT_GO)
         return verdict;
-    if (!may)
-        return leave_lost_primary(r);
+    if (!may) {
+        verdict = recall_primary(r);
+        return verdict == VERDICT_GO ? leave_lost_primary(r) : verdict;
+    }
     tell_empty_primary(r);
     return r->target->ensure_primary(r->tick, &r->info);
 }

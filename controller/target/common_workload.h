@@ -16,6 +16,9 @@ struct workload {
     /* The node selector that keeps its pods from every node, as long as the target is at zero; no
      * part of what is released. NULL: the kind has replicas. */
     const char *zero_selector;
+    /* The objects that hold its former templates, in `data.spec` or in `spec`. */
+    const struct kube_resource *past;
+    bool past_in_data;
     bool pins; /* it can be pinned to a revision (target/common_pin.h) */
 };
 
@@ -27,6 +30,10 @@ enum verdict workload_refuse(struct tick *tick, struct json_object *object, cons
 /* Readies the primary's configs; *out is then the primary to create. */
 enum verdict workload_new_primary(struct tick *tick, const struct workload *kind,
                                   const struct target_info *info, struct json_object **out);
+/* As target.recall. */
+enum verdict workload_recall(struct tick *tick, const struct workload *kind,
+                             const struct target_info *info, const char *hash,
+                             struct json_object **out);
 /* The same for a primary that exists: what it is, without nulls, and what promotion makes of it. */
 enum verdict workload_promoted(struct tick *tick, const struct workload *kind,
                                const struct target_info *info, struct json_object **from,

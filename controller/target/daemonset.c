@@ -21,6 +21,8 @@ static const struct workload kind = {
     .copied = copied,
     .bookkeeping = "deprecated.daemonset.template.generation",
     .zero_selector = ZERO_SELECTOR,
+    .past = &kube_controllerrevisions,
+    .past_in_data = true,
 };
 
 static bool is_at_zero(struct json_object *daemonset)
@@ -85,6 +87,12 @@ static bool is_running(enum phase phase)
 {
     return phase == PHASE_Progressing || phase == PHASE_WaitingPromotion ||
            phase == PHASE_Promoting || phase == PHASE_Finalising;
+}
+
+static enum verdict daemonset_recall(struct tick *tick, const struct target_info *info,
+                                     const char *hash, struct json_object **out)
+{
+    return workload_recall(tick, &kind, info, hash, out);
 }
 
 static enum verdict daemonset_ensure_primary(struct tick *tick, const struct target_info *info)
@@ -219,6 +227,7 @@ const struct target target_daemonset = {
     .read = daemonset_read,
     .refuse = workload_refuse,
     .ensure_primary = daemonset_ensure_primary,
+    .recall = daemonset_recall,
     .ready = daemonset_ready,
     .scale_to_zero = daemonset_scale_to_zero,
     .scale_from_zero = daemonset_scale_from_zero,

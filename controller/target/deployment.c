@@ -17,6 +17,7 @@ static const struct workload kind = {
     .word = "deployment",
     .copied = copied,
     .bookkeeping = "deployment.kubernetes.io/revision",
+    .past = &kube_replicasets,
     .pins = true,
 };
 
@@ -58,6 +59,21 @@ static enum verdict deployment_ensure_primary(struct tick *tick, const struct ta
     json_set_int(json_sub(primary, "spec"), "replicas", replicas > 0 ? replicas : 1);
     plan_create(tick, &kube_deployments, tick->canary->namespace_, primary);
     return VERDICT_GO;
+}
+
+/* As many as all traffic was found to need, or as the target has. */
+static enum verdict deployment_recall(struct tick *tick, const struct target_info *info,
+                                      const char *hash, struct json_object **out)
+{
+    int64_t replicas = json_int_at(info->object, 1, "spec", "replicas", NULL);
+    int needed = tick->canary->status.share_total;
+    enum verdict verdict = workload_recall(tick, &kind, info, hash, out);
+
+    if (replicas < needed)
+        replicas = needed;
+    if (verdict == VERDICT_GO && *out)
+        json_set_int(json_sub(*out, "spec"), "replicas", replicas > 0 ? replicas : 1);
+    return verdict;
 }
 
 static bool text_is(struct json_object *object, const char *key, const char *text)
@@ -370,6 +386,7 @@ const struct target target_deployment = {
     .read = deployment_read,
     .refuse = workload_refuse,
     .ensure_primary = deployment_ensure_primary,
+    .recall = deployment_recall,
     .ready = deployment_ready,
     .available = deployment_available,
     .raise_primary = deployment_raise_primary,

@@ -90,6 +90,11 @@ struct target {
     enum verdict (*read)(struct tick *tick, struct target_info *out);
     /* Creates the primary if it is missing (with the primary copies of tracked configs). */
     enum verdict (*ensure_primary)(struct tick *tick, const struct target_info *info);
+    /* The primary to create, as a promotion of the revision of this hash made it, from what the cluster
+     * keeps of the target's former revisions; *out NULL: it keeps none of that, or lets nobody read it.
+     * NULL: the kind has none. */
+    enum verdict (*recall)(struct tick *tick, const struct target_info *info, const char *hash,
+                           struct json_object **out);
     /* Readiness of one side (the primary must exist), with a sentence in *why
      * (target/OBJECTS.md). Nobody who asks for no pods, or has none that answers, is ready. */
     enum readiness (*ready)(struct tick *tick, const struct target_info *info, enum side side,
