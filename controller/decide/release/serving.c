@@ -94,3 +94,19 @@ enum verdict serving_leads(struct release *r, bool *leads)
                  : value && strcmp(value, wanted) == 0;
     return VERDICT_GO;
 }
+
+enum verdict serving_needs_target(struct release *r, bool *needs)
+{
+    struct json_object *apex;
+
+    *needs = false;
+    if (r->target->own_services || !r->info.primary || release_serves(r, SIDE_PRIMARY) ||
+        !release_serves(r, SIDE_CANARY))
+        return VERDICT_GO;
+    if (!need_object(r->tick, &kube_services, r->canary->namespace_, r->canary->service.name,
+                     &apex))
+        return VERDICT_NEED_FACTS;
+    *needs = services_select(json_at(apex, "spec", "selector", NULL),
+                             json_at(r->info.object, "spec", "template", NULL));
+    return VERDICT_GO;
+}
