@@ -364,10 +364,10 @@ enum verdict accept_suspend(struct release *r)
     static const char text[] = "skipping canary run as object is suspended";
 
     if (!r->canary->suspend) {
-        condition_clear(r, "Suspended");
+        condition_clear(r, CONDITION_SUSPENDED);
         return VERDICT_GO;
     }
-    if (condition_set(r, "Suspended", "Suspended", text))
+    if (condition_set(r, CONDITION_SUSPENDED, "Suspended", text))
         release_say(r, "%s", text);
     /* No deadline runs out meanwhile. */
     status_forget_waits(r);
