@@ -10,11 +10,15 @@
 #include "decide/release/revision.h"
 #include "decide/rules.h"
 
-/* A person who has paused the target keeps it as it is already. */
+/* As soon as all pods are of its revision, which may be before a step is due. A person who has paused
+ * the target keeps it as it is already. */
 enum verdict pin_target(struct release *r)
 {
+    const char *why;
+
     if (!r->canary->analysis.finishes || !r->target->pin || r->info.pin != PIN_NONE ||
-        r->info.paused || r->info.at_zero || !release_is_first_step(r) || !revision_is_applied(r))
+        r->info.paused || r->info.at_zero || !release_is_first_step(r) || !revision_is_applied(r) ||
+        release_ready(r, SIDE_CANARY, &why) != READY)
         return VERDICT_GO;
     if (!r->target->pin(r->tick, &r->info)) {
         if (r->canary->status.failed_checks == 0)
@@ -48,7 +52,7 @@ static bool is_given_up(const struct release *r)
 
 static bool must_unpin(struct release *r)
 {
-    if (r->info.pin == PIN_BROKEN || release_is_initialising(r))
+    if (r->info.pin == PIN_BROKEN)
         return true;
     if (release_is_analysing(r))
         return is_given_up(r);

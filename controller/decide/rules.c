@@ -34,8 +34,6 @@ const struct rule rules[] = {
     {RULE(initialise_begin), INITIALISING, .asked = IF_ACCEPTED},
     /* steps 3 to 5: target, primary, hash, tracked configs */
     {RULE(initialise_target), LIVING},
-    /* one that was kept at the revision of a release gets on with the next */
-    {RULE(unpin_target), LIVING},
     /* what another Canary of the target has left */
     {RULE(handover_adopt), INITIALISING, .asked = IF_ACCEPTED},
     /* step 6: the Services -canary and -primary */
@@ -75,6 +73,8 @@ const struct rule rules[] = {
     {RULE(steer_carry_out), STARTED},
     /* a side without a ready pod has no share */
     {RULE(fail_over), RUNNING | IN(Waiting)},
+    /* a target that was kept at the revision of a release gets on with the next */
+    {RULE(unpin_target), STARTED},
     /* the API server refuses a write for good */
     {RULE(refused_writes_end), STARTED},
     /* what waits until the primary can carry all traffic */
@@ -106,6 +106,8 @@ const struct rule rules[] = {
     {RULE(accept_deadline), ANALYSING, .asked = IF_REFUSED},
     /* §16: the canary beside the primary, also between the steps */
     {RULE(looks_take), ANALYSING},
+    /* onNewRevision: finish, as soon as its pods are there */
+    {RULE(pin_target), ANALYSING, .asked = IF_ACCEPTED},
     /* everything below runs once an interval */
     {RULE(detect_due), STARTED},
 
@@ -152,8 +154,6 @@ const struct rule rules[] = {
     {RULE(guard_weights), ANALYSING},
     /* §15: a promotion by request, if the gate agrees */
     {RULE(steer_promote), ANALYSING, .asked = IF_ACCEPTED},
-    /* onNewRevision: finish, from the first step on */
-    {RULE(pin_target), ANALYSING, .asked = IF_ACCEPTED},
     /* step 28 */
     {RULE(analysis_start), ANALYSING, .asked = IF_ACCEPTED},
     /* step 29 */
