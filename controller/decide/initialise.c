@@ -357,6 +357,27 @@ enum verdict initialise_apex(struct release *r)
     return serving_apex(r);
 }
 
+/*
+ * Where `match` is taken out of the spec, the share of the matched requests goes to the primary, which may
+ * have shrunk to what was left to it: the route stays until that has the pods for all of it, or while a
+ * rollback waits for just that.
+ */
+static enum verdict match_may_go(struct release *r, bool *may)
+{
+    enum verdict verdict = release_read_routes(r);
+
+    *may = true;
+    if (verdict != VERDICT_GO || !r->router->weighted || !r->weights.matched ||
+        r->weights.canary == 0 || r->canary->analysis.match)
+        return verdict;
+    *may = !capacity_is_empty(r);
+    if (!*may || (capacity_waits(r, NULL) && !capacity_waits(r, CAPACITY_RESTART))) {
+        *may = false;
+        return VERDICT_GO;
+    }
+    return capacity_wait(r, CAPACITY_RESTART);
+}
+
 /* Routes that refer to a port follow when the Services that they lead to have it. */
 enum verdict initialise_routes(struct release *r)
 {
@@ -368,7 +389,9 @@ enum verdict initialise_routes(struct release *r)
 
     if (verdict != VERDICT_GO || (adds && release_has_writes(r)))
         return verdict;
-    return r->router->reconcile(r->tick);
+    bool may;
+    verdict = match_may_go(r, &may);
+    return verdict == VERDICT_GO && may ? r->router->reconcile(r->tick) : verdict;
 }
 
 enum verdict initialise_settle(struct release *r)
