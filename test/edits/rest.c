@@ -32,12 +32,13 @@ bool rest_done(const struct rest *rest)
 }
 
 /* A release whose writes are refused ends at its deadline, until something of it is promoted. Its
- * rollback may be what is refused: of a route. */
+ * rollback may be what is refused: of a route. One that is being deleted waits. */
 static bool has_to_end(struct json_object *canary, const char *phase)
 {
     const char *resource = json_str_at(canary, "status", "refusedWrite", "resource", NULL);
     return phase && strcmp(phase, "Progressing") == 0 && resource &&
-           strcmp(resource, "httproutes") != 0 && !json_at(canary, "status", "paused", NULL);
+           strcmp(resource, "httproutes") != 0 && !json_at(canary, "status", "paused", NULL) &&
+           !json_at(canary, "metadata", "deletionTimestamp", NULL);
 }
 
 /* Somebody has to do something. A refused spec is such a case while nothing is released by it: a
