@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -46,6 +47,7 @@ struct ward {
     int64_t allowed_ms;  /* ... did last */
     int64_t target_ms;   /* a person has last edited the target */
     int64_t scaler_ms;   /* ... an autoscaler */
+    int64_t unready_ms;  /* until then pods of the target may not be ready */
     enum share share;    /* a side has a share and no ready pod, since: */
     int64_t share_ms;
     char admitted[CHECKSUM]; /* by confirm-rollout, last; "": not known */
@@ -81,6 +83,7 @@ struct judge {
     size_t n_violations;
     bool controller;
     int64_t controller_ms; /* runs since */
+    bool leads;            /* under a lease */
     int64_t control_ms;    /* the control's last failure */
     int edits_made, moment;
     uint64_t allowed, failed, machine;
@@ -272,6 +275,13 @@ static bool deletes_all(const struct judge *judge, const struct line *line)
            !view_get(judge->view, &kube_deployments, line->app->name);
 }
 
+/* The one that has no lease waits for a while before it takes a Canary over from one that had. */
+static bool is_driven(const struct judge *judge, struct json_object *canary)
+{
+    const char *driver = json_str_at(canary, "status", "controller", NULL);
+    return canary && judge->controller && (judge->leads || !driver || !*driver);
+}
+
 /* --- what happens */
 
 void judge_harm(struct judge *judge, const struct app *app)
@@ -292,6 +302,8 @@ static void note_edit(struct ward *ward, const struct edit *edit)
     if (edit->kind == EDIT_POLICY) {
         ward->refused = refuses;
         ward->allowed_ms = now;
+    } else if (edit->kind == EDIT_UNREADY && edit->mid) {
+        ward->unready_ms = now + 1000 * strtol(edit->text, NULL, 10) + EFFECT_MS;
     } else if (edit->resource && kube_resource_same(edit->resource, &kube_hpas)) {
         ward->scaler_ms = now;
     } else if (edit->resource && kube_resource_same(edit->resource, &kube_deployments) &&
@@ -330,9 +342,10 @@ void judge_moment(struct judge *judge, int moment)
     judge->moment = moment;
 }
 
-void judge_controller(struct judge *judge, bool runs)
+void judge_controller(struct judge *judge, bool runs, bool leads)
 {
     judge->controller = runs;
+    judge->leads = leads;
     judge->controller_ms = clock_monotonic_ms();
 }
 
@@ -404,7 +417,8 @@ void judge_failure(struct judge *judge, const struct failure *failure)
         return;
     }
     look_at_names(judge, ward, clock_monotonic_ms()); /* of what the view knows by now */
-    if (ward->harmed || failure->sent_ms < ward->healed_ms ||
+    bool unready = failure->sent_ms < ward->unready_ms && canary_serves(judge, ward->app);
+    if (ward->harmed || failure->sent_ms < ward->healed_ms || unready ||
         is_left_behind(judge, ward, strcmp(failure->via, "apex") != 0)) {
         judge->allowed++;
         return;
@@ -438,10 +452,15 @@ static void look_at_pending(struct judge *judge, int64_t now)
     judge->n_pending = kept;
 }
 
-/* Pods that are to go are still there: what somebody has done has not come to pass yet. */
+/* Pods that are to go are still there, or a Canary without a target to hand over to: what somebody
+ * has done has not come to pass yet. */
 static bool goes_down(const struct judge *judge, const struct app *app)
 {
     static const char *const names[] = {"NAME", "NAME-primary"};
+    struct json_object *canary = view_get(judge->view, &user_canaries, app->name);
+    if (json_at(canary, "metadata", "deletionTimestamp", NULL) &&
+        !object_of(judge, &kube_deployments, "NAME", app))
+        return true;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct json_object *it = object_of(judge, &kube_deployments, names[i], app);
         if (it && json_int_at(it, 1, "spec", "replicas", NULL) == 0 &&
@@ -455,8 +474,8 @@ static void look_at_harm(struct judge *judge, struct ward *ward, int64_t now)
 {
     if (!ward->harmed)
         return;
-    if (!view_get(judge->view, &user_canaries, ward->app->name) || ward->left_name ||
-        (ward->left_route && ward->app->gateway))
+    struct json_object *canary = view_get(judge->view, &user_canaries, ward->app->name);
+    if (!is_driven(judge, canary) || ward->left_name || (ward->left_route && ward->app->gateway))
         ward->harmed_ms = now; /* nobody looks after it */
     int64_t began = ward->harmed_ms;
     if (now - began < EFFECT_MS || goes_down(judge, ward->app) || !serves(judge, ward->app))
@@ -553,7 +572,7 @@ static bool is_by_controller(struct json_object *before, struct json_object *now
 static bool is_cared_for(const struct judge *judge, const struct ward *ward, int64_t now)
 {
     struct json_object *canary = view_get(judge->view, &user_canaries, ward->app->name);
-    return judge->controller && now - judge->controller_ms > SHARE_MS && canary &&
+    return is_driven(judge, canary) && now - judge->controller_ms > SHARE_MS &&
            !json_at(canary, "metadata", "deletionTimestamp", NULL) &&
            !json_bool_at(canary, false, "spec", "suspend", NULL) && !ward->left_name &&
            !ward->left_route && !ward->refused && now - ward->allowed_ms > ALLOWED_MS;

@@ -37,8 +37,8 @@ void judge_allow(struct judge *judge, const struct app *app);
 void judge_edit(struct judge *judge, const struct line *line, int edits_made);
 /* How far the round is. */
 void judge_moment(struct judge *judge, int moment);
-/* The controller does not run, or does again. */
-void judge_controller(struct judge *judge, bool runs);
+/* The controller does not run, or does again; leads: under a lease. */
+void judge_controller(struct judge *judge, bool runs, bool leads);
 void judge_failure(struct judge *judge, const struct failure *failure);
 /* An object has changed; see view.h. */
 void judge_change(struct judge *judge, const struct kube_resource *resource,

@@ -134,7 +134,7 @@ static void on_namespace(void *arg, const struct kube_result *result)
     create_all(round);
     if (stage_start_controller(round->stage, &ei) != ERR_OK)
         end_round(round, arena_strdup(round->arena, ei.text));
-    judge_controller(round->judge, true);
+    judge_controller(round->judge, true, false);
 }
 
 static void create_namespace(struct round *round)

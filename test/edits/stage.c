@@ -241,11 +241,16 @@ enum err stage_start_controller(struct stage *stage, struct errinfo *ei)
 void stage_kill_controller(struct stage *stage)
 {
     /* one that is killed would leave its lease for half a minute */
-    if (stage->controller && stage->flags && strstr(stage->flags, "leader-election=true"))
+    if (stage->controller && stage_controller_leads(stage))
         process_end(stage->controller);
     else if (stage->controller)
         process_kill(stage->controller);
     stage->controller = 0;
+}
+
+bool stage_controller_leads(const struct stage *stage)
+{
+    return stage->flags && strstr(stage->flags, "leader-election=true");
 }
 
 bool stage_controller_runs(const struct stage *stage)

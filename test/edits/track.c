@@ -155,7 +155,7 @@ static void name_revision(const struct track *track, struct json_object *request
 static void kill_controller(struct track *track)
 {
     stage_kill_controller(track->options.stage);
-    judge_controller(track->options.judge, false);
+    judge_controller(track->options.judge, false, false);
     char *flags;
     track->return_ms = clock_monotonic_ms() + strtol(track->line.edit->text, &flags, 10);
     if (*flags)
@@ -168,7 +168,7 @@ static void come_back(struct track *track)
     struct errinfo ei;
     if (stage_start_controller(track->options.stage, &ei) != ERR_OK)
         judge_break(track->options.judge, NULL, "stage", "%s", ei.text);
-    judge_controller(track->options.judge, true);
+    judge_controller(track->options.judge, true, stage_controller_leads(track->options.stage));
     begin_next(track);
 }
 
