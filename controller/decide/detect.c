@@ -182,6 +182,13 @@ static enum verdict find_change(struct release *r, bool *changed)
     return VERDICT_GO;
 }
 
+/* A new revision may wait for long before it begins, or never begin: the target has no pods for the
+ * share that somebody has given it meanwhile. */
+static bool has_stray_share(const struct release *r)
+{
+    return r->router->weighted && r->canary->status.canary_weight == 0 && r->weights.canary > 0;
+}
+
 enum verdict detect_idle(struct release *r)
 {
     bool changed;
@@ -197,6 +204,11 @@ enum verdict detect_idle(struct release *r)
         if (verdict == VERDICT_STOP)
             drain_tell_idle(r);
         return verdict;
+    }
+    if (has_stray_share(r)) {
+        release_again(r, AGAIN_NOW);
+        verdict = release_route(r, 0);
+        return verdict == VERDICT_GO ? VERDICT_STOP : verdict;
     }
     release_again(r, AGAIN_INTERVAL);
     return VERDICT_GO;

@@ -11,39 +11,53 @@
  */
 #define STEPS "'interval':'1s','threshold':6,'stepWeight':15,'maxWeight':75,'metrics':[" RATE "]"
 
+/* Beside other hooks: a revision is let in, looked at in each step, and let out. */
+#define HOOKS                                                                                      \
+    "'webhooks':[{'name':'start','type':'confirm-rollout','url':'HOOKS/start'},"                   \
+    "{'name':'check','type':'rollout','url':'HOOKS/check'},"                                       \
+    "{'name':'promote','type':'confirm-promotion','url':'HOOKS/promote'},"                         \
+    "{'name':'back','type':'rollback','url':'HOOKS/back'}]"
+
 /* A row; what all rows have stands first. */
 #define APP(name_, about_, canary_, ...)                                                           \
     {                                                                                              \
         .name = (name_), .about = (about_), .canary = (canary_), __VA_ARGS__                       \
     }
 
+#define NAME_OF      "'app.kubernetes.io/name':'NAME'"
+#define COMPONENT_OF "'app.kubernetes.io/component':"
+
 const struct app apps[] = {
     APP("steps", "growing weights on the Gateway API, with hooks",
-        "{'spec':{'analysis':{" STEPS ",'webhooks':["
-        "{'name':'start','type':'confirm-rollout','url':'HOOKS/start'},"
-        "{'name':'check','type':'rollout','url':'HOOKS/check'},"
-        "{'name':'promote','type':'confirm-promotion','url':'HOOKS/promote'},"
-        "{'name':'back','type':'rollback','url':'HOOKS/back'}]}}}",
-        .gateway = true),
-    APP("blue", "blue/green on plain Services",
+        "{'spec':{'analysis':{" STEPS "," HOOKS "}}}", .gateway = true, .hooks = true),
+    APP("blue", "blue/green on plain Services, by two labels",
         "{'spec':{'provider':'kubernetes','service':{'gatewayRefs':null,'hosts':null},"
-        "'analysis':{'interval':'1s','threshold':6,'iterations':5,'metrics':[" RATE "]}}}"),
-    APP("ab", "an A/B test by header",
+        "'analysis':{'interval':'1s','threshold':6,'iterations':5,'metrics':[" RATE "]," HOOKS
+        "}}}",
+        .hooks = true, .labels = "{" NAME_OF "," COMPONENT_OF "'web'}",
+        .other = "{" NAME_OF "," COMPONENT_OF "'worker'}", .replicas = 3),
+    APP("ab", "an A/B test by header, by three labels",
         "{'spec':{'analysis':{'interval':'1s','threshold':6,'iterations':5,'metrics':[" RATE
         "],'match':[{'headers':{'x-group':{'exact':'insider'}}}]}}}",
-        .gateway = true, .insiders = true),
-    APP("sticky", "session affinity",
+        .gateway = true, .insiders = true,
+        .labels = "{'app':'NAME','component':'web','env':'prod'}",
+        .other = "{'app':'NAME','component':'web','env':'test'}"),
+    APP("sticky", "session affinity, beside a workload that is called as its primary",
         "{'spec':{'analysis':{" STEPS ",'sessionAffinity':{'cookieName':'on-canary'}}}}",
-        .gateway = true),
-    APP("mirror", "mirrored requests first", "{'spec':{'analysis':{" STEPS ",'mirror':true}}}",
-        .gateway = true),
-    APP("scaled", "growing weights with a HorizontalPodAutoscaler",
+        .gateway = true, .labels = "{'name':'NAME','tier':'front'}",
+        .other = "{'name':'NAME-primary','tier':'back'}", .replicas = 2),
+    APP("mirror", "mirrored requests first, and a ConfigMap whose name changes with its content",
+        "{'spec':{'analysis':{" STEPS ",'mirror':true}}}", .gateway = true, .hashed = true),
+    APP("scaled", "growing weights with a HorizontalPodAutoscaler, by four labels",
         "{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2',"
         "'kind':'HorizontalPodAutoscaler','name':'NAME'},'analysis':{" STEPS "}}}",
-        .gateway = true, .scaler = true),
-    APP("config", "growing weights with a ConfigMap and a Secret, and a promotion in steps",
-        "{'spec':{'analysis':{" STEPS ",'stepWeightPromotion':50}}}", .gateway = true,
-        .configs = true),
+        .gateway = true, .scaler = true,
+        .labels = "{'app':'NAME'," NAME_OF "," COMPONENT_OF "'api','track':'stable'}",
+        .other = "{'app':'NAME'," NAME_OF "," COMPONENT_OF "'api','track':'batch'}"),
+    APP("config", "growing weights with a ConfigMap and a Secret, hooks, and a promotion in steps",
+        "{'spec':{'analysis':{" STEPS ",'stepWeightPromotion':50," HOOKS "}}}", .gateway = true,
+        .configs = true, .hooks = true, .labels = "{'app':'NAME','release':'one'}",
+        .other = "{'app':'NAME','release':'two'}"),
     {0},
 };
 
@@ -67,6 +81,8 @@ const struct kube_resource user_routes = {.group = "gateway.networking.k8s.io",
                                           .kind = "HTTPRoute"};
 const struct kube_resource user_endpoints = {
     .group = "", .version = "v1", .plural = "endpoints", .kind = "Endpoints"};
+const struct kube_resource user_pods = {
+    .group = "", .version = "v1", .plural = "pods", .kind = "Pod"};
 
 /* --- texts */
 
@@ -140,6 +156,12 @@ struct json_object *app_container(struct arena *arena, const struct app *app, co
     if (stuck)
         json_set(out, "env",
                  user_json(arena, "[{'name':'DEMO_READY_DELAY','value':'10h'}]", NULL, NULL));
+    if (app->hashed)
+        json_set(out, "envFrom",
+                 user_json(
+                     arena,
+                     arena_printf(arena, "[{'configMapRef':{'name':'NAME-settings-%s'}}]", version),
+                     app->name, NULL));
     if (app->configs)
         json_set(out, "envFrom",
                  user_json(arena,
@@ -149,21 +171,56 @@ struct json_object *app_container(struct arena *arena, const struct app *app, co
     return out;
 }
 
+struct json_object *app_labels(struct arena *arena, const struct app *app, const char *name)
+{
+    return user_json(arena, app->labels ? app->labels : "{'app':'NAME'}", name, NULL);
+}
+
+static void select_by(struct arena *arena, struct json_object *deployment,
+                      struct json_object *labels)
+{
+    struct json_object *spec = json_at(deployment, "spec", NULL);
+    json_set(json_sub(deployment, "metadata"), "labels", json_copy(arena, labels));
+    json_set(json_sub(spec, "selector"), "matchLabels", json_copy(arena, labels));
+    json_set(json_sub(json_sub(spec, "template"), "metadata"), "labels", json_copy(arena, labels));
+}
+
 struct json_object *app_deployment(struct arena *arena, const struct app *app, const char *name,
                                    const char *version)
 {
     struct json_object *out = user_json(
         arena,
-        "{'apiVersion':'apps/v1','kind':'Deployment',"
-        "'metadata':{'name':'NAME','namespace':'test','labels':{'app':'NAME'}},"
-        "'spec':{'replicas':1,'progressDeadlineSeconds':15,"
-        "'selector':{'matchLabels':{'app':'NAME'}},'template':{'metadata':{'labels':{'app':'NAME'},"
+        "{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'NAME','namespace':'test'},"
+        "'spec':{'progressDeadlineSeconds':15,'template':{'metadata':{"
         "'annotations':{'prometheus.io/scrape':'true','prometheus.io/port':'9898'}},'spec':{}}}}",
         name, NULL);
+    json_set_int(json_sub(out, "spec"), "replicas",
+                 strcmp(name, app->name) == 0 && app->replicas > 0 ? app->replicas : 1);
+    select_by(arena, out, app_labels(arena, app, name));
     struct json_object *list = json_own(arena, json_object_new_array());
     json_object_array_add(list, json_object_get(app_container(arena, app, version)));
     json_set(json_at(out, "spec", "template", "spec", NULL), "containers", list);
     return out;
+}
+
+struct json_object *app_other(struct arena *arena, const struct app *app)
+{
+    static const struct app plain = {.name = "other"};
+    struct json_object *out =
+        app_deployment(arena, &plain, user_name(arena, "NAME-other", app->name), APP_STRANGER);
+    select_by(arena, out, user_json(arena, app->other, app->name, NULL));
+    return out;
+}
+
+struct json_object *app_hashed_map(struct arena *arena, const struct app *app, const char *version)
+{
+    return user_json(arena,
+                     arena_printf(arena,
+                                  "{'apiVersion':'v1','kind':'ConfigMap','metadata':{"
+                                  "'name':'NAME-settings-%s','namespace':'test'},'data':{"
+                                  "'DEMO_MESSAGE':'hello of %s'}}",
+                                  version, version),
+                     app->name, NULL);
 }
 
 struct json_object *app_config_map(struct arena *arena, const struct app *app)

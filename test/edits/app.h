@@ -18,16 +18,25 @@ struct app {
     const char *name;
     const char *about;
     const char *canary; /* what its Canary has besides the common fields: a patch */
+    const char *labels; /* by which its pods are selected; NULL: app */
+    const char *other;  /* of a workload that shares some of them; NULL: there is none */
+    int replicas;       /* of its target; 0: one */
     bool gateway;       /* has a route */
     bool insiders;      /* a part of its clients sends the header of the A/B test */
+    bool hooks;         /* asks start, check and promote */
     bool configs;       /* reads a ConfigMap and a Secret */
+    bool hashed;        /* reads a ConfigMap with another name for each version */
     bool scaler;        /* has a HorizontalPodAutoscaler */
 };
 
 extern const struct app apps[];                /* ends with name NULL */
 const struct app *app_named(const char *name); /* NULL: there is none */
 
-extern const struct kube_resource user_canaries, user_requests, user_routes, user_endpoints;
+/* The version that the other workload says in its answers. */
+#define APP_STRANGER "stranger"
+
+extern const struct kube_resource user_canaries, user_requests, user_routes, user_endpoints,
+    user_pods;
 
 /* A mistake in the text ends the program. Owned by the arena. */
 struct json_object *user_json(struct arena *arena, const char *text, const char *name,
@@ -40,10 +49,15 @@ struct json_object *app_canary(struct arena *arena, const struct app *app, const
 /* name: the app's, or that of the Deployment beside it. */
 struct json_object *app_deployment(struct arena *arena, const struct app *app, const char *name,
                                    const char *version);
+/* The workload beside it that shares labels with it. */
+struct json_object *app_other(struct arena *arena, const struct app *app);
+struct json_object *app_labels(struct arena *arena, const struct app *app, const char *name);
 /* The container that runs a version: "v7", "bad8-errors100", "slow9-slow800ms", "stuck10". */
 struct json_object *app_container(struct arena *arena, const struct app *app, const char *version);
 /* All other objects. */
 struct json_object *app_config_map(struct arena *arena, const struct app *app);
+/* Of an app whose ConfigMap has another name for each version. */
+struct json_object *app_hashed_map(struct arena *arena, const struct app *app, const char *version);
 struct json_object *app_secret(struct arena *arena, const struct app *app);
 struct json_object *app_scaler(struct arena *arena, const struct app *app);
 

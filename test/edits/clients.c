@@ -40,7 +40,7 @@ struct request {
     bool counts;
 };
 
-static void report(struct request *request, const char *text)
+static void report(struct request *request, const char *text, bool stranger)
 {
     struct clients *clients = request->stream->clients;
     if (!request->counts)
@@ -50,7 +50,8 @@ static void report(struct request *request, const char *text)
                                               .via = vias[request->stream->via],
                                               .sent_ms = request->at_ms,
                                               .ended_ms = clock_monotonic_ms(),
-                                              .text = text});
+                                              .text = text,
+                                              .stranger = stranger});
 }
 
 static void on_reply(void *arg, const struct http_result *result)
@@ -64,14 +65,16 @@ static void on_reply(void *arg, const struct http_result *result)
         stream->clients->requests++;
     if (result->err != ERR_OK && result->err != ERR_CANCELLED) {
         snprintf(text, sizeof(text), "no answer: %.300s", result->info->text);
-        report(request, text);
+        report(request, text, false);
     } else if (result->err == ERR_OK && !version) {
         snprintf(text, sizeof(text), "status %d, and no version", result->status);
-        report(request, text);
+        report(request, text, false);
     } else if (result->err == ERR_OK && result->status >= 500 && strncmp(version, "bad", 3) != 0) {
         snprintf(text, sizeof(text), "status %d of version %s", result->status, version);
-        report(request, text);
+        report(request, text, false);
     }
+    if (version && strcmp(version, APP_STRANGER) == 0)
+        report(request, "the pods of another workload have answered", true);
     if (version)
         snprintf(stream->version, sizeof(stream->version), "%s", version);
     free(request);
@@ -135,7 +138,7 @@ static void send_one(struct stream *stream)
                                        .proxy = ""};
         http_send(clients->options.http, &request, on_reply, asked);
     } else {
-        report(asked, "the Service is not there");
+        report(asked, "the Service is not there", false);
         clients->requests += asked->counts;
         free(asked);
     }

@@ -17,6 +17,7 @@ struct failure {
     const char *via;           /* "gateway", "apex", "insider" */
     int64_t sent_ms, ended_ms; /* monotonic */
     const char *text;
+    bool stranger; /* another workload has answered */
 };
 
 struct clients;

@@ -94,6 +94,30 @@ static struct json_object *push(struct arena *arena, const struct app *app, cons
     return body;
 }
 
+/* As a policy would have it: this object may not be changed by the controller. Reads go on. */
+static void refuse_writes(struct arena *arena, const struct line *line, struct act *act)
+{
+    const struct edit *edit = line->edit;
+    act->raw = "/sandbox/faults";
+    if (strcmp(edit->text, "none") == 0) {
+        act->verb = KUBE_DELETE;
+        act->query = arena_printf(arena, "path=/%s", line->app->name);
+        return;
+    }
+    act->verb = KUBE_CREATE;
+    act->body = user_json(arena,
+                          arena_printf(arena,
+                                       "{'faults':[{'verb':'patch','path':'/%s/%s$',"
+                                       "'agent':'flagger-controller','count':1000000000,"
+                                       "'status':%s}]}",
+                                       edit->resource->plural, act->name, edit->text),
+                          NULL, NULL);
+    struct json_object *rules = json_at(act->body, "faults", NULL);
+    struct json_object *other = json_copy(arena, json_elem(rules, 0));
+    json_set_str(other, "verb", "update");
+    json_object_array_add(rules, json_object_get(other));
+}
+
 /* What is made by hand is the whole of it: keys that are not in the base go. */
 static struct json_object *whole_spec(struct arena *arena, struct json_object *canary)
 {
@@ -106,7 +130,8 @@ size_t edit_acts(struct arena *arena, const struct line *line, const char *hooks
                  struct act acts[ACTS_MAX])
 {
     const struct edit *edit = line->edit;
-    if (!line->app || edit->kind == EDIT_HOOKS || edit->kind == EDIT_KILL)
+    if (!line->app || edit->kind == EDIT_HOOKS || edit->kind == EDIT_KILL ||
+        edit->kind == EDIT_UNREADY)
         return 0;
     const char *name = user_name(arena, edit->object, line->app->name);
     struct act act = {.resource = edit->resource, .name = name};
@@ -123,6 +148,9 @@ size_t edit_acts(struct arena *arena, const struct line *line, const char *hooks
     case EDIT_DELETE:
         act.verb = KUBE_DELETE;
         break;
+    case EDIT_POLICY:
+        refuse_writes(arena, line, &act);
+        break;
     default:
         act.verb = KUBE_CREATE;
         act.body = base(arena, line->app, edit, hooks);
@@ -130,10 +158,16 @@ size_t edit_acts(struct arena *arena, const struct line *line, const char *hooks
     }
     size_t count = 0;
     if (edit->kind == EDIT_RECREATE)
-        acts[count++] = (struct act){KUBE_DELETE, edit->resource, name, NULL};
+        acts[count++] = (struct act){.verb = KUBE_DELETE, .resource = edit->resource, .name = name};
+    if (edit->kind == EDIT_PUSH && line->app->hashed)
+        acts[count++] = (struct act){.verb = KUBE_CREATE,
+                                     .resource = &kube_configmaps,
+                                     .body = app_hashed_map(arena, line->app, line->version)};
     acts[count++] = act;
     if (edit->kind == EDIT_RESTORE)
-        acts[count++] =
-            (struct act){KUBE_JSON_PATCH, edit->resource, name, whole_spec(arena, act.body)};
+        acts[count++] = (struct act){.verb = KUBE_JSON_PATCH,
+                                     .resource = edit->resource,
+                                     .name = name,
+                                     .body = whole_spec(arena, act.body)};
     return count;
 }

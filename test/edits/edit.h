@@ -22,10 +22,20 @@ enum edit_kind {
     EDIT_RECREATE, /* deletes it, and makes it from the text or the base */
     EDIT_RESTORE,  /* the Canary's spec is the base again */
     EDIT_HOOKS,    /* the webhooks NAME of the app answer otherwise: text is "start=403" */
-    EDIT_KILL,     /* SIGKILL; started again after MS of the text */
+    EDIT_KILL, /* SIGKILL; started again after MS of the text, "0 --flag=value" with these flags */
+    EDIT_UNREADY, /* the pods of a Deployment are not ready for so many seconds: "9", "9 one" of them */
+    EDIT_POLICY, /* the API server refuses writes of the controller: "422"; "none" any more */
 };
 
-enum edit_needs { EDIT_ANY, EDIT_GATEWAY, EDIT_CONFIGS, EDIT_SCALER, EDIT_CONTROLLER };
+enum edit_needs {
+    EDIT_ANY,
+    EDIT_GATEWAY,
+    EDIT_CONFIGS,
+    EDIT_SCALER,
+    EDIT_UNSCALED,
+    EDIT_HOOKED,
+    EDIT_CONTROLLER
+};
 
 struct edit {
     const char *name;
@@ -67,6 +77,7 @@ struct act {
     const struct kube_resource *resource;
     const char *name;
     struct json_object *body;
+    const char *raw, *query; /* a path of the sandbox instead; NULL: none */
 };
 enum { ACTS_MAX = 3 };
 /* The requests of an edit of objects, in order; 0 for hooks and kills. Owned by the arena. */

@@ -24,11 +24,14 @@ static const char *const kinds[] = {
     [EDIT_PUSH] = "push",       [EDIT_PATCH] = "patch",   [EDIT_JSON_PATCH] = "json-patch",
     [EDIT_DELETE] = "delete",   [EDIT_CREATE] = "create", [EDIT_RECREATE] = "recreate",
     [EDIT_RESTORE] = "restore", [EDIT_HOOKS] = "hooks",   [EDIT_KILL] = "kill",
+    [EDIT_UNREADY] = "unready", [EDIT_POLICY] = "policy",
 };
 static const char *const needs[] = {[EDIT_ANY] = "any",
                                     [EDIT_GATEWAY] = "gateway",
                                     [EDIT_CONFIGS] = "configs",
                                     [EDIT_SCALER] = "scaler",
+                                    [EDIT_UNSCALED] = "unscaled",
+                                    [EDIT_HOOKED] = "hooks",
                                     [EDIT_CONTROLLER] = "controller"};
 static const struct kube_resource *const resources[] = {
     &user_canaries,   &user_requests, &user_routes,   &kube_deployments,

@@ -20,14 +20,6 @@ struct heal {
     bool raised; /* its primary, which somebody had scaled to zero */
 };
 
-struct heal *heal_new(const struct heal_options *options)
-{
-    struct heal *heal = ARENA_NEW(options->arena, struct heal);
-    *heal = (struct heal){.options = *options, .began_ms = clock_monotonic_ms()};
-    stage_answer(options->stage, options->app->name, "fine");
-    return heal;
-}
-
 bool heal_done(const struct heal *heal)
 {
     return heal->state == HEAL_DONE;
@@ -53,6 +45,28 @@ static void ask(struct heal *heal, enum kube_verb verb, const struct kube_resour
     kube_send(heal->options.kube, &request, on_answer, heal);
 }
 
+/* No policy is in force any more. */
+static void take_writes(struct heal *heal)
+{
+    const struct heal_options *o = &heal->options;
+    struct kube_request request = {.verb = KUBE_DELETE,
+                                   .raw_path = "/sandbox/faults",
+                                   .query = arena_printf(o->arena, "path=/%s", o->app->name),
+                                   .purpose = KUBE_APART};
+    heal->waiting++;
+    kube_send(o->kube, &request, on_answer, heal);
+    judge_allow(o->judge, o->app);
+}
+
+struct heal *heal_new(const struct heal_options *options)
+{
+    struct heal *heal = ARENA_NEW(options->arena, struct heal);
+    *heal = (struct heal){.options = *options, .began_ms = clock_monotonic_ms()};
+    stage_answer(options->stage, options->app->name, "fine");
+    take_writes(heal);
+    return heal;
+}
+
 static struct json_object *canary_of(const struct heal *heal)
 {
     return view_get(heal->options.view, &user_canaries, heal->options.app->name);
@@ -63,7 +77,8 @@ static bool is_reselected(const struct heal *heal)
 {
     const struct heal_options *o = &heal->options;
     struct json_object *target = view_get(o->view, &kube_deployments, o->app->name);
-    return target && !json_at(target, "spec", "selector", "matchLabels", "app", NULL);
+    return target && !json_same(json_at(target, "spec", "selector", "matchLabels", NULL),
+                                app_labels(o->arena, o->app, o->app->name));
 }
 
 /* Nobody knows what it held: the condition PrimaryConfigured has asked a person. */
@@ -81,12 +96,22 @@ static void put_objects(struct heal *heal)
 {
     const struct heal_options *o = &heal->options;
     const char *twin = user_name(o->arena, "NAME-twin", o->app->name);
+    static const char *const scalers[] = {"NAME-own", "NAME-other"};
     if (view_get(o->view, &user_canaries, twin))
         ask(heal, KUBE_DELETE, &user_canaries, twin, NULL);
+    for (size_t i = 0; i < sizeof(scalers) / sizeof(scalers[0]); i++) {
+        const char *name = user_name(o->arena, scalers[i], o->app->name);
+        if (view_get(o->view, &kube_hpas, name))
+            ask(heal, KUBE_DELETE, &kube_hpas, name, NULL);
+    }
     if (is_reselected(heal)) {
         judge_harm(o->judge, o->app); /* it may be who serves */
         ask(heal, KUBE_DELETE, &kube_deployments, o->app->name, NULL);
         return;
+    }
+    if (o->app->hashed) {
+        ask(heal, KUBE_CREATE, &kube_configmaps, NULL, app_hashed_map(o->arena, o->app, "v1"));
+        ask(heal, KUBE_CREATE, &kube_configmaps, NULL, app_hashed_map(o->arena, o->app, LAST));
     }
     if (o->app->configs) {
         ask(heal, KUBE_CREATE, &kube_configmaps, NULL, app_config_map(o->arena, o->app));
@@ -220,6 +245,22 @@ static void raise_primary(struct heal *heal)
         user_json(o->arena, "{'spec':{'replicas':1}}", NULL, NULL));
 }
 
+/* What a person has paused stays so until one resumes it. */
+static void resume(struct heal *heal)
+{
+    const struct heal_options *o = &heal->options;
+    const char *revision = view_revision(o->arena, o->view, o->app->name);
+    if (!json_at(canary_of(heal), "status", "paused", NULL) || !revision)
+        return;
+    struct json_object *request =
+        user_json(o->arena,
+                  "{'apiVersion':'flagger.app/v1alpha1','kind':'ReleaseRequest','metadata':{"
+                  "'name':'NAME','namespace':'test'},'spec':{'action':'resume','by':'user'}}",
+                  o->app->name, NULL);
+    json_set_str(json_sub(request, "spec"), "revision", revision);
+    ask(heal, KUBE_CREATE, &user_requests, NULL, request);
+}
+
 static void tell_lost(struct heal *heal)
 {
     const struct heal_options *o = &heal->options;
@@ -256,6 +297,7 @@ void heal_step(struct heal *heal)
     } else if (heal->state == HEAL_WATCHING) {
         delete_left_routes(heal);
         raise_primary(heal);
+        resume(heal);
         try_again(heal, now);
         if (!begin_anew(heal, now) && has_arrived(heal))
             heal->state = HEAL_DONE;

@@ -1,7 +1,8 @@
 /*
  * What must hold, for each app: no request fails, but while somebody's own edit has taken the
- * service down and it cannot have been repaired yet; the route's weights add up; what the primary
- * runs has passed an analysis; every release ends.
+ * service down and it cannot have been repaired yet; no other workload answers; the route's weights
+ * add up; what the primary runs has passed an analysis, and what is analysed its gate; what
+ * invariant.h says; every release ends.
  *
  * After its first violation an app is judged no more in this round: what follows is not its own.
  */
@@ -30,13 +31,21 @@ struct judge *judge_new(struct arena *arena, const struct view *view, const stru
 void judge_add(struct judge *judge, const struct app *app);
 /* A person takes it down now. */
 void judge_harm(struct judge *judge, const struct app *app);
+/* The API server takes all writes from now on. */
+void judge_allow(struct judge *judge, const struct app *app);
 /* An edit is made; edits: how many before. */
 void judge_edit(struct judge *judge, const struct line *line, int edits_made);
 /* How far the round is. */
 void judge_moment(struct judge *judge, int moment);
-/* The controller does not run, or does again. */
-void judge_controller(struct judge *judge, bool runs);
+/* The controller does not run, or does again; leads: under a lease. */
+void judge_controller(struct judge *judge, bool runs, bool leads);
 void judge_failure(struct judge *judge, const struct failure *failure);
+/* An object has changed; see view.h. */
+void judge_change(struct judge *judge, const struct kube_resource *resource,
+                  struct json_object *before, struct json_object *now);
+/* A webhook of an app was asked about this revision, configs included. */
+void judge_hook(struct judge *judge, const char *app, const char *hook, const char *checksum,
+                bool passes);
 /* Looks at everything; to be called a few times a second. */
 void judge_look(struct judge *judge);
 /* The app has come to rest: whether its route is as its status says. */
@@ -52,6 +61,12 @@ uint64_t judge_allowed(const struct judge *judge);
 uint64_t judge_failed(const struct judge *judge);
 /* Requests that failed together with those of the app that nobody edits. */
 uint64_t judge_machine(const struct judge *judge);
+
+/* How often there was something that could have broken an invariant. */
+struct judge_seen {
+    int64_t statuses, services, steps, numbers, gates, shares, refusals;
+};
+struct judge_seen judge_seen(const struct judge *judge);
 
 /* Whether somebody is told what the release waits for: a condition, or a Warning since then or as
  * the last that was said. */

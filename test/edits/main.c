@@ -66,10 +66,16 @@ static const struct option_program program = {
     .rows = rows,
 };
 
+/* What the judge has looked at, by the names of round.h. */
+static const char *const seen[] = {"statuses", "services", "steps",   "numbers",
+                                   "gates",    "shares",   "refusals"};
+enum { SEEN = sizeof(seen) / sizeof(seen[0]) };
+
 struct total {
     int64_t rounds, edits, refused, requests, allowed, failed, machine, violations, lag_ms,
         troubles;
     uint64_t first_seed, last_seed;
+    int64_t seen[SEEN];
 };
 
 /* Ends the program: what is wrong is not with the service, and would be so in the next round. */
@@ -178,6 +184,8 @@ static void add_up(struct total *total, struct json_object *result)
     total->machine += json_int_at(result, 0, "machine", NULL);
     total->violations += (int64_t)json_len(json_at(result, "violations", NULL));
     total->troubles += json_str_at(result, "trouble", NULL) != NULL;
+    for (int i = 0; i < SEEN; i++)
+        total->seen[i] += json_int_at(result, 0, "seen", seen[i], NULL);
     total->lag_ms = lag > total->lag_ms ? lag : total->lag_ms;
 }
 
@@ -403,6 +411,9 @@ int main(int argc, char **argv)
            (long long)total.failed, (long long)total.violations,
            (unsigned long long)total.first_seed, (unsigned long long)total.last_seed,
            (long long)total.allowed, (long long)total.machine, (long long)total.lag_ms);
+    printf("looked at:");
+    for (int i = 0; i < SEEN; i++)
+        printf(" %s %lld%s", seen[i], (long long)total.seen[i], i + 1 < SEEN ? "," : "\n");
     arena_free(arena);
     return total.violations > 0 || total.failed > 0 || total.troubles > 0;
 }

@@ -50,6 +50,10 @@ static bool fits(const struct pick *pick, const struct edit *edit)
         return app && app->configs;
     case EDIT_SCALER:
         return app && app->scaler;
+    case EDIT_UNSCALED:
+        return app && !app->scaler;
+    case EDIT_HOOKED:
+        return app && app->hooks;
     case EDIT_CONTROLLER:
         return !app;
     }

@@ -31,6 +31,16 @@ bool rest_done(const struct rest *rest)
     return rest->done;
 }
 
+/* A release whose writes are refused ends at its deadline, until something of it is promoted. Its
+ * rollback may be what is refused: of a route. One that is being deleted waits. */
+static bool has_to_end(struct json_object *canary, const char *phase)
+{
+    const char *resource = json_str_at(canary, "status", "refusedWrite", "resource", NULL);
+    return phase && strcmp(phase, "Progressing") == 0 && resource &&
+           strcmp(resource, "httproutes") != 0 && !json_at(canary, "status", "paused", NULL) &&
+           !json_at(canary, "metadata", "deletionTimestamp", NULL);
+}
+
 /* Somebody has to do something. A refused spec is such a case while nothing is released by it: a
  * release that runs is rolled back. */
 static bool stands(const struct rest *rest, const struct app *app)
@@ -50,6 +60,8 @@ static bool stands(const struct rest *rest, const struct app *app)
             strcmp(type, "Configured") == 0)
             return true;
         refused |= strcmp(type, "Accepted") == 0;
+        if (strcmp(type, "WritesAccepted") == 0 && has_to_end(canary, phase))
+            return false;
     }
     if (refused)
         return !phase || strcmp(phase, "Initializing") == 0 || strcmp(phase, "Waiting") == 0;

@@ -44,6 +44,7 @@ struct round {
     int refused, waiting;
     struct json_object *list;
     const char *trouble;
+    struct json_object *seen; /* what the judge has; the view goes before it is reported */
 };
 
 /* Nobody edits it. */
@@ -84,6 +85,10 @@ static void create_app(struct round *round, const struct app *app)
     create(round, &kube_deployments, app_deployment(a, app, app->name, "v1"));
     create(round, &kube_deployments,
            app_deployment(a, app, arena_printf(a, "%s-two", app->name), "v1"));
+    if (app->other)
+        create(round, &kube_deployments, app_other(a, app));
+    if (app->hashed)
+        create(round, &kube_configmaps, app_hashed_map(a, app, "v1"));
     if (app->configs) {
         create(round, &kube_configmaps, app_config_map(a, app));
         create(round, &kube_secrets, app_secret(a, app));
@@ -129,7 +134,7 @@ static void on_namespace(void *arg, const struct kube_result *result)
     create_all(round);
     if (stage_start_controller(round->stage, &ei) != ERR_OK)
         end_round(round, arena_strdup(round->arena, ei.text));
-    judge_controller(round->judge, true);
+    judge_controller(round->judge, true, false);
 }
 
 static void create_namespace(struct round *round)
@@ -181,6 +186,7 @@ static void add_track(struct round *round, const struct app *app)
     struct track_options options = {
         .arena = round->arena,
         .kube = round->kube,
+        .http = round->outside,
         .view = round->view,
         .judge = round->judge,
         .stage = round->stage,
@@ -364,9 +370,37 @@ static void on_failed(void *arg, const struct failure *failure)
         judge_failure(round->judge, failure);
 }
 
+static void on_change(void *arg, const struct kube_resource *resource, struct json_object *before,
+                      struct json_object *now)
+{
+    struct round *round = arg;
+    judge_change(round->judge, resource, before, now);
+}
+
+static void on_hook(void *arg, const char *app, const char *hook, const char *checksum, bool passes)
+{
+    struct round *round = arg;
+    judge_hook(round->judge, app, hook, checksum, passes);
+}
+
+static struct json_object *seen_of(const struct round *round)
+{
+    const struct judge_seen seen = judge_seen(round->judge);
+    struct json_object *out = json_own(round->arena, json_object_new_object());
+    json_set_int(out, "statuses", seen.statuses);
+    json_set_int(out, "services", seen.services);
+    json_set_int(out, "steps", seen.steps);
+    json_set_int(out, "numbers", seen.numbers);
+    json_set_int(out, "gates", seen.gates);
+    json_set_int(out, "shares", seen.shares);
+    json_set_int(out, "refusals", seen.refusals);
+    return out;
+}
+
 static void on_drain(void *arg)
 {
     struct round *round = arg;
+    round->seen = seen_of(round);
     timer_stop(round->poll);
     round->poll = NULL;
     clients_stop(round->clients);
@@ -397,6 +431,8 @@ static enum err set_up(struct round *round, struct errinfo *ei)
                                   &(struct kube_client_options){.user_agent = "flagger-edits"});
     round->view = view_new(round->loop, round->kube);
     round->judge = judge_new(round->arena, round->view, &control);
+    view_on_change(round->view, on_change, round);
+    stage_on_hook(round->stage, on_hook, round);
     round->clients =
         clients_new(&(struct clients_options){.loop = round->loop,
                                               .http = round->outside,
@@ -439,6 +475,7 @@ static struct json_object *tell(struct round *round)
     json_set_int(out, "allowed", (int64_t)judge_allowed(round->judge));
     json_set_int(out, "failed", (int64_t)judge_failed(round->judge));
     json_set_int(out, "machine", (int64_t)judge_machine(round->judge));
+    json_set(out, "seen", round->seen);
     return out;
 }
 

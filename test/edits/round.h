@@ -25,7 +25,7 @@ struct round_options {
 /*
  * What happened, owned by the arena: {"trouble": sentence, or absent when the stage held, "up":
  * whether there was a stage, which else "trouble" says, "edits", "refused", "requests", "allowed",
- * "failed", "machine", "lag_ms": numbers, "list": [line, ...] as they were made, "violations":
+ * "failed", "machine", "lag_ms": numbers, "seen": {what: number}, "list": [line, ...] as they were made, "violations":
  * [{"app", "kind", "text", "edits", "moment"}]}.
  */
 struct json_object *round_run(struct arena *arena, const struct round_options *options);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "net/server/server.h"
 #include "torture/process.h"
 
@@ -28,9 +29,27 @@ struct stage {
     int gateway_port, prometheus_port;
     struct answer answers[ANSWERS];
     size_t n_answers;
+    const char *flags;
+    void (*called)(void *arg, const char *app, const char *hook, const char *checksum, bool passes);
+    void *called_arg;
 };
 
 /* --- webhooks */
+
+static void report(const struct stage *stage, struct http_conn_request *req, const char *app,
+                   const char *hook, int status)
+{
+    struct json_object *body = NULL;
+    struct errinfo ei;
+    size_t len;
+    const char *text = http_req_body(req, &len);
+    if (!app || !hook || !stage->called ||
+        json_parse(http_req_arena(req), text, len, len + 1, &body, &ei) != ERR_OK)
+        return;
+    const char *checksum = json_str_at(body, "checksum", NULL);
+    if (checksum)
+        stage->called(stage->called_arg, app, hook, checksum, status == 200);
+}
 
 static void on_hook(void *arg, struct http_conn_request *req)
 {
@@ -40,7 +59,17 @@ static void on_hook(void *arg, struct http_conn_request *req)
     for (size_t i = 0; app && hook && i < stage->n_answers; i++)
         if (strcmp(stage->answers[i].app, app) == 0 && strcmp(stage->answers[i].hook, hook) == 0)
             status = stage->answers[i].status;
+    report(stage, req, app, hook, status);
     http_reply_text(req, status, "so it is\n");
+}
+
+void stage_on_hook(struct stage *stage,
+                   void (*called)(void *arg, const char *app, const char *hook,
+                                  const char *checksum, bool passes),
+                   void *arg)
+{
+    stage->called = called;
+    stage->called_arg = arg;
 }
 
 void stage_answer(struct stage *stage, const char *app, const char *text)
@@ -175,10 +204,16 @@ void stage_free(struct stage *stage)
     http_server_free(stage->hooks);
 }
 
+void stage_set_flags(struct stage *stage, const char *flags)
+{
+    stage->flags = flags;
+}
+
 enum err stage_start_controller(struct stage *stage, struct errinfo *ei)
 {
     struct arena *a = stage->arena;
-    const char *const argv[] = {
+    enum { FLAGS = 32 };
+    const char *argv[FLAGS] = {
         arena_printf(a, "%s/flagger-controller", stage->options.programs),
         "--kubeconfig",
         stage->kubeconfig,
@@ -189,18 +224,33 @@ enum err stage_start_controller(struct stage *stage, struct errinfo *ei)
         arena_printf(a, "http://127.0.0.1:%d", stage->prometheus_port),
         "--min-analysis-interval=1s",
         "--enable-leader-election=false",
-        NULL,
     };
+    size_t count = 0;
     if (stage->controller)
         return ERR_OK;
+    while (argv[count])
+        count++;
+    for (const char *at = stage->flags; at && *at && count + 1 < FLAGS;) {
+        size_t len = strcspn(at, " ");
+        argv[count++] = arena_strndup(a, at, len);
+        at += len + strspn(at + len, " ");
+    }
     return process_start(argv, stage->controller_log, &stage->controller, ei);
 }
 
 void stage_kill_controller(struct stage *stage)
 {
-    if (stage->controller)
+    /* one that is killed would leave its lease for half a minute */
+    if (stage->controller && stage_controller_leads(stage))
+        process_end(stage->controller);
+    else if (stage->controller)
         process_kill(stage->controller);
     stage->controller = 0;
+}
+
+bool stage_controller_leads(const struct stage *stage)
+{
+    return stage->flags && strstr(stage->flags, "leader-election=true");
 }
 
 bool stage_controller_runs(const struct stage *stage)

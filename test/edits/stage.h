@@ -30,10 +30,19 @@ int stage_gateway_port(const struct stage *stage);
 const char *stage_hooks(const struct stage *stage); /* URL without the app */
 const char *stage_controller_log(const struct stage *stage);
 
+/* Flags of the controller from its next start on, "--a=b --c"; they take precedence. */
+void stage_set_flags(struct stage *stage, const char *flags);
 /* Starts the controller where none runs. */
 enum err stage_start_controller(struct stage *stage, struct errinfo *ei) MUST_USE;
 void stage_kill_controller(struct stage *stage);
 bool stage_controller_runs(const struct stage *stage);
+/* Its flags have it lead under a lease. */
+bool stage_controller_leads(const struct stage *stage);
+/* From now on each call of a webhook is reported: about which checksum, and whether it passes. */
+void stage_on_hook(struct stage *stage,
+                   void (*called)(void *arg, const char *app, const char *hook,
+                                  const char *checksum, bool passes),
+                   void *arg);
 /* Whether the controller or the sandbox has ended by itself; *what says how. */
 bool stage_broken(struct stage *stage, struct arena *arena, const char **what);
 

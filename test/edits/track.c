@@ -130,6 +130,8 @@ static void send_act(struct track *track)
 {
     const struct act *act = &track->acts[track->at_act];
     struct kube_request request = {.verb = act->verb,
+                                   .raw_path = act->raw,
+                                   .query = act->query,
                                    .resource = act->resource,
                                    .namespace_ = USER_NAMESPACE,
                                    .name = act->verb == KUBE_CREATE ? NULL : act->name,
@@ -144,18 +146,20 @@ static void name_revision(const struct track *track, struct json_object *request
     struct json_object *spec = json_at(request, "spec", NULL);
     const char *named = json_str_at(spec, "revision", NULL);
     const char *live =
-        json_str_at(view_get(track->options.view, &user_canaries, track->options.app->name),
-                    "status", "lastAppliedSpec", NULL);
+        view_revision(track->options.arena, track->options.view, track->options.app->name);
 
-    if (named && live && *live && strcmp(named, "REVISION") == 0)
+    if (named && live && strcmp(named, "REVISION") == 0)
         json_set_str(spec, "revision", live);
 }
 
 static void kill_controller(struct track *track)
 {
     stage_kill_controller(track->options.stage);
-    judge_controller(track->options.judge, false);
-    track->return_ms = clock_monotonic_ms() + strtol(track->line.edit->text, NULL, 10);
+    judge_controller(track->options.judge, false, false);
+    char *flags;
+    track->return_ms = clock_monotonic_ms() + strtol(track->line.edit->text, &flags, 10);
+    if (*flags)
+        stage_set_flags(track->options.stage, flags + strspn(flags, " "));
     track->state = TRACK_AWAY;
 }
 
@@ -164,8 +168,39 @@ static void come_back(struct track *track)
     struct errinfo ei;
     if (stage_start_controller(track->options.stage, &ei) != ERR_OK)
         judge_break(track->options.judge, NULL, "stage", "%s", ei.text);
-    judge_controller(track->options.judge, true);
+    judge_controller(track->options.judge, true, stage_controller_leads(track->options.stage));
     begin_next(track);
+}
+
+static void on_told(void *arg, const struct http_result *result)
+{
+    (void)arg, (void)result; /* a pod may be gone already */
+}
+
+/* Each pod of the Deployment, or the first one, is told to say so to its probe. */
+static void make_unready(struct track *track)
+{
+    enum { TIMEOUT_MS = 2000 };
+    const struct track_options *o = &track->options;
+    const struct edit *edit = track->line.edit;
+    const char *name = user_name(o->arena, edit->object, o->app->name);
+    char *rest;
+    long seconds = strtol(edit->text, &rest, 10);
+    size_t count;
+    struct json_object *const *pods = view_list(o->view, &user_pods, &count);
+    for (size_t i = 0; i < count; i++) {
+        const char *address = json_str_at(pods[i], "status", "podIP", NULL);
+        if (!address || strcmp(view_pod_owner(o->arena, pods[i]), name) != 0)
+            continue;
+        struct http_request request = {
+            .method = "POST",
+            .url = arena_printf(o->arena, "http://%s:9898/unready/%ld", address, seconds),
+            .timeout_ms = TIMEOUT_MS,
+            .proxy = ""};
+        http_send(o->http, &request, on_told, NULL);
+        if (*rest)
+            break;
+    }
 }
 
 static void make(struct track *track)
@@ -176,6 +211,11 @@ static void make(struct track *track)
     judge_edit(o->judge, &track->line, number);
     if (track->line.edit->kind == EDIT_KILL) {
         kill_controller(track);
+        return;
+    }
+    if (track->line.edit->kind == EDIT_UNREADY) {
+        make_unready(track);
+        begin_next(track);
         return;
     }
     if (track->line.edit->kind == EDIT_HOOKS) {

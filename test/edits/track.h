@@ -12,6 +12,7 @@
 struct track_options {
     struct arena *arena;
     struct kube_client *kube;
+    struct http_client *http; /* to pods */
     const struct view *view;
     struct judge *judge;
     struct stage *stage;

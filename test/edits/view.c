@@ -5,10 +5,14 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "proto/spechash.h"
 
-enum { KINDS = 5 };
+#define REFUSED "The API server refuses a write"
+
+enum { KINDS = 8 };
 
 struct shelf {
+    struct view *view;
     const struct kube_resource *resource;
     struct watch *watch;
     struct json_object **items;
@@ -20,6 +24,9 @@ struct view {
     struct watch *events;
     struct warning *warnings;
     size_t n_warnings;
+    void (*changed)(void *arg, const struct kube_resource *resource, struct json_object *before,
+                    struct json_object *now);
+    void *changed_arg;
 };
 
 static const char *name_of(struct json_object *object)
@@ -36,9 +43,18 @@ static size_t find(const struct shelf *shelf, const char *name)
     return i;
 }
 
+static void report(const struct shelf *shelf, size_t at, struct json_object *now)
+{
+    const struct view *view = shelf->view;
+    if (view->changed)
+        view->changed(view->changed_arg, shelf->resource,
+                      at < shelf->count ? shelf->items[at] : NULL, now);
+}
+
 static void put(struct shelf *shelf, struct json_object *object)
 {
     size_t at = find(shelf, name_of(object));
+    report(shelf, at, object);
     if (at < shelf->count) {
         json_object_put(shelf->items[at]);
     } else if (shelf->count++ == shelf->capacity) {
@@ -53,6 +69,7 @@ static void drop(struct shelf *shelf, struct json_object *object)
     size_t at = find(shelf, name_of(object));
     if (at == shelf->count)
         return;
+    report(shelf, at, NULL);
     json_object_put(shelf->items[at]);
     shelf->items[at] = shelf->items[--shelf->count];
 }
@@ -77,34 +94,75 @@ static struct warning *warning_of(struct view *view, const char *canary)
     return warning;
 }
 
-static void on_event(void *arg, enum watch_event event, struct json_object *object)
+/* The one with this message, or in place of the one that was told longest ago. */
+static struct told *told_of(struct warning *warning, const char *message)
 {
-    struct view *view = arg;
+    struct told *oldest = &warning->told[0];
+    for (size_t i = 0; i < WARNING_KEPT; i++) {
+        struct told *told = &warning->told[i];
+        if (strncmp(told->message, message, MESSAGE_KEPT - 1) == 0)
+            return told;
+        if (told->at_ms[(told->count + TOLD_MAX - 1) % TOLD_MAX] <
+            oldest->at_ms[(oldest->count + TOLD_MAX - 1) % TOLD_MAX])
+            oldest = told;
+    }
+    *oldest = (struct told){0};
+    snprintf(oldest->message, MESSAGE_KEPT, "%s", message);
+    return oldest;
+}
+
+/* What is told again is another event of the same text, or the same one with a greater count. */
+static void count_told(struct warning *warning, const char *message, int64_t count)
+{
+    if (strncmp(message, REFUSED, strlen(REFUSED)) != 0)
+        return; /* a failed check is told each time, as Flagger does */
+    struct told *told = told_of(warning, message);
+    int64_t more = count > told->seen ? count - told->seen : 1;
+    told->seen = count;
+    for (int64_t i = 0; i < more && i < TOLD_MAX; i++)
+        told->at_ms[told->count++ % TOLD_MAX] = warning->at_ms;
+}
+
+void view_event(struct view *view, struct json_object *object)
+{
     const char *type = json_str_at(object, "type", NULL);
     const char *about = json_str_at(object, "involvedObject", "name", NULL);
     const char *message = json_str_at(object, "message", NULL);
-    if (event != WATCH_PUT || !type || !about || !message)
+    if (!type || !about || !message)
         return;
     struct warning *warning = warning_of(view, about);
     warning->last = strcmp(type, "Warning") == 0;
     if (!warning->last)
         return;
     warning->at_ms = clock_monotonic_ms();
+    count_told(warning, message, json_int_at(object, 1, "count", NULL));
     snprintf(warning->message, sizeof(warning->message), "%s", message);
+}
+
+static void on_event(void *arg, enum watch_event event, struct json_object *object)
+{
+    if (event == WATCH_PUT)
+        view_event(arg, object);
 }
 
 struct view *view_new(struct loop *loop, struct kube_client *kube)
 {
     const struct kube_resource *const kinds[KINDS] = {
-        &user_canaries, &kube_deployments, &kube_services, &user_endpoints, &user_routes};
+        &user_canaries, &kube_deployments, &kube_services, &user_endpoints,
+        &user_routes,   &user_pods,        &kube_hpas,     &kube_configmaps};
     struct view *view = heap_alloc(sizeof(*view));
     *view = (struct view){0};
     for (int i = 0; i < KINDS; i++) {
+        view->shelves[i].view = view;
         view->shelves[i].resource = kinds[i];
+        if (!kube)
+            continue;
         view->shelves[i].watch = watch_new(
             loop, kube, &(struct watch_spec){.resource = kinds[i], .namespace_ = USER_NAMESPACE},
             on_object, &view->shelves[i]);
     }
+    if (!kube)
+        return view;
     view->events = watch_new(
         loop, kube, &(struct watch_spec){.resource = &kube_events, .namespace_ = USER_NAMESPACE},
         on_event, view);
@@ -137,17 +195,47 @@ bool view_synced(const struct view *view)
     return true;
 }
 
+static struct shelf *shelf_of(const struct view *view, const struct kube_resource *resource)
+{
+    for (int i = 0; i < KINDS; i++)
+        if (kube_resource_same(view->shelves[i].resource, resource))
+            return (struct shelf *)&view->shelves[i];
+    return NULL;
+}
+
+void view_put(struct view *view, const struct kube_resource *resource, struct json_object *object,
+              bool gone)
+{
+    struct shelf *shelf = shelf_of(view, resource);
+    if (gone)
+        drop(shelf, object);
+    else
+        put(shelf, object);
+}
+
+void view_on_change(struct view *view,
+                    void (*changed)(void *arg, const struct kube_resource *resource,
+                                    struct json_object *before, struct json_object *now),
+                    void *arg)
+{
+    view->changed = changed;
+    view->changed_arg = arg;
+}
+
 struct json_object *view_get(const struct view *view, const struct kube_resource *resource,
                              const char *name)
 {
-    for (int i = 0; i < KINDS; i++) {
-        const struct shelf *shelf = &view->shelves[i];
-        if (!kube_resource_same(shelf->resource, resource))
-            continue;
-        size_t at = find(shelf, name);
-        return at < shelf->count ? shelf->items[at] : NULL;
-    }
-    return NULL;
+    const struct shelf *shelf = shelf_of(view, resource);
+    size_t at = shelf ? find(shelf, name) : 0;
+    return shelf && at < shelf->count ? shelf->items[at] : NULL;
+}
+
+struct json_object *const *view_list(const struct view *view, const struct kube_resource *resource,
+                                     size_t *count)
+{
+    const struct shelf *shelf = shelf_of(view, resource);
+    *count = shelf->count;
+    return shelf->items;
 }
 
 size_t view_ready(const struct view *view, const char *service)
@@ -158,6 +246,94 @@ size_t view_ready(const struct view *view, const char *service)
     for (size_t i = 0; i < json_len(subsets); i++)
         count += json_len(json_at(json_elem(subsets, i), "addresses", NULL));
     return count;
+}
+
+bool view_pod_is_ready(struct json_object *pod)
+{
+    struct json_object *conditions = json_at(pod, "status", "conditions", NULL);
+    for (size_t i = 0; i < json_len(conditions); i++) {
+        const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
+        const char *status = json_str_at(json_elem(conditions, i), "status", NULL);
+        if (type && strcmp(type, "Ready") == 0)
+            return status && strcmp(status, "True") == 0;
+    }
+    return false;
+}
+
+/* The ReplicaSet has the Deployment's name and the hash of its template. */
+const char *view_pod_owner(struct arena *arena, struct json_object *pod)
+{
+    struct json_object *owners = json_at(pod, "metadata", "ownerReferences", NULL);
+    const char *set = json_str_at(json_elem(owners, 0), "name", NULL);
+    const char *hash = json_str_at(pod, "metadata", "labels", "pod-template-hash", NULL);
+    if (!set || !hash || strlen(set) < strlen(hash) + 1)
+        return "";
+    return arena_strndup(arena, set, strlen(set) - strlen(hash) - 1);
+}
+
+static bool has_labels(struct json_object *pod, struct json_object *labels)
+{
+    struct json_object *has = json_at(pod, "metadata", "labels", NULL);
+    json_object_object_foreach(labels, key, value)
+    {
+        if (!json_same(json_at(has, key, NULL), value))
+            return false;
+    }
+    return true;
+}
+
+bool view_selects(struct json_object *selector, struct json_object *pod)
+{
+    return !json_at(pod, "metadata", "deletionTimestamp", NULL) && has_labels(pod, selector);
+}
+
+size_t view_pods(const struct view *view, struct json_object *labels, bool ready)
+{
+    size_t all, count = 0;
+    struct json_object *const *pods = view_list(view, &user_pods, &all);
+    for (size_t i = 0; labels && i < all; i++)
+        count += view_selects(labels, pods[i]) && (!ready || view_pod_is_ready(pods[i]));
+    return count;
+}
+
+/* The row of managedFields that differs is that of the writer. */
+const char *view_writer(struct json_object *before, struct json_object *now)
+{
+    struct json_object *old = json_at(before, "metadata", "managedFields", NULL);
+    struct json_object *rows = json_at(now, "metadata", "managedFields", NULL);
+    const char *writer = NULL;
+    for (size_t i = 0; i < json_len(rows); i++) {
+        bool same = false;
+        for (size_t k = 0; k < json_len(old) && !same; k++)
+            same = json_same(json_elem(rows, i), json_elem(old, k));
+        if (!same && writer)
+            return NULL;
+        if (!same)
+            writer = json_str_at(json_elem(rows, i), "manager", NULL);
+    }
+    return writer;
+}
+
+const char *view_revision(struct arena *arena, const struct view *view, const char *name)
+{
+    static const char *const running[] = {"Progressing", "WaitingPromotion", "Promoting",
+                                          "Finalising"};
+    struct json_object *canary = view_get(view, &user_canaries, name);
+    const char *phase = json_str_at(canary, "status", "phase", NULL);
+    const char *applied = json_str_at(canary, "status", "lastAppliedSpec", NULL);
+    const char *target = json_str_at(canary, "spec", "targetRef", "name", NULL);
+    struct errinfo ei;
+    for (size_t i = 0; phase && applied && *applied && i < sizeof(running) / sizeof(running[0]);
+         i++)
+        if (strcmp(phase, running[i]) == 0)
+            return applied;
+    char *hash = arena_alloc(arena, SPECHASH_TEXT);
+    struct json_object *template =
+        target ? json_at(view_get(view, &kube_deployments, target), "spec", "template", NULL)
+               : NULL;
+    if (!template || spechash_pod_template(arena, template, hash, &ei) != ERR_OK)
+        return NULL;
+    return hash;
 }
 
 const struct warning *view_warning(const struct view *view, const char *canary)

@@ -11,9 +11,11 @@
  *   {"faults": [{"verb": "patch", "path": "/apis/flagger.app/", "count": 3, "status": 500,
  *   "retryAfter": 1, "delay": "200ms", "drop": true}]}
  *   adds rules: the next `count` requests whose verb (HTTP method or
- *   get/list/watch/create/update/patch/delete, absent: any) and path (substring, absent: any) match
+ *   get/list/watch/create/update/patch/delete, absent: any) and path (substring, or with $ at its end
+ *   the end of it, absent: any) match
  *   are delayed, then dropped or answered with the status.
- * - GET, DELETE /sandbox/faults: the rules with what is left of them; forget all.
+ * - GET, DELETE /sandbox/faults: the rules with what is left of them; forget all, or with ?path=TEXT
+ *   those whose path has that in it.
  * - POST /sandbox/change
  *   {"group": "apps", "resource": "deployments", "objects": [{"namespace": "a", "name": "b"}],
  *   "patch": {...}}

@@ -43,13 +43,22 @@ enum err apifaults_add(struct json_object *list, struct arena *arena, struct jso
     return r.err == ERR_OK ? ERR_OK : err_set(ei, r.err, "%s", r.info.text);
 }
 
+/* A pattern with $ at its end is the end of the path. */
+static bool is_at(const char *path, const char *pattern)
+{
+    size_t len = strlen(pattern), whole = strlen(path);
+    if (len == 0 || pattern[len - 1] != '$')
+        return strstr(path, pattern);
+    return whole >= len - 1 && strncmp(path + whole - (len - 1), pattern, len - 1) == 0;
+}
+
 static bool matches(struct json_object *rule, const char *method, const char *verb,
                     const char *path, const char *agent)
 {
     const char *verbs = json_str_at(rule, "verb", NULL), *paths = json_str_at(rule, "path", NULL);
     const char *agents = json_str_at(rule, "agent", NULL);
     return (!verbs || strcasecmp(verbs, method) == 0 || strcasecmp(verbs, verb) == 0) &&
-           (!paths || strstr(path, paths)) && (!agents || (agent && strstr(agent, agents)));
+           (!paths || is_at(path, paths)) && (!agents || (agent && strstr(agent, agents)));
 }
 
 static bool count_down(struct json_object *rule, const char *key)
@@ -79,4 +88,13 @@ bool apifaults_take(struct json_object *list, const char *method, const char *ve
         return true;
     }
     return false;
+}
+
+void apifaults_forget(struct json_object *list, const char *path)
+{
+    for (size_t i = json_len(list); i > 0; i--) {
+        const char *paths = json_str_at(json_elem(list, i - 1), "path", NULL);
+        if (!path || (paths && strstr(paths, path)))
+            json_object_array_del_idx(list, i - 1, 1);
+    }
 }

@@ -26,7 +26,7 @@ static void add_faults(struct restreq *req)
 
 static void clear_faults(struct restreq *req)
 {
-    json_object_array_del_idx(req->api->faults, 0, json_len(req->api->faults));
+    apifaults_forget(req->api->faults, http_req_param(req->http, "path"));
     show_faults(req);
 }
 

@@ -17,6 +17,7 @@ struct demo {
     struct demo_options options;
     struct http_server *server;
     int64_t started_ms;
+    int64_t unready_until_ms; /* as POST /unready asked */
     int64_t error_state;
     uint64_t chance_state;
     int64_t at_once; /* answers of the app proper that are under way */
@@ -229,6 +230,21 @@ static void any_delay(void *arg, struct http_conn_request *req)
                 (int64_t)(seconds * 1000));
 }
 
+/* It goes on answering: only its probe says otherwise. */
+static void post_unready(void *arg, struct http_conn_request *req)
+{
+    struct demo *demo = arg;
+    char *end;
+    const char *text = http_req_path(req) + strlen("/unready/");
+    double seconds = strtod(text, &end);
+    if (!*text || *end || !(seconds >= 0 && seconds * 1000 <= MAX_DELAY_MS)) {
+        http_reply_text(req, 400, "/unready/SECONDS: expected a number from 0 to 300\n");
+        return;
+    }
+    demo->unready_until_ms = clock_monotonic_ms() + (int64_t)(seconds * 1000);
+    http_reply_text(req, 200, "OK\n");
+}
+
 static void get_healthz(void *arg, struct http_conn_request *req)
 {
     (void)arg;
@@ -242,6 +258,8 @@ static void get_readyz(void *arg, struct http_conn_request *req)
         http_reply_text(req, 503, "shutting down\n");
     else if (clock_monotonic_ms() - demo->started_ms < demo->options.ready_delay_ms)
         http_reply_text(req, 503, "not ready yet\n");
+    else if (clock_monotonic_ms() < demo->unready_until_ms)
+        http_reply_text(req, 503, "not ready for a while\n");
     else
         http_reply_text(req, 200, "OK\n");
 }
@@ -263,13 +281,19 @@ static void not_found(void *arg, struct http_conn_request *req)
     reply_after(pending_new(arg, req, "other", 404, "text/plain", text, strlen(text)), 0);
 }
 
-static const struct http_route routes[] = {
-    {"GET", "/healthz", get_healthz}, {"GET", "/readyz", get_readyz},
-    {"GET", "/metrics", get_metrics}, {NULL, "/status/*", any_status},
-    {NULL, "/delay/*", any_delay},    {NULL, "/echo", any_echo},
-    {"GET", "/headers", get_headers}, {"GET", "/version", get_version},
-    {"HEAD", "/", get_root},          {"GET", "/", get_root},
-    {NULL, "/*", not_found},          {0}};
+static const struct http_route routes[] = {{"GET", "/healthz", get_healthz},
+                                           {"GET", "/readyz", get_readyz},
+                                           {"GET", "/metrics", get_metrics},
+                                           {NULL, "/status/*", any_status},
+                                           {NULL, "/delay/*", any_delay},
+                                           {NULL, "/echo", any_echo},
+                                           {"POST", "/unready/*", post_unready},
+                                           {"GET", "/headers", get_headers},
+                                           {"GET", "/version", get_version},
+                                           {"HEAD", "/", get_root},
+                                           {"GET", "/", get_root},
+                                           {NULL, "/*", not_found},
+                                           {0}};
 
 enum err demo_new(struct loop *loop, const struct demo_options *options, struct demo **out,
                   struct errinfo *ei)

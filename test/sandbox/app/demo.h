@@ -6,10 +6,10 @@
  * alone ANY /echo           the body that was sent                    GET /headers   the request
  * headers ANY /status/CODE    that status                               ANY /delay/SECONDS   an
  * answer that takes so long /healthz  200 while it lives   /readyz  200 when ready, 503 before and
- * while it ends   /metrics   Prometheus
+ * while it ends   /metrics   Prometheus   POST /unready/SECONDS   /readyz says 503 for so long
  *
- * Error share and latency apply to all but /status, /delay, /healthz, /readyz and /metrics. The
- * last three are not counted in http_request_duration_seconds: the histogram speaks about users'
+ * Error share and latency apply to all but /status, /delay, /unready, /healthz, /readyz and /metrics. The
+ * last four are not counted in http_request_duration_seconds: the histogram speaks about users'
  * requests.
  */
 #ifndef SANDBOX_DEMO_H

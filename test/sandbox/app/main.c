@@ -33,6 +33,7 @@ static const struct option_program program = {
     .synopsis = "[OPTION...]",
     .details = "Serves /, /version, /headers, /echo, /status/CODE, /delay/SECONDS, /healthz, "
                "/readyz and /metrics.\n"
+               "POST /unready/SECONDS: /readyz says 503 for so long.\n"
                "DEMO_MESSAGE sets the greeting of /. SIGTERM: not ready any more, ends when the "
                "open requests are\n"
                "answered.\n\n"
