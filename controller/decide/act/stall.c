@@ -17,13 +17,9 @@ static const char stalled[] = "Stalled", expired[] = "Expired", given_up[] = "Gi
 /* Conditions that say something of a release and hold no step up. Every other one that is False is
  * a wait: one that is missing here delays a rollback, and one too many would cause it. */
 static const char *const no_waits[] = {
-    "Promoted",           CONDITION_CHECKS,
-    CONDITION_ALERTS,     CONDITION_FREE,
-    CONDITION_DRAINED,    CONDITION_WHOLE,
-    CONDITION_COPIES,     CONDITION_PORTS,
-    CONDITION_ADVANCES,   CONDITION_IGNORED,
-    "MirrorWeight",       CONDITION_IDLE,
-    CONDITION_COMPANIONS, NULL,
+    "Promoted",      CONDITION_CHECKS, CONDITION_ALERTS,     CONDITION_FREE,     CONDITION_DRAINED,
+    CONDITION_WHOLE, CONDITION_COPIES, CONDITION_PORTS,      CONDITION_ADVANCES, CONDITION_IGNORED,
+    "MirrorWeight",  CONDITION_IDLE,   CONDITION_COMPANIONS, CONDITION_OWNERS,   NULL,
 };
 
 static bool is_wait(struct json_object *condition)

@@ -61,8 +61,11 @@
 #define CONDITION_IDLE "TargetIdle"
 /* False: policies, budgets or monitors select the target's pods, and not the primary's. */
 #define CONDITION_COMPANIONS "CompanionsFit"
-/* False: the Services of the Canary would lead to pods of others. */
+/* False: the Services of the Canary would lead to pods of others, or the selector of its primary
+ * picks such pods. */
 #define CONDITION_OWNERS "PodsOwned"
+/* False: the primary is being made anew with another selector. */
+#define CONDITION_RENEWED "PrimaryRenewed"
 
 /*
  * Sets it to False, the condition Suspended to True. These return false when the condition says all
