@@ -325,7 +325,8 @@ static int wait_for_end(const struct asking *asking, int64_t deadline_ms)
         int code = read_canary(ctl, asking->name, &canary);
         if (code != CTL_DONE)
             return code;
-        bool again = json_str_at(canary, "status", "steer", "restart", NULL) != NULL;
+        bool again = json_str_at(canary, "status", "steer", "restart", NULL) ||
+                     json_at(canary, "status", "renewal", NULL);
         if (is_phase(canary, rest) && !again) {
             bool bad = is_phase(canary, failed);
             fprintf(ctl->out, "%s: %s\n", asking->name, bad ? "Failed" : "Succeeded");

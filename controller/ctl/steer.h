@@ -1,6 +1,6 @@
 /*
- * The commands that ask something of a release: promote, abort, pause, resume, restart and
- * skip-analysis. Each writes a ReleaseRequest about the revision that the person sees, waits until
+ * The commands that ask something of a release: promote, abort, pause, resume, restart,
+ * skip-analysis and renew-primary. Each writes a ReleaseRequest about the revision that the person sees, waits until
  * the controller has carried it out or refused it, and prints which.
  */
 #ifndef CTL_STEER_H

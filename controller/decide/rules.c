@@ -38,6 +38,8 @@ const struct rule rules[] = {
     {RULE(handover_adopt), INITIALISING, .asked = IF_ACCEPTED},
     /* step 6: the Services -canary and -primary */
     {RULE(initialise_services), LIVING},
+    /* §15: one that is made anew by request */
+    {RULE(renew_primary), LIVING},
     /* step 9 */
     {RULE(initialise_primary), LIVING},
     /* the configs that it was promoted with */
@@ -58,6 +60,8 @@ const struct rule rules[] = {
     {RULE(refused_writes_forgo), STARTED},
     /* what was repaired is read again before it is judged */
     {RULE(initialise_settle), LIVING},
+    /* a primary whose selector picks the pods of others */
+    {RULE(owners_tell), STARTED},
     /* what of the spec has no effect */
     {RULE(ignored_tell), LIVING, .asked = IF_ACCEPTED},
     /* ports that nothing refers to any more */

@@ -9,6 +9,7 @@
 #include "decide/act/capacity.h"
 #include "decide/act/gates.h"
 #include "decide/act/promote.h"
+#include "decide/act/renew.h"
 #include "decide/act/request.h"
 #include "decide/act/rollback.h"
 #include "decide/release/condition.h"
@@ -69,6 +70,13 @@ static const char *refuse_restart(struct release *r)
     if (revision_changed(r))
         return "it is about to be analysed already";
     return refuse_refused(r);
+}
+
+static const char *refuse_renew(struct release *r)
+{
+    const char *why = refuse_refused(r);
+
+    return why ? why : renew_refusal(r);
 }
 
 static const char *refuse_skip(struct release *r)
@@ -139,6 +147,15 @@ static enum verdict analyse_again(struct release *r, const struct request *reque
     return done(r, request, about(r, "", "is analysed again") + 1);
 }
 
+static enum verdict renew(struct release *r, const struct request *request)
+{
+    renew_begin(r);
+    return done(r, request,
+                arena_printf(r->tick->arena,
+                             "%s-primary is made anew with all labels of the selector of %s",
+                             r->canary->target.name, r->canary->target.name));
+}
+
 static const struct deed {
     const char *action;
     const char *(*refuse)(struct release *r);
@@ -147,6 +164,7 @@ static const struct deed {
     {"promote", refuse_promote, end_analysis},  {"abort", refuse_abort, roll_back},
     {"pause", refuse_pause, pause_release},     {"resume", refuse_resume, resume_release},
     {"restart", refuse_restart, analyse_again}, {"skip-analysis", refuse_skip, leave_out_analysis},
+    {"renew-primary", refuse_renew, renew},
 };
 
 static const struct deed *find_deed(const char *action)
@@ -165,7 +183,8 @@ static const char *refuse(struct release *r, const struct request *request, cons
     bool takes_back = untouched && deed && deed->carry_out == roll_back;
 
     if (!deed)
-        return "spec.action: expected promote, abort, pause, resume, restart or skip-analysis";
+        return "spec.action: expected promote, abort, pause, resume, restart, skip-analysis or "
+               "renew-primary";
     if (strcmp(request->revision, revision) != 0)
         return arena_printf(r->tick->arena, "it is about revision %s, now it would be %s",
                             *request->revision ? request->revision : "(none)", revision);

@@ -16,7 +16,8 @@ struct entry {
     struct store *store;
 };
 
-/* An autoscaler and the workload that it scales, found by the latter. */
+/* An autoscaler and the workload that it scales, found by the latter; in the same way a copy and the
+ * Canary that controls it, a workload and the label of its pods. */
 struct scaling {
     struct scaling *next; /* that scales the same */
     const struct kube_resource *resource;
@@ -119,6 +120,30 @@ static bool is_of_canaries(const struct entry *entry)
     return kube_resource_same(entry->resource, &tick_canaries);
 }
 
+static bool is_copy(const char *name)
+{
+    static const char tail[] = "-primary";
+    size_t len = strlen(name);
+
+    return len >= sizeof(tail) && strcmp(name + len - (sizeof(tail) - 1), tail) == 0;
+}
+
+/* Of a workload: the label that its pods have as those of a primary (tick.h, need_labelled()). */
+static char *label_of(struct json_object *object)
+{
+    struct json_object *labels = json_at(object, "spec", "selector", "matchLabels", NULL);
+
+    if (!json_object_is_type(labels, json_type_object))
+        return NULL;
+    json_object_object_foreach(labels, key, value)
+    {
+        const char *text = json_object_get_string(value);
+        if (text && is_copy(text))
+            return heap_printf("%s/%s=%s", TICK_LABELLED, key, text);
+    }
+    return NULL;
+}
+
 static void fill_seen(void *arg, struct digest *digest, struct json_object *object)
 {
     const struct entry *entry = arg;
@@ -128,6 +153,8 @@ static void fill_seen(void *arg, struct digest *digest, struct json_object *obje
     const char *kind = json_str_at(ref, "kind", NULL), *name = json_str_at(ref, "name", NULL);
     if (name)
         seen->scales = heap_printf("%s/%s", kind ? kind : "Deployment", name);
+    else
+        seen->scales = label_of(object);
     if (!is_of_canaries(entry))
         return;
     const char *phase = json_str_at(object, "status", "phase", NULL);
@@ -135,14 +162,6 @@ static void fill_seen(void *arg, struct digest *digest, struct json_object *obje
     seen->releases = phase && wake_releases(phase_parse(phase));
     seen->claims = claim_set_read(object);
     mentions_add(&entry->set->mentions, object);
-}
-
-static bool is_copy(const char *name)
-{
-    static const char tail[] = "-primary";
-    size_t len = strlen(name);
-
-    return len >= sizeof(tail) && strcmp(name + len - (sizeof(tail) - 1), tail) == 0;
 }
 
 /* Of what is watched as metadata: which Canary controls it. */

@@ -257,6 +257,13 @@ bool need_copies(struct tick *tick, const struct kube_resource *resource, struct
                         tick->canary->name, out);
 }
 
+bool need_labelled(struct tick *tick, const struct kube_resource *resource, const char *key,
+                   const char *value, struct json_object **out)
+{
+    return need_scalers(tick, resource, tick->canary->namespace_, TICK_LABELLED,
+                        arena_printf(tick->arena, "%s=%s", key, value), out);
+}
+
 /* Everything that the request is made of: two different questions never share an answer. */
 static const char *metric_key(struct arena *arena, const struct metric_question *question)
 {

@@ -208,6 +208,12 @@ bool need_scalers(struct tick *tick, const struct kube_resource *resource, const
  * least their names, and others may be among them. */
 bool need_copies(struct tick *tick, const struct kube_resource *resource, struct json_object **out);
 
+/* The workloads of the resource whose selector has this label, with a value that ends in "-primary":
+ * as above, at least their names, and others may be among them. */
+#define TICK_LABELLED "Pods" /* stands for the kind in such a need */
+bool need_labelled(struct tick *tick, const struct kube_resource *resource, const char *key,
+                   const char *value, struct json_object **out);
+
 /* An object of the resource was asked for in this tick, and the API server does not serve it: its
  * CRD is missing, or not served in this version. To the rules such an object does not exist. */
 bool tick_is_unserved(const struct tick *tick, const struct kube_resource *resource);

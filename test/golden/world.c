@@ -102,6 +102,18 @@ void world_push(struct world *world, const char *image)
 
 /* --- the controllers of the cluster */
 
+/* A template may say of which workload no pod gets ready. */
+static bool is_stuck(struct world *world, const char *name, const char *image)
+{
+    struct json_object *object = world_get(world, world_key(world, name));
+    const char *stuck =
+        json_str_at(object, "spec", "template", "metadata", "annotations", "stuck", NULL);
+    bool is_primary = strcmp(name, "podinfo-primary") == 0;
+
+    return (stuck && strcmp(stuck, name) == 0) || strstr(image, "stuck") ||
+           (is_primary && strstr(image, "canary-only"));
+}
+
 void world_settle(struct world *world)
 {
     const struct world_kind *kind = world_kind_of(world);
@@ -116,8 +128,7 @@ void world_settle(struct world *world)
         if (strncmp(key, kind->plural, len) != 0 || key[len] != '/')
             continue;
         const char *image = world_image(world, key + len + 1);
-        bool is_primary = strcmp(key + len, "/podinfo-primary") == 0;
-        bool stuck = strstr(image, "stuck") || (is_primary && strstr(image, "canary-only"));
+        bool stuck = is_stuck(world, key + len + 1, image);
         world_merge(world, key, kind->settle(world, object, stuck, strstr(image, "slow")));
     }
     world_limit(world);
@@ -293,9 +304,12 @@ static void check_safety(struct world *world, const struct effect *effect)
     struct json_object *target = world_get(world, world_key(world, name));
     struct json_object *apex = apex_service(world);
     struct json_object *stable = world_get(world, world_key(world, stable_name));
+    const char *second = arena_printf(world->arena, "%s-renewal", name); /* stands in for it */
+    bool is_gone = effect->kind == EFFECT_DELETE && strcmp(effect->resource->kind, kind->kind) == 0;
     const char *selected = json_str_at(apex, "spec", "selector", "app", NULL);
-    bool leads =
-        (selected && strcmp(selected, stable_name) == 0) || world_kind_leads(apex, stable, target);
+    bool leads = (selected && strcmp(selected, stable_name) == 0) ||
+                 world_kind_leads(
+                     apex, stable ? stable : world_get(world, world_key(world, second)), target);
     bool at_zero = kind->at_zero(target);
     bool serves = kind->serves(target);
     int primary, was = world->routed;
@@ -309,6 +323,8 @@ static void check_safety(struct world *world, const struct effect *effect)
         check_deletion(world, effect);
         return;
     }
+    if (is_gone && apex && !kind->answers(world, json_str_at(apex, "metadata", "name", NULL)))
+        fail_msg("%s is deleted, and nobody answers at the apex Service", effect->name);
     world_routes_check(world, at_zero);
     world_check_pause(world, name, canary > 0 || !leads);
     bool initialising = strcmp(world_phase(world), "Initializing") == 0 || !*world_phase(world);
@@ -350,8 +366,9 @@ static bool is_write(const struct effect *effect)
 static struct json_object *without_ours(struct world *world, struct json_object *body)
 {
     static const char *const ours[] = {
-        "acceptedSpec", "provider", "serviceName", "controller",   "release",        "history",
-        "requests",     "paused",   "steer",       "refusedWrite", "canaryCapacity", "prepared"};
+        "acceptedSpec",   "provider", "serviceName", "controller", "release",
+        "history",        "requests", "paused",      "steer",      "refusedWrite",
+        "canaryCapacity", "prepared", "renewal"};
     struct json_object *copy = json_copy(world->arena, body);
     struct json_object *spec = json_at(copy, "status", "acceptedSpec", NULL);
 

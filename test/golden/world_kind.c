@@ -59,7 +59,8 @@ static bool is_own(struct world *world, const char *name)
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (names[i] && (strcmp(name, names[i]) == 0 ||
-                         strcmp(name, arena_printf(world->arena, "%s-primary", names[i])) == 0))
+                         strcmp(name, arena_printf(world->arena, "%s-primary", names[i])) == 0 ||
+                         strcmp(name, arena_printf(world->arena, "%s-renewal", names[i])) == 0))
             return true;
     }
     return false;

@@ -9,16 +9,36 @@ static uint64_t hash_of(const char *key, struct json_object *object)
     return wake_spec_hash(object, is_knative ? kube_knative_services.news : NULL);
 }
 
+/* A label of its selector was asked for (need_labelled()). */
+static bool is_labelled(struct world *world, const char *key, struct json_object *object)
+{
+    struct json_object *labels = json_at(object, "spec", "selector", "matchLabels", NULL);
+
+    if (!json_object_is_type(labels, json_type_object))
+        return false;
+    json_object_object_foreach(labels, label, value)
+    {
+        if (json_at(world->depends,
+                    arena_printf(world->arena, "%.*s/?%s/%s=%s", (int)strcspn(key, "/"), key,
+                                 TICK_LABELLED, label, json_object_get_string(value)),
+                    NULL))
+            return true;
+    }
+    return false;
+}
+
 /* It scales, or has scaled, a workload whose scalers were asked for. */
 static bool is_of_list(struct world *world, const char *key, struct json_object *object)
 {
     struct json_object *ref = json_at(object, "spec", "scaleTargetRef", NULL);
     const char *kind = json_str_at(ref, "kind", NULL), *name = json_str_at(ref, "name", NULL);
 
-    return name && json_at(world->depends,
-                           arena_printf(world->arena, "%.*s/?%s/%s", (int)strcspn(key, "/"), key,
-                                        kind ? kind : "Deployment", name),
-                           NULL);
+    if (!name)
+        return is_labelled(world, key, object);
+    return json_at(world->depends,
+                   arena_printf(world->arena, "%.*s/?%s/%s", (int)strcspn(key, "/"), key,
+                                kind ? kind : "Deployment", name),
+                   NULL);
 }
 
 void world_wake_changed(struct world *world, const char *key, struct json_object *before,

@@ -1,4 +1,6 @@
 /* An object that the release needs is missing, or in the way. */
+#include <string.h>
+
 #include "ctl/why/parts.h"
 
 static const char *kind_of(const struct why *w)
@@ -29,8 +31,9 @@ static bool target_missing(struct why *w)
 static bool pods_of_others(struct why *w)
 {
     struct json_object *condition = why_condition(w, "PodsOwned", "False");
+    const char *reason = json_str_at(condition, "reason", NULL);
 
-    if (!condition)
+    if (!condition || !reason || strcmp(reason, "SelectsOthers") != 0)
         return false;
     return why_say(w, why_kubectl(w, "get deployments,daemonsets,statefulsets --show-labels"),
                    "%s is not initialised, for %s: %s", w->name, why_since(w, condition),

@@ -43,7 +43,7 @@ static bool failed(struct why *w)
 static bool primary_waits(struct why *w)
 {
     static const char *const types[] = {"PrimaryWhole", "PrimaryScaled", "PrimaryServes",
-                                        "PortsFollowed"};
+                                        "PortsFollowed", "PrimaryRenewed"};
 
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         struct json_object *condition = why_condition(w, types[i], "False");
@@ -124,6 +124,17 @@ static bool companions_unfit(struct why *w)
                    why_message(w, condition));
 }
 
+/* Told of a primary that serves; before it is made, the same condition holds everything. */
+static bool primary_selects_others(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "PodsOwned", "False");
+
+    if (!condition || why_under_way(w))
+        return false;
+    return why_say(w, why_ctl(w, "renew-primary"), "Nothing holds %s up, but for %s: %s", w->name,
+                   why_since(w, condition), why_message(w, condition));
+}
+
 static bool outrun(struct why *w)
 {
     struct json_object *condition = why_condition(w, "Outrun", "True");
@@ -155,6 +166,7 @@ const struct why_situation why_phases[] = {{"failed", failed},
                                            {"superseded", superseded},
                                            {"not-begun", not_begun},
                                            {"target-idle", target_idle},
+                                           {"primary-selects-others", primary_selects_others},
                                            {"companions-unfit", companions_unfit},
                                            {"at-rest", at_rest},
                                            {"under-way", under_way},

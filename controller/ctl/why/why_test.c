@@ -39,6 +39,12 @@ static const struct {
     const char *lease, *target, *pods, *gate, *live;
     const char *text, *next;
 } rows[] = {
+    {"primary-selects-others",
+     "{\"status\": {\"phase\": \"Succeeded\", \"lastAppliedSpec\": \"a\", \"conditions\": "
+     "[{\"type\": \"PodsOwned\", \"status\": \"False\", \"reason\": "
+     "\"PrimarySelectsOthers\", \"message\": \"it says so.\", " SINCE "}]}",
+     .text = "Nothing holds app up, but for 5m: it says so",
+     .next = "ctl renew-primary app -n shop"},
     {"companions-unfit",
      "{\"status\": {\"phase\": \"Succeeded\", \"lastAppliedSpec\": \"a\", \"conditions\": "
      "[{\"type\": "

@@ -5,11 +5,16 @@
  * made, when nothing of the target has been touched yet; a Canary that serves is not held up by
  * what is made later. What a Service selects is compared with the pod templates of the namespace's
  * workloads, since nobody watches pods.
+ *
+ * A primary that Flagger made has one label in its selector, which several Canaries of a namespace may
+ * share: its autoscaler, its Services and kubectl see the pods of all of them. That is told, with the
+ * command that makes it anew (act/renew.c), as soon as the watch shows such a workload.
  */
 #include "decide/act/owners.h"
 
 #include <string.h>
 
+#include "decide/act/renew.h"
 #include "decide/release/condition.h"
 #include "decide/release/serving.h"
 #include "target/common_primary.h"
@@ -20,10 +25,15 @@ static const struct kube_resource *const kinds[] = {&kube_deployments, &kube_dae
                                                     &statefulsets};
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
+/* Reasons of the condition. */
+static const char selects_others[] = "SelectsOthers",
+                  primary_selects_others[] = "PrimarySelectsOthers";
+
 static bool is_own(struct release *r, const struct kube_resource *kind, const char *name)
 {
     return kube_resource_same(kind, r->target->resource) &&
-           (strcmp(name, r->canary->target.name) == 0 || strcmp(name, primary_name(r->tick)) == 0);
+           (strcmp(name, r->canary->target.name) == 0 || strcmp(name, primary_name(r->tick)) == 0 ||
+            strcmp(name, renew_second(r)) == 0);
 }
 
 /* The first workload of this kind that one of the selectors picks as well; NULL: there is none. */
@@ -60,14 +70,14 @@ static bool is_before(struct release *r, bool *known)
     *known =
         need_object(r->tick, &kube_services, namespace_, service->primary_name, &primary) && *known;
     return !primary || is_to_lead(canary, json_at(r->info.object, "spec", "template", NULL)) ||
-           condition_is_set(r, CONDITION_OWNERS);
+           condition_has_reason(r, CONDITION_OWNERS, selects_others);
 }
 
 static enum verdict hold(struct release *r, const struct kube_resource *kind,
                          struct json_object *workload, struct json_object *selector)
 {
     return condition_hold(
-        r, CONDITION_OWNERS, "SelectsOthers",
+        r, CONDITION_OWNERS, selects_others,
         arena_printf(r->tick->arena,
                      "Services of %s would select the pods of %s %s.%s as well, by %s; give %s a "
                      "selector with a label that no other workload has",
@@ -100,5 +110,92 @@ enum verdict owners_look(struct release *r)
     if (!all)
         return VERDICT_NEED_FACTS;
     condition_clear(r, CONDITION_OWNERS);
+    return VERDICT_GO;
+}
+
+/* --- beside a primary that serves */
+
+/* What the list says of a workload: at least its name, and then it has the label; or all of it. */
+static bool may_overlap(struct release *r, struct json_object *workload, const char *value)
+{
+    struct json_object *labels = json_at(workload, "spec", "template", "metadata", "labels", NULL);
+    const char *name = json_str_at(workload, "metadata", "name", NULL);
+    const char *has = json_str_at(labels, r->info.label, NULL);
+
+    return name && !is_own(r, r->target->resource, name) &&
+           (!json_at(workload, "spec", "template", NULL) || (has && strcmp(has, value) == 0));
+}
+
+static bool is_selected(struct release *r, struct json_object *workload)
+{
+    struct json_object *selector = json_at(r->info.primary, "spec", "selector", NULL);
+    struct json_object *labels = json_at(workload, "spec", "template", "metadata", "labels", NULL);
+
+    return workload && !json_at(workload, "metadata", "deletionTimestamp", NULL) &&
+           primary_selects(selector, labels);
+}
+
+/* *found: the name of the first, NULL: there is none. */
+static enum verdict find_around(struct release *r, const char **found)
+{
+    const char *value =
+        json_str_at(r->info.primary, "spec", "selector", "matchLabels", r->info.label, NULL);
+    struct json_object *list, *workload;
+    enum verdict verdict = VERDICT_GO;
+
+    *found = NULL;
+    if (!value)
+        return VERDICT_GO;
+    if (!need_labelled(r->tick, r->target->resource, r->info.label, value, &list))
+        return VERDICT_NEED_FACTS;
+    for (size_t i = 0; i < json_len(list); i++) {
+        const char *name = json_str_at(json_elem(list, i), "metadata", "name", NULL);
+        if (!may_overlap(r, json_elem(list, i), value))
+            continue;
+        if (!need_object(r->tick, r->target->resource, r->canary->namespace_, name, &workload))
+            verdict = VERDICT_NEED_FACTS;
+        else if (!*found && is_selected(r, workload))
+            *found = name;
+    }
+    return verdict;
+}
+
+static void tell_around(struct release *r, const char *name)
+{
+    const char *target = r->canary->target.name, *namespace_ = r->canary->namespace_;
+    const char *out =
+        renew_is_narrow(r)
+            ? arena_printf(r->tick->arena,
+                           "kubectl canary renew-primary %s -n %s makes it anew, with "
+                           "all labels of the selector of %s",
+                           r->canary->name, namespace_, target)
+            : arena_printf(r->tick->arena,
+                           "give one of them a label in its selector that the other "
+                           "does not have");
+    const char *text = arena_printf(
+        r->tick->arena, "The selector of %s.%s, %s, picks the pods of %s %s as well; %s",
+        primary_name(r->tick), namespace_,
+        services_print(r->tick, json_at(r->info.primary, "spec", "selector", "matchLabels", NULL)),
+        r->canary->target.kind, name, out);
+
+    if (condition_set(r, CONDITION_OWNERS, primary_selects_others, text))
+        release_warn(r, "%s", text);
+}
+
+/* One that has more than one label shares them all with no workload but by intent: it is not looked
+ * for, since many workloads may share the one. */
+enum verdict owners_look_around(struct release *r)
+{
+    struct json_object *labels = json_at(r->info.primary, "spec", "selector", "matchLabels", NULL);
+    const char *found = NULL;
+    enum verdict verdict =
+        json_count(labels) == 1 || renew_is_narrow(r) ? find_around(r, &found) : VERDICT_GO;
+
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (found)
+        tell_around(r, found);
+    else if (condition_has_reason(r, CONDITION_OWNERS, primary_selects_others))
+        condition_clear(r, CONDITION_OWNERS);
     return VERDICT_GO;
 }

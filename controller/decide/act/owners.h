@@ -7,5 +7,8 @@
 /* Before the Services of a new Canary are made. STOP: they would lead to pods of others, which is
  * told; the condition stands until they would not. */
 enum verdict owners_look(struct release *r);
+/* Afterwards: workloads whose pods the selector of the primary picks as well, whenever they were made.
+ * They are told, and hold nothing up. The primary must exist. GO or NEED_FACTS. */
+enum verdict owners_look_around(struct release *r);
 
 #endif

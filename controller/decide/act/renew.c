@@ -1,0 +1,318 @@
+/*
+ * A primary whose selector is to have all labels of the target's. A selector cannot be changed, and
+ * the primary has a name that its autoscaler, its Services and people know. So a second one is made
+ * beside it, of the same template, with a name and one label of its own: Services that select the
+ * pods of the first select those of the second as well, in every mesh, without a write to a Service
+ * or a route. When it serves, the first goes; the new primary is made from the second under the old
+ * name, and when that serves, the second goes. Pods are never left without an owner: another
+ * workload whose selector fits would take them and scale them down.
+ *
+ * What is done next follows from the objects alone: which primary is there (status.renewal has the
+ * uid of the first), and whether the second is. The target has no part in it, so that a revision
+ * that is pushed meanwhile waits, and serves nothing.
+ */
+#include "decide/act/renew.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "decide/release/condition.h"
+#include "decide/release/revision.h"
+#include "decide/release/status.h"
+#include "router/common_services.h"
+#include "target/common_primary.h"
+#include "tick/edit.h"
+
+/* The label that pods of the second have and the others do not. */
+#define MARK "flagger.app/renewal"
+
+/* The field of the status, and its members. */
+static const char renewal[] = "renewal", first_uid[] = "uid", begun_at[] = "since";
+static const char second_serves[] = "secondServesSince", primary_serves[] = "primaryServesSince";
+
+const char *renew_second(struct release *r)
+{
+    return arena_printf(r->tick->arena, "%s-renewal", r->canary->target.name);
+}
+
+static const char *noted(const struct release *r, const char *key)
+{
+    return json_str_at(r->canary->status.json, renewal, key, NULL);
+}
+
+static void note(struct release *r, const char *key, const char *text)
+{
+    json_set_str(json_sub(release_status(r), renewal), key, text);
+}
+
+static const char *now(struct release *r)
+{
+    char text[CLOCK_TEXT];
+
+    return arena_strdup(r->tick->arena, clock_rfc3339(r->tick->now_ms, text));
+}
+
+/* --- before it begins */
+
+static struct json_object *wanted_selector(struct release *r)
+{
+    return primary_new_selector(r->tick, &r->info);
+}
+
+static size_t count_labels(struct json_object *selector)
+{
+    return json_count(json_at(selector, "matchLabels", NULL)) +
+           json_len(json_at(selector, "matchExpressions", NULL));
+}
+
+bool renew_is_narrow(struct release *r)
+{
+    return count_labels(json_at(r->info.primary, "spec", "selector", NULL)) <
+           count_labels(wanted_selector(r));
+}
+
+static const char *refuse_primary(struct release *r)
+{
+    const char *name = primary_name(r->tick), *why;
+    struct json_object *labels =
+        json_at(r->info.primary, "spec", "template", "metadata", "labels", NULL);
+
+    if (!r->info.primary)
+        return arena_printf(r->tick->arena, "%s does not exist", name);
+    if (!renew_is_narrow(r))
+        return arena_printf(r->tick->arena,
+                            "the selector of %s has all labels of that of %s already", name,
+                            r->canary->target.name);
+    if (!primary_selects(wanted_selector(r), labels))
+        return arena_printf(r->tick->arena,
+                            "the pods of %s do not have all labels of the selector of %s yet; they "
+                            "have them after the next release",
+                            name, r->canary->target.name);
+    if (r->info.primary_at_zero)
+        return arena_printf(r->tick->arena, "%s is scaled to zero", name);
+    return release_ready(r, SIDE_PRIMARY, &why) == READY ? NULL : why;
+}
+
+const char *renew_refusal(struct release *r)
+{
+    if (r->target->own_services || !r->info.label)
+        return arena_printf(r->tick->arena, "a %s has no primary with a selector of its own",
+                            r->canary->target.kind);
+    if (!release_is_idle(r))
+        return "a release is under way, ask again when it has ended";
+    if (json_at(r->canary->status.json, renewal, NULL))
+        return "it is made anew already";
+    if (r->canary->status.canary_weight > 0 || revision_changed(r) || !revision_is_promoted(r))
+        return arena_printf(r->tick->arena,
+                            "%s holds revision %s, which is not the promoted one; release it, or "
+                            "put the promoted one back",
+                            r->canary->target.name, r->info.hash);
+    return refuse_primary(r);
+}
+
+void renew_begin(struct release *r)
+{
+    struct json_object *out = edit_object(r->tick->arena);
+
+    json_set_str(out, first_uid, json_str_at(r->info.primary, "metadata", "uid", NULL));
+    json_set_str(out, begun_at, now(r));
+    status_object(r, renewal, out);
+}
+
+/* --- its steps */
+
+static void forget(struct release *r)
+{
+    status_object(r, renewal, NULL);
+    condition_clear(r, CONDITION_RENEWED);
+}
+
+/* The objects of both are made from each other: but for name, owner and selector they are the same. */
+static struct json_object *made_from(struct release *r, struct json_object *from, const char *name)
+{
+    static const char *const notes[] = {"deployment.kubernetes.io/revision",
+                                        "deprecated.daemonset.template.generation"};
+    struct json_object *out = edit_new(r->tick, r->target->resource, name);
+    struct json_object *metadata = json_sub(out, "metadata");
+    struct json_object *annotations =
+        edit_without_toolkit(r->tick->arena, json_at(from, "metadata", "annotations", NULL));
+
+    for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
+        json_object_object_del(annotations, notes[i]);
+    edit_disown_toolkit(annotations);
+    json_set(metadata, "annotations", annotations);
+    json_set(metadata, "labels",
+             json_copy(r->tick->arena, json_at(from, "metadata", "labels", NULL)));
+    json_set(out, "spec", edit_overlay(r->tick->arena, NULL, json_at(from, "spec", NULL)));
+    json_set(json_sub(out, "spec"), "selector", wanted_selector(r));
+    return out;
+}
+
+static struct json_object *template_labels(struct json_object *workload)
+{
+    return json_sub(json_sub(json_sub(json_sub(workload, "spec"), "template"), "metadata"),
+                    "labels");
+}
+
+static enum verdict make_second(struct release *r, struct json_object *first)
+{
+    struct json_object *out = made_from(r, first, renew_second(r));
+    struct json_object *selector = json_sub(json_sub(out, "spec"), "selector");
+
+    json_set_str(json_sub(selector, "matchLabels"), MARK, "true");
+    json_set_str(template_labels(out), MARK, "true");
+    plan_create(r->tick, r->target->resource, r->canary->namespace_, out);
+    plan_why(r->tick, "beside %s", primary_name(r->tick));
+    release_again(r, AGAIN_NOW);
+    return VERDICT_STOP;
+}
+
+static enum verdict make_primary(struct release *r, struct json_object *second)
+{
+    struct json_object *out = made_from(r, second, primary_name(r->tick));
+
+    json_object_object_del(template_labels(out), MARK);
+    plan_create(r->tick, r->target->resource, r->canary->namespace_, out);
+    plan_why(r->tick, "anew");
+    release_again(r, AGAIN_NOW);
+    return VERDICT_STOP;
+}
+
+/* Of a workload that stands in for the primary, or is it. */
+static enum readiness ready(struct release *r, struct json_object *workload, const char **why)
+{
+    struct json_object *primary = r->info.primary;
+
+    r->info.primary = workload;
+    enum readiness readiness = release_ready(r, SIDE_PRIMARY, why);
+    r->info.primary = primary;
+    return readiness;
+}
+
+static enum verdict wait(struct release *r, const char *reason, const char *text)
+{
+    condition_set(r, CONDITION_RENEWED, reason, text);
+    release_again(r, AGAIN_INTERVAL);
+    return VERDICT_STOP;
+}
+
+/* It serves: GO when that has been so for an interval, so that it is known everywhere. */
+static enum verdict pause(struct release *r, const char *key, const char *reason, const char *name)
+{
+    const char *text = noted(r, key);
+    int64_t since, length = tick_interval_ms(r->tick);
+
+    if (text && clock_parse(text, &since, NULL) == ERR_OK && since <= r->tick->now_ms) {
+        int64_t left = since + length - r->tick->now_ms;
+        if (left <= 0)
+            return VERDICT_GO;
+        release_wake(r, left);
+        return VERDICT_STOP;
+    }
+    note(r, key, now(r));
+    release_wake(r, length);
+    condition_set(r, CONDITION_RENEWED, reason,
+                  arena_printf(r->tick->arena,
+                               "%s.%s serves; it is waited until that is known "
+                               "everywhere",
+                               name, r->canary->namespace_));
+    return VERDICT_STOP;
+}
+
+/* It has never served as a whole; the first has never been touched. */
+static enum verdict give_up(struct release *r, struct json_object *second, const char *why)
+{
+    if (edit_is_owned(r->tick, second))
+        plan_delete(r->tick, r->target->resource, second);
+    release_warn(r, "%s.%s is not made anew, it stays as it is: %s", primary_name(r->tick),
+                 r->canary->namespace_, why);
+    forget(r);
+    release_again(r, AGAIN_NOW);
+    return VERDICT_STOP;
+}
+
+static bool is_overdue(struct release *r)
+{
+    const char *text = noted(r, begun_at);
+    int64_t since;
+
+    return !text || clock_parse(text, &since, NULL) != ERR_OK ||
+           r->tick->now_ms - since > r->canary->progress_deadline_s * (int64_t)1000;
+}
+
+/* The first is there. */
+static enum verdict set_beside(struct release *r, struct json_object *first,
+                               struct json_object *second)
+{
+    const char *name = renew_second(r), *why;
+
+    if (!second)
+        return make_second(r, first);
+    if (!edit_is_owned(r->tick, second))
+        return give_up(r, second,
+                       arena_printf(r->tick->arena, "there is a %s %s.%s of others",
+                                    r->canary->target.kind, name, r->canary->namespace_));
+    enum readiness readiness = ready(r, second, &why);
+    const char *text = arena_printf(r->tick->arena, "waiting for %s.%s, which stands in for it: %s",
+                                    name, r->canary->namespace_, why);
+    if (readiness == NOT_READY_EVER || (readiness != READY && is_overdue(r)))
+        return give_up(r, second, text);
+    if (readiness != READY)
+        return wait(r, "Starting", text);
+    enum verdict verdict = pause(r, second_serves, "Serving", name);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    plan_delete(r->tick, r->target->resource, first);
+    plan_why(r->tick, "%s serves", name);
+    release_again(r, AGAIN_NOW);
+    return VERDICT_STOP;
+}
+
+/* The new one is there. */
+static enum verdict follow(struct release *r, struct json_object *primary,
+                           struct json_object *second)
+{
+    const char *name = primary_name(r->tick), *why;
+
+    if (second && ready(r, primary, &why) != READY)
+        return wait(r, "Replacing", why);
+    enum verdict verdict = second ? pause(r, primary_serves, "Replaced", name) : VERDICT_GO;
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (second && edit_is_owned(r->tick, second))
+        plan_delete(r->tick, r->target->resource, second);
+    release_say(r, "%s.%s was made anew, it selects its pods by %s", name, r->canary->namespace_,
+                services_print(r->tick, json_at(primary, "spec", "selector", "matchLabels", NULL)));
+    forget(r);
+    release_again(r, AGAIN_NOW);
+    return VERDICT_STOP;
+}
+
+static bool goes(struct json_object *object)
+{
+    return json_at(object, "metadata", "deletionTimestamp", NULL);
+}
+
+enum verdict renew_go_on(struct release *r)
+{
+    const struct kube_resource *resource = r->target->resource;
+    const char *namespace_ = r->canary->namespace_, *uid = noted(r, first_uid);
+    struct json_object *primary, *second;
+
+    if (!uid || r->target->own_services || !r->info.label)
+        return VERDICT_GO;
+    bool known = need_object(r->tick, resource, namespace_, primary_name(r->tick), &primary);
+    if (!need_object(r->tick, resource, namespace_, renew_second(r), &second) || !known)
+        return VERDICT_NEED_FACTS;
+    if (goes(primary) || goes(second))
+        return VERDICT_STOP;
+    if (!primary && second)
+        return make_primary(r, second);
+    if (!primary) { /* both were deleted; that is looked after as ever */
+        forget(r);
+        return VERDICT_GO;
+    }
+    const char *live = json_str_at(primary, "metadata", "uid", NULL);
+    bool is_first = live && strcmp(live, uid) == 0;
+    return is_first ? set_beside(r, primary, second) : follow(r, primary, second);
+}
