@@ -169,6 +169,7 @@ struct canary_analysis {
     int primary_ready_threshold; /* percent, 100 */
     int canary_ready_threshold;  /* percent, 100 */
     bool waits_for_primary;      /* also one without a ready pod, for however long; false */
+    bool finishes;               /* another revision waits until the release has ended; false */
     bool any_capacity;           /* a share may grow whatever pods the canary has; false */
     int matched_share;           /* percent of the requests that `match` may name, 100 */
     struct json_object *match;   /* non-empty array or NULL */

@@ -134,31 +134,27 @@ static void read_weights(struct json_reader *r, struct json_object *json,
         out->max_weight = effective_max_weight(out);
 }
 
+/* Whether the field has the second of its two words; the first is the default. */
+static bool read_second(struct json_reader *r, struct json_object *json, const char *key,
+                        const char *first, const char *second)
+{
+    const char *word = json_read_str(r, json, key, JSON_OPTIONAL);
+
+    if (word != NULL && strcmp(word, first) != 0 && strcmp(word, second) != 0)
+        json_reader_fail(r, json, key, "expected %s or %s, found \"%s\"", first, second, word);
+    return word != NULL && strcmp(word, second) == 0;
+}
+
 static void read_capacity(struct json_reader *r, struct json_object *json,
                           struct canary_analysis *out)
 {
-    static const char *const words[] = {"Proportional", "None", NULL};
     struct json_object *capacity = json_read_obj(r, json, "capacity", JSON_OPTIONAL);
 
     out->matched_share = FULL_WEIGHT;
     if (capacity == NULL)
         return;
-    const char *canary = json_read_str(r, capacity, "canary", JSON_OPTIONAL);
-    if (canary != NULL && strcmp(canary, words[0]) != 0 && strcmp(canary, words[1]) != 0)
-        json_reader_fail(r, capacity, "canary", "expected Proportional or None, found \"%s\"",
-                         canary);
-    out->any_capacity = canary != NULL && strcmp(canary, words[1]) == 0;
+    out->any_capacity = read_second(r, capacity, "canary", "Proportional", "None");
     out->matched_share = canary_read_int(r, capacity, "matchedShare", 1, FULL_WEIGHT, FULL_WEIGHT);
-}
-
-static bool read_waits(struct json_reader *r, struct json_object *json)
-{
-    static const char key[] = "onPrimaryNotReady";
-    const char *word = json_read_str(r, json, key, JSON_OPTIONAL);
-
-    if (word != NULL && strcmp(word, "forward") != 0 && strcmp(word, "wait") != 0)
-        json_reader_fail(r, json, key, "expected forward or wait, found \"%s\"", word);
-    return word != NULL && strcmp(word, "wait") == 0;
 }
 
 void canary_read_analysis(struct json_reader *r, struct json_object *json, bool legacy,
@@ -179,7 +175,8 @@ void canary_read_analysis(struct json_reader *r, struct json_object *json, bool 
     out->match = read_match(r, json);
     read_affinity(r, json, &out->affinity);
     read_capacity(r, json, out);
-    out->waits_for_primary = read_waits(r, json);
+    out->waits_for_primary = read_second(r, json, "onPrimaryNotReady", "forward", "wait");
+    out->finishes = read_second(r, json, "onNewRevision", "restart", "finish");
     canary_read_judge(r, json, &out->judge);
     canary_read_metrics(r, json, out);
     canary_read_webhooks(r, json, out);

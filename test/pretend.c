@@ -51,6 +51,19 @@ static void add_condition(struct json_object *list, const char *type, bool good,
     json_object_array_add(list, condition);
 }
 
+/* Its pods are of the template that an annotation holds, and not of its own. */
+static bool is_behind(struct json_object *deployment)
+{
+    const char *note =
+        json_str_at(deployment, "metadata", "annotations", "flagger.app/pinned-template", NULL);
+    struct json_object *pinned = note ? json_tokener_parse(note) : NULL;
+    bool behind = pinned && json_bool_at(deployment, false, "spec", "paused", NULL) &&
+                  !json_same(pinned, json_at(deployment, "spec", "template", NULL));
+
+    json_object_put(pinned);
+    return behind;
+}
+
 static void settle_deployment(struct json_object *deployment, struct json_object *status,
                               enum health health, const char *now)
 {
@@ -61,7 +74,8 @@ static void settle_deployment(struct json_object *deployment, struct json_object
     int64_t replicas = replicas_of(deployment);
 
     json_set_int(status, "replicas", replicas);
-    json_set_int(status, "updatedReplicas", replicas);
+    /* a template that was pushed while it is paused has no pods */
+    json_set_int(status, "updatedReplicas", is_behind(deployment) ? 0 : replicas);
     json_set_int(status, "availableReplicas", answer ? replicas : 0);
     add_condition(conditions, "Progressing", health < HEALTH_STUCK, reasons[health], now);
     if (now)

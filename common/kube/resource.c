@@ -8,6 +8,12 @@ const struct kube_resource kube_deployments = {
     .group = "apps", .version = "v1", .plural = "deployments", .kind = "Deployment"};
 const struct kube_resource kube_daemonsets = {
     .group = "apps", .version = "v1", .plural = "daemonsets", .kind = "DaemonSet"};
+const struct kube_resource kube_replicasets = {
+    .group = "apps", .version = "v1", .plural = "replicasets", .kind = "ReplicaSet"};
+const struct kube_resource kube_controllerrevisions = {.group = "apps",
+                                                       .version = "v1",
+                                                       .plural = "controllerrevisions",
+                                                       .kind = "ControllerRevision"};
 const struct kube_resource kube_services = {
     .group = "", .version = "v1", .plural = "services", .kind = "Service"};
 const struct kube_resource kube_configmaps = {

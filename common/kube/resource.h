@@ -28,9 +28,9 @@ struct kube_resource {
 };
 
 /* The resources that several parts name; variants define their own beside their code. */
-extern const struct kube_resource kube_deployments, kube_daemonsets, kube_services, kube_configmaps,
-    kube_secrets, kube_events, kube_hpas, kube_scaledobjects, kube_leases, kube_knative_services,
-    kube_knative_revisions;
+extern const struct kube_resource kube_deployments, kube_daemonsets, kube_replicasets,
+    kube_controllerrevisions, kube_services, kube_configmaps, kube_secrets, kube_events, kube_hpas,
+    kube_scaledobjects, kube_leases, kube_knative_services, kube_knative_revisions;
 
 /* "apps/v1", or "v1" for the core group; owned by the arena. */
 const char *kube_api_version(struct arena *arena, const struct kube_resource *resource);

@@ -112,6 +112,16 @@ static const char *refuse_feature(struct release *r, const char *what,
                         r->tick->provider, router_names_that(r->tick->arena, can));
 }
 
+static const char *refuse_finish(struct release *r)
+{
+    if (!r->canary->analysis.finishes || !r->target || r->target->pin)
+        return NULL;
+    return arena_printf(r->tick->arena,
+                        "spec.analysis.onNewRevision: finish keeps a Deployment at the revision "
+                        "that is analysed, the target is a %s; expected restart",
+                        r->canary->target.kind);
+}
+
 /* Plain Services make a blue/green release of an A/B test, as in Flagger; begin.c says so. */
 static const char *refuse_analysis(struct release *r)
 {
@@ -127,6 +137,8 @@ static const char *refuse_analysis(struct release *r)
                "none to copy; leave out mirror or match";
     if (analysis->affinity.cookie_name && !r->router->session_affinity)
         return refuse_feature(r, "sessionAffinity:", can_bind);
+    if (refuse_finish(r))
+        return refuse_finish(r);
     return refuse_no_step(r);
 }
 
@@ -352,10 +364,10 @@ enum verdict accept_suspend(struct release *r)
     static const char text[] = "skipping canary run as object is suspended";
 
     if (!r->canary->suspend) {
-        condition_clear(r, "Suspended");
+        condition_clear(r, CONDITION_SUSPENDED);
         return VERDICT_GO;
     }
-    if (condition_set(r, "Suspended", "Suspended", text))
+    if (condition_set(r, CONDITION_SUSPENDED, "Suspended", text))
         release_say(r, "%s", text);
     /* No deadline runs out meanwhile. */
     status_forget_waits(r);

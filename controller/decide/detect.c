@@ -357,7 +357,7 @@ static void tell_outrun(struct release *r)
     const char *text = arena_printf(
         r->tick->arena,
         "%d releases of %s in a row were replaced by the next revision before they ended, and none "
-        "of them is promoted; push less often than an analysis takes, or make it shorter",
+        "of them is promoted; analysis.onNewRevision: finish lets each come to its end first",
         cancelled, release_canary(r));
     bool known = condition_is_set(r, CONDITION_OUTRUN);
 

@@ -135,7 +135,6 @@ enum verdict guard_routes(struct release *r)
  * was told. */
 enum verdict guard_mirror(struct release *r)
 {
-    static const char condition[] = "MirrorWeight";
     const char *text = arena_printf(
         r->tick->arena,
         "spec.analysis.mirrorWeight: the routes of this cluster know no share, every request is "
@@ -143,8 +142,8 @@ enum verdict guard_mirror(struct release *r)
         r->canary->analysis.mirror_weight);
 
     if (!r->weights.mirrors_all)
-        condition_clear(r, condition);
-    else if (condition_set(r, condition, "EveryRequestIsCopied", text))
+        condition_clear(r, CONDITION_MIRROR);
+    else if (condition_set(r, CONDITION_MIRROR, "EveryRequestIsCopied", text))
         release_warn(r, "%s", text);
     return VERDICT_GO;
 }

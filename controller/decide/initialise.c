@@ -238,6 +238,25 @@ static enum verdict restore_primary(struct release *r)
     return VERDICT_STOP;
 }
 
+/* Another process has seen it last: the cluster keeps the template that was promoted. */
+static enum verdict recall_primary(struct release *r)
+{
+    const char *promoted = r->canary->status.last_promoted_spec;
+    struct json_object *primary = NULL;
+    enum verdict verdict = r->target->recall && *promoted && !release_is_promoting(r)
+                               ? r->target->recall(r->tick, &r->info, promoted, &primary)
+                               : VERDICT_GO;
+
+    if (verdict != VERDICT_GO || !primary)
+        return verdict;
+    plan_create(r->tick, r->target->resource, r->canary->namespace_, primary);
+    release_warn(r, "%s.%s is missing, it is made again from revision %s of %s",
+                 primary_name(r->tick), r->canary->namespace_, promoted, release_target(r));
+    condition_clear(r, CONDITION_PRIMARY);
+    release_again(r, AGAIN_NOW);
+    return VERDICT_STOP;
+}
+
 /* Flagger makes a primary that was deleted anew from the target, whatever that holds. */
 enum verdict initialise_primary(struct release *r)
 {
@@ -250,8 +269,10 @@ enum verdict initialise_primary(struct release *r)
         verdict = note_made_anew(r);
     if (verdict != VERDICT_GO)
         return verdict;
-    if (!may)
-        return leave_lost_primary(r);
+    if (!may) {
+        verdict = recall_primary(r);
+        return verdict == VERDICT_GO ? leave_lost_primary(r) : verdict;
+    }
     tell_empty_primary(r);
     return r->target->ensure_primary(r->tick, &r->info);
 }
@@ -336,6 +357,27 @@ enum verdict initialise_apex(struct release *r)
     return serving_apex(r);
 }
 
+/*
+ * Where `match` is taken out of the spec, the share of the matched requests goes to the primary, which may
+ * have shrunk to what was left to it: the route stays until that has the pods for all of it, or while a
+ * rollback waits for just that.
+ */
+static enum verdict match_may_go(struct release *r, bool *may)
+{
+    enum verdict verdict = release_read_routes(r);
+
+    *may = true;
+    if (verdict != VERDICT_GO || !r->router->weighted || !r->weights.matched ||
+        r->weights.canary == 0 || r->canary->analysis.match)
+        return verdict;
+    *may = !capacity_is_empty(r);
+    if (!*may || (capacity_waits(r, NULL) && !capacity_waits(r, CAPACITY_RESTART))) {
+        *may = false;
+        return VERDICT_GO;
+    }
+    return capacity_wait(r, CAPACITY_RESTART);
+}
+
 /* Routes that refer to a port follow when the Services that they lead to have it. */
 enum verdict initialise_routes(struct release *r)
 {
@@ -347,7 +389,9 @@ enum verdict initialise_routes(struct release *r)
 
     if (verdict != VERDICT_GO || (adds && release_has_writes(r)))
         return verdict;
-    return r->router->reconcile(r->tick);
+    bool may;
+    verdict = match_may_go(r, &may);
+    return verdict == VERDICT_GO && may ? r->router->reconcile(r->tick) : verdict;
 }
 
 enum verdict initialise_settle(struct release *r)

@@ -73,6 +73,8 @@ const struct rule rules[] = {
     {RULE(steer_carry_out), STARTED},
     /* a side without a ready pod has no share */
     {RULE(fail_over), RUNNING | IN(Waiting)},
+    /* a target that was kept at the revision of a release gets on with the next */
+    {RULE(unpin_target), STARTED},
     /* the API server refuses a write for good */
     {RULE(refused_writes_end), STARTED},
     /* what waits until the primary can carry all traffic */
@@ -104,6 +106,8 @@ const struct rule rules[] = {
     {RULE(accept_deadline), ANALYSING, .asked = IF_REFUSED},
     /* §16: the canary beside the primary, also between the steps */
     {RULE(looks_take), ANALYSING},
+    /* onNewRevision: finish, as soon as its pods are there */
+    {RULE(pin_target), ANALYSING, .asked = IF_ACCEPTED},
     /* everything below runs once an interval */
     {RULE(detect_due), STARTED},
 

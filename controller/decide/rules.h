@@ -37,6 +37,8 @@ enum verdict alerts_know(struct release *r);
 enum verdict move_target(struct release *r);
 enum verdict initialise_begin(struct release *r);
 enum verdict initialise_target(struct release *r);
+enum verdict unpin_target(struct release *r);
+enum verdict pin_target(struct release *r);
 enum verdict handover_adopt(struct release *r);
 enum verdict initialise_services(struct release *r);
 enum verdict initialise_primary(struct release *r);

@@ -9,6 +9,7 @@
 struct wanted {
     const char *name;
     bool primary;                 /* whose pods it selects */
+    bool idle;                    /* nothing is sent to it: it may lead to no pod */
     struct json_object *metadata; /* {labels, annotations} of the spec, or NULL */
 };
 
@@ -194,19 +195,39 @@ const char *services_print(struct tick *tick, struct json_object *selector)
     return text;
 }
 
-struct json_object *services_selector(const struct service_pods *pods, bool primary,
-                                      struct json_object *live)
+/* The ready pods of both sides that it leads to. */
+static int64_t endpoints(const struct service_pods *pods, struct json_object *selector)
 {
-    struct json_object *template = primary ? pods->primary : pods->target;
-    struct json_object *selector = pods->selector(pods->arg, primary, live);
+    return pods->ready(pods->arg, true, selector) + pods->ready(pods->arg, false, selector);
+}
+
+static bool takes_last_pod(const struct service_pods *pods, struct json_object *live,
+                           struct json_object *selector)
+{
+    return pods->ready && endpoints(pods, live) > 0 && endpoints(pods, selector) == 0;
+}
+
+/* The guard, of a selector that is to lead to one side. */
+static struct json_object *guarded(const struct service_pods *pods, const struct wanted *wanted,
+                                   struct json_object *live, struct json_object *selector)
+{
+    struct json_object *template = wanted->primary ? pods->primary : pods->target;
 
     if (!live)
         return selector;
     if (json_same(live, selector) || !services_select(selector, template))
         return live;
-    if (services_select(live, template) || !pods->answers)
-        return selector;
-    return pods->answers(pods->arg, primary) ? selector : live;
+    if (!services_select(live, template) && pods->answers &&
+        !pods->answers(pods->arg, wanted->primary))
+        return live;
+    return !wanted->idle && takes_last_pod(pods, live, selector) ? live : selector;
+}
+
+struct json_object *services_selector(const struct service_pods *pods, bool primary,
+                                      struct json_object *live)
+{
+    return guarded(pods, &(struct wanted){.primary = primary}, live,
+                   pods->selector(pods->arg, primary, live));
 }
 
 static struct json_object *new_service(struct tick *tick, const struct service_pods *pods,
@@ -256,7 +277,8 @@ static void update_service(struct tick *tick, const struct service_pods *pods,
     struct json_object *all = wanted_service(tick, pods, wanted, live);
 
     struct json_object *selects = json_at(live, "spec", "selector", NULL);
-    struct json_object *selector = services_selector(pods, wanted->primary, selects);
+    struct json_object *selector =
+        guarded(pods, wanted, selects, pods->selector(pods->arg, wanted->primary, selects));
     if (!json_same(selects, selector))
         json_set(json_sub(to, "spec"), "selector", selector);
     if (edit_is_owned(tick, live)) {
@@ -352,6 +374,7 @@ enum verdict services_reconcile_sides(struct tick *tick, const struct service_po
     const struct wanted canary = {
         .name = service->canary_name,
         .metadata = service->canary,
+        .idle = tick->canary->status.canary_weight == 0,
     };
     const struct wanted primary = {
         .name = service->primary_name,
@@ -439,9 +462,11 @@ enum verdict services_revert_apex(struct tick *tick, const struct service_pods *
         return VERDICT_GO;
     }
     struct json_object *to = json_copy(tick->arena, live);
+    struct json_object *selects = json_at(live, "spec", "selector", NULL);
     struct json_object *selector = applied_selector(tick, live);
     if (edit_is_owned(tick, live) || !services_select(selector, pods->target))
-        selector = services_selector(pods, false, json_at(live, "spec", "selector", NULL));
+        selector = pods->selector(pods->arg, false, selects);
+    selector = guarded(pods, &apex, selects, selector);
     json_set(json_sub(to, "spec"), "selector", selector);
     /* the routes are about to refer to the spec's port, which may be a new one */
     json_set(json_sub(to, "spec"), "ports",

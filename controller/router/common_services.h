@@ -9,6 +9,9 @@
  * Which pods they select. A Service that is there is only made to select others when these answer:
  * `answers` is asked then, and without a yes its selector stays as it is. (A missing one is made at
  * once: nobody answers there either way.) NULL: the rule has seen to that.
+ *
+ * ready() counts the ready pods of a side that a selector leads to. A Service that leads to some, and
+ * that has requests, is not made to lead to none. NULL: they are not counted.
  */
 struct service_pods {
     const char *label; /* selector label of the target */
@@ -19,6 +22,7 @@ struct service_pods {
     struct json_object *ports; /* discovered ports, array or NULL */
     bool drop_old_ports;       /* those that the spec no longer says go */
     bool (*answers)(void *arg, bool primary);
+    int64_t (*ready)(void *arg, bool primary, struct json_object *selector);
     void *arg;
 };
 
@@ -51,9 +55,10 @@ const char *services_ignored(struct tick *tick);
  */
 enum verdict services_revert_apex(struct tick *tick, const struct service_pods *pods, bool anew);
 /*
- * The guard of every write of a selector to a Service that is there: the selector that it gets. It
- * is the live one where the pods of that side do not have all that the new one asks for, or where
- * it leads to other pods than before and these do not answer; else that of the side.
+ * The guard of every write of a selector to a Service that is there and has requests: the selector
+ * that it gets. It is the live one where the pods of that side do not have all that the new one asks
+ * for, where it leads to other pods than before and these do not answer, or where it would take the
+ * last ready pod; else that of the side.
  */
 struct json_object *services_selector(const struct service_pods *pods, bool primary,
                                       struct json_object *live);

@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "target/common_configs.h"
+#include "target/common_pin.h"
 #include "target/common_primary.h"
 #include "tick/applied.h"
 #include "tick/edit.h"
@@ -126,9 +128,23 @@ enum verdict workload_find(struct tick *tick, const struct workload *kind, struc
         out->object = NULL;
     if (json_at(out->primary, "metadata", "deletionTimestamp", NULL))
         out->primary = NULL;
+    if (kind->pins && out->object)
+        pin_read(tick->arena, out);
     if (out->object && primary_selector(tick, out->object, out))
         describe(tick, kind, out);
     return VERDICT_GO;
+}
+
+/* The revision that was pushed since the target was pinned. */
+static enum err read_next(struct tick *tick, const struct workload *kind, struct target_info *out,
+                          struct errinfo *ei)
+{
+    if (out->pin != PIN_HOLDS)
+        return ERR_OK;
+    enum err err = workload_revision(tick->arena, kind, out->live, out->next, ei);
+    if (err == ERR_OK && strcmp(out->next, out->hash) == 0)
+        *out->next = '\0';
+    return err;
 }
 
 enum verdict workload_read(struct tick *tick, const struct workload *kind, struct target_info *out)
@@ -142,12 +158,15 @@ enum verdict workload_read(struct tick *tick, const struct workload *kind, struc
     if (!out->object)
         return target_unusable(tick, out, "%s %s.%s get query error: not found", kind->word, name,
                                namespace_);
+    if (kind->pins)
+        pin_read(tick->arena, out);
     if (!primary_selector(tick, out->object, out))
         return target_unusable(tick, out,
                                "%s %s.%s spec.selector.matchLabels must contain one of [%s]",
                                kind->word, name, namespace_, labels_text(tick));
     describe(tick, kind, out);
-    if (workload_hash(tick->arena, kind, out->template, out->hash, &ei) != ERR_OK)
+    if (workload_hash(tick->arena, kind, out->template, out->hash, &ei) != ERR_OK ||
+        read_next(tick, kind, out, &ei) != ERR_OK)
         return target_unusable(tick, out, "%s %s.%s spec.template: %s", kind->word, name,
                                namespace_, ei.text);
     return configs_read(tick, json_at(out->template, "spec", NULL), out);
@@ -192,20 +211,88 @@ static struct json_object *with_metadata(struct tick *tick, const struct workloa
     return applied_lay(tick->arena, live, base, wanted);
 }
 
+static struct json_object *make_primary(struct tick *tick, const struct workload *kind,
+                                        const struct target_info *info)
+{
+    struct json_object *primary = edit_new(tick, kind->resource, primary_name(tick));
+    struct json_object *spec = json_sub(primary, "spec");
+
+    copy_fields(tick, kind, info, spec);
+    json_set(spec, "selector", primary_new_selector(tick, info));
+    json_set(spec, "template", template_of(tick, info));
+    return with_metadata(tick, kind, info, NULL, primary);
+}
+
 enum verdict workload_new_primary(struct tick *tick, const struct workload *kind,
                                   const struct target_info *info, struct json_object **out)
 {
     enum verdict verdict = configs_copy(tick, info);
 
+    if (verdict == VERDICT_GO)
+        *out = make_primary(tick, kind, info);
+    return verdict;
+}
+
+static bool is_of(struct json_object *object, struct json_object *owner)
+{
+    struct json_object *owners = json_at(object, "metadata", "ownerReferences", NULL);
+    const char *uid = json_str_at(owner, "metadata", "uid", NULL);
+
+    for (size_t i = 0; i < json_len(owners); i++) {
+        const char *found = json_str_at(json_elem(owners, i), "uid", NULL);
+        if (uid && found && strcmp(uid, found) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The template of this hash that the cluster keeps in one of the target's former revisions, as it is
+ * released; NULL: it keeps none. */
+static struct json_object *find_past(struct tick *tick, const struct workload *kind,
+                                     struct json_object *target, struct json_object *pasts,
+                                     const char *hash)
+{
+    char found[SPECHASH_TEXT];
+
+    for (size_t i = 0; i < json_len(pasts); i++) {
+        struct json_object *past = json_elem(pasts, i);
+        struct json_object *template =
+            released(tick->arena, kind, kind->past_in_data ? json_at(past, "data", NULL) : past);
+        json_del(json_at(template, "metadata", "labels", NULL), "pod-template-hash");
+        json_del(template, "$patch");
+        if (template && is_of(past, target) &&
+            workload_hash(tick->arena, kind, template, found, NULL) == ERR_OK &&
+            strcmp(found, hash) == 0)
+            return template;
+    }
+    return NULL;
+}
+
+/* The copies of its configs hold what was promoted. */
+enum verdict workload_recall(struct tick *tick, const struct workload *kind,
+                             const struct target_info *info, const char *hash,
+                             struct json_object **out)
+{
+    struct target_info past = *info;
+    struct json_object *pasts;
+    const char *denied;
+
+    *out = NULL;
+    if (!need_objects_if_allowed(tick, kind->past, tick->canary->namespace_, &pasts, &denied))
+        return VERDICT_NEED_FACTS;
+    past.template = find_past(tick, kind, info->object, pasts, hash);
+    if (!past.template)
+        return VERDICT_GO;
+    past.config_refs = NULL;
+    enum verdict verdict = configs_read(tick, json_at(past.template, "spec", NULL), &past);
     if (verdict != VERDICT_GO)
         return verdict;
-    struct json_object *primary = edit_new(tick, kind->resource, primary_name(tick));
-    struct json_object *spec = json_sub(primary, "spec");
-    copy_fields(tick, kind, info, spec);
-    json_set(spec, "selector", primary_new_selector(tick, info));
-    json_set(spec, "template", template_of(tick, info));
-    *out = with_metadata(tick, kind, info, NULL, primary);
-    return VERDICT_GO;
+    snprintf(past.hash, sizeof(past.hash), "%s", hash);
+    struct json_object *template = template_of(tick, &past);
+    verdict = configs_of_primary(tick, json_at(template, "spec", NULL), &past.configs);
+    if (verdict == VERDICT_GO)
+        *out = make_primary(tick, kind, &past);
+    return verdict;
 }
 
 enum verdict workload_promoted(struct tick *tick, const struct workload *kind,
@@ -309,6 +396,18 @@ struct json_object *workload_condition(struct json_object *object, const char *t
             return json_elem(conditions, i);
     }
     return NULL;
+}
+
+bool workload_is_overdue(struct tick *tick, enum side side)
+{
+    struct json_object *waiting = workload_condition(tick->canary->json, side_condition(side));
+    const char *since = json_str_at(waiting, "lastTransitionTime", NULL);
+    int64_t since_ms;
+    struct errinfo ei;
+
+    if (!since || clock_parse(since, &since_ms, &ei) != ERR_OK)
+        return false;
+    return since_ms + tick->canary->progress_deadline_s * (int64_t)1000 < tick->now_ms;
 }
 
 bool workload_is_unobserved(struct json_object *object)

@@ -16,6 +16,10 @@ struct workload {
     /* The node selector that keeps its pods from every node, as long as the target is at zero; no
      * part of what is released. NULL: the kind has replicas. */
     const char *zero_selector;
+    /* The objects that hold its former templates, in `data.spec` or in `spec`. */
+    const struct kube_resource *past;
+    bool past_in_data;
+    bool pins; /* it can be pinned to a revision (target/common_pin.h) */
 };
 
 /* As target.find and target.read, but for at_zero and stopped. */
@@ -26,6 +30,10 @@ enum verdict workload_refuse(struct tick *tick, struct json_object *object, cons
 /* Readies the primary's configs; *out is then the primary to create. */
 enum verdict workload_new_primary(struct tick *tick, const struct workload *kind,
                                   const struct target_info *info, struct json_object **out);
+/* As target.recall. */
+enum verdict workload_recall(struct tick *tick, const struct workload *kind,
+                             const struct target_info *info, const char *hash,
+                             struct json_object **out);
 /* The same for a primary that exists: what it is, without nulls, and what promotion makes of it. */
 enum verdict workload_promoted(struct tick *tick, const struct workload *kind,
                                const struct target_info *info, struct json_object **from,
@@ -49,6 +57,12 @@ enum verdict workload_compare(struct tick *tick, const struct target_info *info,
 
 /* One of status.conditions, NULL if there is none. */
 struct json_object *workload_condition(struct json_object *object, const char *type);
+/*
+ * Too long, by the condition in which the rules keep since when they have waited for this side.
+ * (Flagger counts from the last change of the Canary's status: a node that joins while a gate has
+ * been closed for long would end the release at once.)
+ */
+bool workload_is_overdue(struct tick *tick, enum side side);
 /* Its status speaks of an older spec. */
 bool workload_is_unobserved(struct json_object *object);
 /* How many of so many pods the threshold (percent) asks for: at least one, since traffic needs

@@ -21,6 +21,8 @@ static const struct workload kind = {
     .copied = copied,
     .bookkeeping = "deprecated.daemonset.template.generation",
     .zero_selector = ZERO_SELECTOR,
+    .past = &kube_controllerrevisions,
+    .past_in_data = true,
 };
 
 static bool is_at_zero(struct json_object *daemonset)
@@ -87,6 +89,12 @@ static bool is_running(enum phase phase)
            phase == PHASE_Promoting || phase == PHASE_Finalising;
 }
 
+static enum verdict daemonset_recall(struct tick *tick, const struct target_info *info,
+                                     const char *hash, struct json_object **out)
+{
+    return workload_recall(tick, &kind, info, hash, out);
+}
+
 static enum verdict daemonset_ensure_primary(struct tick *tick, const struct target_info *info)
 {
     const char *strategy = other_strategy(info->object);
@@ -136,23 +144,6 @@ static const char *rollout_waits_for(struct tick *tick, struct json_object *daem
     return NULL;
 }
 
-/*
- * Too long, by the condition in which the rules keep since when they have waited for this side.
- * (Flagger counts from the last change of the Canary's status: a node that joins while a gate has
- * been closed for long would end the release at once.)
- */
-static bool is_overdue(struct tick *tick, enum side side)
-{
-    struct json_object *waiting = workload_condition(tick->canary->json, side_condition(side));
-    const char *since = json_str_at(waiting, "lastTransitionTime", NULL);
-    int64_t since_ms;
-    struct errinfo ei;
-
-    if (!since || clock_parse(since, &since_ms, &ei) != ERR_OK)
-        return false;
-    return since_ms + tick->canary->progress_deadline_s * (int64_t)1000 < tick->now_ms;
-}
-
 static enum readiness daemonset_ready(struct tick *tick, const struct target_info *info,
                                       enum side side, const char **why)
 {
@@ -162,7 +153,7 @@ static enum readiness daemonset_ready(struct tick *tick, const struct target_inf
     int threshold =
         is_primary ? analysis->primary_ready_threshold : analysis->canary_ready_threshold;
     const char *waits = rollout_waits_for(tick, daemonset, threshold);
-    bool overdue = waits && !workload_is_unobserved(daemonset) && is_overdue(tick, side);
+    bool overdue = waits && !workload_is_unobserved(daemonset) && workload_is_overdue(tick, side);
 
     if (overdue)
         waits = arena_printf(tick->arena, "exceeded its progressDeadlineSeconds: %d",
@@ -236,6 +227,7 @@ const struct target target_daemonset = {
     .read = daemonset_read,
     .refuse = workload_refuse,
     .ensure_primary = daemonset_ensure_primary,
+    .recall = daemonset_recall,
     .ready = daemonset_ready,
     .scale_to_zero = daemonset_scale_to_zero,
     .scale_from_zero = daemonset_scale_from_zero,

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "target/common_past.h"
+#include "target/common_pin.h"
 #include "target/common_primary.h"
 #include "target/common_workload.h"
 #include "target/target.h"
@@ -16,6 +17,8 @@ static const struct workload kind = {
     .word = "deployment",
     .copied = copied,
     .bookkeeping = "deployment.kubernetes.io/revision",
+    .past = &kube_replicasets,
+    .pins = true,
 };
 
 static void measure(struct target_info *out)
@@ -23,7 +26,7 @@ static void measure(struct target_info *out)
     out->primary_at_zero =
         out->primary && json_int_at(out->primary, 1, "spec", "replicas", NULL) == 0;
     out->at_zero = json_int_at(out->object, 1, "spec", "replicas", NULL) == 0;
-    out->paused = json_bool_at(out->object, false, "spec", "paused", NULL);
+    out->paused = out->pin != PIN_HOLDS && json_bool_at(out->object, false, "spec", "paused", NULL);
     out->stopped = out->at_zero && json_int_at(out->object, 0, "status", "replicas", NULL) == 0;
 }
 
@@ -58,6 +61,21 @@ static enum verdict deployment_ensure_primary(struct tick *tick, const struct ta
     return VERDICT_GO;
 }
 
+/* As many as all traffic was found to need, or as the target has. */
+static enum verdict deployment_recall(struct tick *tick, const struct target_info *info,
+                                      const char *hash, struct json_object **out)
+{
+    int64_t replicas = json_int_at(info->object, 1, "spec", "replicas", NULL);
+    int needed = tick->canary->status.share_total;
+    enum verdict verdict = workload_recall(tick, &kind, info, hash, out);
+
+    if (replicas < needed)
+        replicas = needed;
+    if (verdict == VERDICT_GO && *out)
+        json_set_int(json_sub(*out, "spec"), "replicas", replicas > 0 ? replicas : 1);
+    return verdict;
+}
+
 static bool text_is(struct json_object *object, const char *key, const char *text)
 {
     const char *found = json_str_at(object, key, NULL);
@@ -88,9 +106,9 @@ static bool is_overdue(struct tick *tick, struct json_object *condition)
  * where it begins on pods of the revision before, which stay available. Of the latter the
  * Deployment's own controller judges in the same way, by a deadline of its own: every reason but
  * that of a complete rollout says that it goes on. Of a paused one it says nothing, and a release does
- * not wait for it longer than for others.
+ * not wait for it longer than for others; of one that is pinned the rules keep the time (act/ready.c).
  */
-static bool is_stuck(struct tick *tick, struct json_object *deployment)
+static bool is_stuck(struct tick *tick, struct json_object *deployment, bool pinned)
 {
     struct json_object *available = workload_condition(deployment, "Available");
     struct json_object *progressing = workload_condition(deployment, "Progressing");
@@ -101,25 +119,26 @@ static bool is_stuck(struct tick *tick, struct json_object *deployment)
         text_is(available, "reason", "MinimumReplicasUnavailable") && is_overdue(tick, available))
         return true;
     if (text_is(progressing, "reason", "DeploymentPaused"))
-        return is_overdue(tick, progressing);
+        return pinned ? workload_is_overdue(tick, SIDE_CANARY) : is_overdue(tick, progressing);
     return text_is(progressing, "status", "True") &&
            !text_is(progressing, "reason", "NewReplicaSetAvailable") &&
            is_overdue(tick, progressing);
 }
 
-/* What the rollout still waits for, NULL when it is complete. */
+/* What the rollout still waits for, NULL when it is complete. All pods of a target that is pinned are
+ * of the revision that it is pinned to, whatever its status says of a template that was pushed since. */
 static const char *rollout_waits_for(struct tick *tick, struct json_object *deployment,
-                                     int threshold)
+                                     int threshold, bool pinned)
 {
     int64_t wanted = json_int_at(deployment, 1, "spec", "replicas", NULL);
     int64_t all = json_int_at(deployment, 0, "status", "replicas", NULL);
-    int64_t updated = json_int_at(deployment, 0, "status", "updatedReplicas", NULL);
+    int64_t updated = pinned ? all : json_int_at(deployment, 0, "status", "updatedReplicas", NULL);
     int64_t available = json_int_at(deployment, 0, "status", "availableReplicas", NULL);
     int64_t least = workload_least(updated, threshold);
 
     if (wanted == 0)
         return "waiting for rollout to finish: it is scaled to zero";
-    if (updated < wanted && json_bool_at(deployment, false, "spec", "paused", NULL))
+    if (updated < wanted && !pinned && json_bool_at(deployment, false, "spec", "paused", NULL))
         return arena_printf(
             tick->arena,
             "it is paused (spec.paused), so no pod of its template is made; `kubectl rollout "
@@ -144,7 +163,7 @@ static const char *rollout_waits_for(struct tick *tick, struct json_object *depl
 }
 
 static enum readiness deployment_readiness(struct tick *tick, struct json_object *deployment,
-                                           int threshold, const char **why)
+                                           int threshold, bool pinned, const char **why)
 {
     *why = NULL;
     if (workload_is_unobserved(deployment)) {
@@ -158,10 +177,10 @@ static enum readiness deployment_readiness(struct tick *tick, struct json_object
                             json_str_at(deployment, "metadata", "name", NULL));
         return NOT_READY_EVER;
     }
-    *why = rollout_waits_for(tick, deployment, threshold);
+    *why = rollout_waits_for(tick, deployment, threshold, pinned);
     if (!*why)
         return READY;
-    return is_stuck(tick, deployment) ? NOT_READY_EVER : NOT_READY_YET;
+    return is_stuck(tick, deployment, pinned) ? NOT_READY_EVER : NOT_READY_YET;
 }
 
 static enum readiness deployment_ready(struct tick *tick, const struct target_info *info,
@@ -173,12 +192,13 @@ static enum readiness deployment_ready(struct tick *tick, const struct target_in
 
     if (side == SIDE_PRIMARY) {
         readiness = deployment_readiness(tick, info->primary,
-                                         canary->analysis.primary_ready_threshold, &inner);
+                                         canary->analysis.primary_ready_threshold, false, &inner);
         *why = arena_printf(tick->arena, "%s.%s not ready: %s", primary_name(tick),
                             canary->namespace_, inner ? inner : "");
     } else {
-        readiness = deployment_readiness(tick, info->object,
-                                         canary->analysis.canary_ready_threshold, &inner);
+        readiness =
+            deployment_readiness(tick, info->object, canary->analysis.canary_ready_threshold,
+                                 info->pin == PIN_HOLDS, &inner);
         *why = arena_printf(tick->arena, "canary deployment %s.%s not ready: %s",
                             canary->target.name, canary->namespace_, inner ? inner : "");
     }
@@ -255,10 +275,29 @@ static void deployment_settle_primary(struct tick *tick, const struct target_inf
     plan_update(tick, &kube_deployments, info->primary, to);
 }
 
+static bool deployment_pin(struct tick *tick, const struct target_info *info)
+{
+    return pin_put(tick, &kind, info);
+}
+
+static void deployment_unpin(struct tick *tick, const struct target_info *info)
+{
+    pin_drop(tick, &kind, info);
+}
+
+/* Nothing pins one whose pods go: the next template makes the next ones. */
 static void deployment_scale_to_zero(struct tick *tick, const struct target_info *info)
 {
-    if (!info->at_zero)
+    if (info->at_zero)
+        return;
+    if (info->pin != PIN_HOLDS) {
         plan_replicas(tick, info, 0);
+        return;
+    }
+    struct json_object *to = json_copy(tick->arena, info->live);
+    pin_erase(to);
+    json_set_int(json_sub(to, "spec"), "replicas", 0);
+    plan_update(tick, &kube_deployments, info->live, to);
 }
 
 static void deployment_scale_from_zero(struct tick *tick, const struct target_info *info,
@@ -347,6 +386,7 @@ const struct target target_deployment = {
     .read = deployment_read,
     .refuse = workload_refuse,
     .ensure_primary = deployment_ensure_primary,
+    .recall = deployment_recall,
     .ready = deployment_ready,
     .available = deployment_available,
     .raise_primary = deployment_raise_primary,
@@ -354,6 +394,8 @@ const struct target target_deployment = {
     .settle_primary = deployment_settle_primary,
     .scale_to_zero = deployment_scale_to_zero,
     .scale_from_zero = deployment_scale_from_zero,
+    .pin = deployment_pin,
+    .unpin = deployment_unpin,
     .promote = deployment_promote,
     .replaces_all = deployment_replaces_all,
     .is_promoted = workload_is_promoted,

@@ -271,6 +271,75 @@ CASE(test_paused)
     assert_non_null(strstr(why, "kubectl rollout resume deployment/podinfo"));
 }
 
+#define PINNED(note, paused, image)                                                                \
+    "{'metadata':{'name':'podinfo','annotations':{'flagger.app/pinned-template':" note "}},"       \
+    "'spec':{'paused':" paused                                                                     \
+    ",'selector':{'matchLabels':{'app':'podinfo'}}," TEMPLATE(image) "}}"
+#define NOTE                                                                                       \
+    "'{\\\"spec\\\":{\\\"containers\\\":[{\\\"name\\\":\\\"c\\\",\\\"image\\\":\\\"podinfo:2\\\"}" \
+    "]}}'"
+
+/* The template that counts, and whether another one waits. */
+CASE(test_pinned)
+{
+    static const struct {
+        const char *object, *image;
+        enum pin pin;
+        bool waits;
+    } cases[] = {
+        {PINNED("null", "true", "podinfo:3"), "podinfo:3", PIN_NONE, false},
+        {PINNED(NOTE, "true", "podinfo:3"), "podinfo:2", PIN_HOLDS, true},
+        {PINNED(NOTE, "false", "podinfo:3"), "podinfo:3", PIN_BROKEN, false},
+        {PINNED(NOTE, "null", "podinfo:3"), "podinfo:3", PIN_BROKEN, false},
+        {PINNED("'no JSON'", "true", "podinfo:3"), "podinfo:3", PIN_BROKEN, false},
+        {PINNED("'[]'", "true", "podinfo:3"), "podinfo:3", PIN_BROKEN, false},
+        {PINNED("''", "true", "podinfo:3"), "podinfo:3", PIN_BROKEN, false},
+    };
+
+    EACH_ROW (row, cases) {
+        struct fixture f = fixture_new(NULL);
+        struct target_info info = {0};
+        fixture_put(&f, "deployments/podinfo", row->object);
+        assert_int_equal(fixture_run(&f, deployment()->read(f.tick, &info)), VERDICT_GO);
+        assert_int_equal(info.pin, row->pin);
+        assert_int_equal(*info.next != '\0', row->waits);
+        assert_string_equal(
+            json_str_at(json_elem(json_at(info.template, "spec", "containers", NULL), 0), "image",
+                        NULL),
+            row->image);
+    }
+}
+
+/* As it was read, and let go again; a template that no annotation takes is not pinned. */
+CASE(test_pin)
+{
+    struct fixture f = fixture_new(NULL);
+    struct target_info info = read_target(&f);
+
+    assert_true(deployment()->pin(f.tick, &info));
+    const char *plan = plan_print(f.tick);
+    assert_non_null(strstr(plan, "\"paused\":true"));
+    assert_non_null(strstr(plan, "podinfo:2"));
+
+    f = fixture_new(NULL);
+    info = read_target(&f);
+    char *large = arena_array(f.arena, 200 * 1024, 1);
+    memset(large, 'x', 200 * 1024 - 1);
+    json_set_str(json_at(info.object, "spec", "template", "spec", NULL), "note", large);
+    assert_false(deployment()->pin(f.tick, &info));
+    assert_null(f.tick->plan->first);
+
+    f = fixture_new(NULL);
+    info = (struct target_info){0};
+    fixture_put(&f, "deployments/podinfo", PINNED(NOTE, "true", "podinfo:3"));
+    assert_int_equal(fixture_run(&f, deployment()->read(f.tick, &info)), VERDICT_GO);
+    deployment()->unpin(f.tick, &info);
+    assert_non_null(
+        strstr(plan_print(f.tick),
+               "patch deployments test/podinfo {\"metadata\":{\"annotations\":"
+               "{\"flagger.app/pinned-template\":null}},\"spec\":{\"paused\":null}}\n"));
+}
+
 /* What a Deployment says of the time before this release is of another revision. */
 CASE(test_deadline_is_of_this_release)
 {

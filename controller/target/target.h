@@ -9,6 +9,13 @@
 
 struct config_ref; /* target/common_configs.h */
 
+/*
+ * A target is pinned to a revision: it makes pods of that one alone, whatever is pushed. `object`,
+ * `template` and `hash` are then those of the pinned revision. BROKEN: somebody has resumed it, and
+ * they are the live ones.
+ */
+enum pin { PIN_NONE, PIN_HOLDS, PIN_BROKEN };
+
 /* What of the target the other rules need. Lives in the tick's arena. */
 struct target_info {
     struct json_object *object;   /* the target, as read */
@@ -37,6 +44,9 @@ struct target_info {
     bool
         stopped; /* at zero, and its pods are gone; always for a kind that has no pods of its own */
     bool paused; /* a person wants that it makes no pods of its template */
+    enum pin pin;
+    struct json_object *live; /* the target with what pins it; NULL: nothing does */
+    char next[SPECHASH_TEXT]; /* of the template that waits behind the pin; "": none does */
 };
 
 enum side { SIDE_PRIMARY, SIDE_CANARY };
@@ -80,6 +90,11 @@ struct target {
     enum verdict (*read)(struct tick *tick, struct target_info *out);
     /* Creates the primary if it is missing (with the primary copies of tracked configs). */
     enum verdict (*ensure_primary)(struct tick *tick, const struct target_info *info);
+    /* The primary to create, as a promotion of the revision of this hash made it, from what the cluster
+     * keeps of the target's former revisions; *out NULL: it keeps none of that, or lets nobody read it.
+     * NULL: the kind has none. */
+    enum verdict (*recall)(struct tick *tick, const struct target_info *info, const char *hash,
+                           struct json_object **out);
     /* Readiness of one side (the primary must exist), with a sentence in *why
      * (target/OBJECTS.md). Nobody who asks for no pods, or has none that answers, is ready. */
     enum readiness (*ready)(struct tick *tick, const struct target_info *info, enum side side,
@@ -96,6 +111,10 @@ struct target {
     void (*scale_to_zero)(struct tick *tick, const struct target_info *info);
     /* Nothing when it is not at zero; replicas 0: as many as the primary has. */
     void (*scale_from_zero)(struct tick *tick, const struct target_info *info, int replicas);
+    /* The target, which nobody has paused, keeps to its template as it was read; false: that is too large
+     * to be noted. `unpin` lets it go on with what was pushed since. NULL: the kind cannot be pinned. */
+    bool (*pin)(struct tick *tick, const struct target_info *info);
+    void (*unpin)(struct tick *tick, const struct target_info *info);
     /*
      * Copies the target onto the primary. The caller has checked that it is the analysed revision.
      * Planning it again after it was done plans nothing: the primary's `flagger-id` follows from

@@ -214,6 +214,8 @@ static struct world *start(unsigned seed)
                 "{'spec':{'template':{'spec':{'volumes':[{'name':'s','configMap':{"
                 "'name':'settings'}}]}}}}");
     world_patch_canary(w, kinds[seed % (sizeof(kinds) / sizeof(kinds[0]))]);
+    if (seed / 9 % 2 == 1)
+        world_patch_canary(w, "{'spec':{'analysis':{'onNewRevision':'finish'}}}");
     world_settle(w);
     world_initialise(w);
     return w;
@@ -243,6 +245,8 @@ static void come_to_rest(struct noise *n)
         note(n, arena_printf(w->arena, "[%s]", text));
         if (w->again == AGAIN_NEVER && strcmp(text, "again never\n") == 0)
             break;
+        if (strstr(text, "`kubectl rollout resume")) /* a person does as told */
+            world_patch(w, "deployments/podinfo", "{'spec':{'paused':null}}");
         w->now_ms += w->again == AGAIN_NOW ? 0 : 60000;
         world_settle(w);
     }

@@ -603,7 +603,8 @@ static bool is_whole(struct json_object *deployment)
                json_int_at(deployment, 0, "metadata", "generation", NULL);
 }
 
-/* No side has a share and no ready pod, while the other one has pods, behind a tick that saw it. */
+/* No side has a share and no ready pod, while the other one has pods, behind a tick that saw it. Where
+ * the status names no revision, what the target's pods have read was let in by nobody. */
 static void check_shares(struct world *world, const char *text, enum phase before)
 {
     const struct world_kind *kind = world_kind_of(world);
@@ -616,7 +617,9 @@ static void check_shares(struct world *world, const char *text, enum phase befor
     bool runs = phase == PHASE_Progressing || phase == PHASE_WaitingPromotion ||
                 phase == PHASE_Promoting || phase == PHASE_Finalising;
 
-    if (!runs || phase != before || strstr(text, "lastAppliedSpec") ||
+    const char *applied = json_str_at(world->canary, "status", "lastAppliedSpec", NULL);
+
+    if (!runs || phase != before || !applied || !*applied || strstr(text, "lastAppliedSpec") ||
         strstr(text, "refusedWrite") || world->safety_off || world->crashed ||
         world->again == AGAIN_NOW || world->plan.held || !target || !stable ||
         !world_get(world, "httproutes/podinfo") || strcmp(kind->plural, "deployments") != 0 ||

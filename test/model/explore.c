@@ -48,7 +48,7 @@ static bool check(struct search *search, const struct state *start, uint32_t lim
     return search_run(search, start, limit) && ends_check(search);
 }
 
-bool explore(const struct scenario *scenario, bool brief)
+const char *explore(const struct scenario *scenario, bool brief)
 {
     struct model *model = model_new(scenario);
     struct state start = {.cluster = model_start(model)};
@@ -62,7 +62,8 @@ bool explore(const struct scenario *scenario, bool brief)
     right = right && (!brief || check(&search, &start, FIRST_LOOK)) &&
             check(&search, &start, scenario->limit);
     tell(&search, right, brief, began);
+    const char *broken = right ? NULL : search.violation.rule;
     search_fini(&search);
     model_free(model);
-    return right;
+    return broken;
 }

@@ -4,8 +4,8 @@
 
 #include "scenario.h"
 
-/* False: a rule of safety does not hold, and the shortest way there is printed. brief: only the
- * rule and how long the way is, and nothing if all hold: for rules that are broken on purpose. */
-bool explore(const struct scenario *scenario, bool brief);
+/* The rule of safety that does not hold, whose shortest way is printed; NULL: all hold. brief: only
+ * the rule and how long the way is, and nothing if all hold: for rules that are broken on purpose. */
+const char *explore(const struct scenario *scenario, bool brief);
 
 #endif

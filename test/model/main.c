@@ -28,7 +28,7 @@ static bool explore_within(const struct scenario *scenario, uint32_t most)
 
     if (most > 0 && within.limit > most)
         within.limit = most;
-    return explore(&within, false);
+    return explore(&within, false) == NULL;
 }
 
 static int explore_named(int argc, char **argv, uint32_t most)

@@ -324,6 +324,28 @@ static void ask_less(struct ticks *ticks)
     ticks_allow(ticks, allowed);
 }
 
+/* The parts that only some scenarios have. */
+static void add_parts(struct model *model)
+{
+    static const struct {
+        enum role role;
+        const char *key;
+        void (*tell)(struct ticks *ticks, int place);
+    } parts[] = {{ROLE_RIVAL, "canaries/rival", ticks_rival},
+                 {ROLE_FLAGS, "flags/controller", ticks_flags},
+                 {ROLE_REFUSALS, "refusals/podinfo", ticks_refusals}};
+
+    for (size_t part = 0; part < sizeof(parts) / sizeof(parts[0]); part++) {
+        model->place[parts[part].role] = -1;
+        for (int i = 0; i < MAX_OBJECTS && model->scenario->objects[i].key; i++) {
+            if (strcmp(model->scenario->objects[i].key, parts[part].key) != 0)
+                continue;
+            model->place[parts[part].role] = objects_place(model->objects, parts[part].key);
+            parts[part].tell(model->ticks, model->place[parts[part].role]);
+        }
+    }
+}
+
 struct model *model_new(const struct scenario *scenario)
 {
     struct model *model = heap_alloc(sizeof(*model));
@@ -345,11 +367,7 @@ struct model *model_new(const struct scenario *scenario)
     model->ticks = ticks_new(model->objects, model->place[ROLE_CANARY]);
     if (scenario->judged)
         ask_less(model->ticks);
-    model->place[ROLE_RIVAL] = place_of(model, "canaries", "rival");
-    for (int i = 0; i < MAX_OBJECTS && scenario->objects[i].key; i++) {
-        if (strcmp(scenario->objects[i].key, "canaries/rival") == 0)
-            ticks_rival(model->ticks, model->place[ROLE_RIVAL]);
-    }
+    add_parts(model);
     pool_init(&model->happened, offsetof(struct happening, value), sizeof(struct happening));
     pool_init(&model->clusters, sizeof(struct cluster), sizeof(struct cluster));
     add_world(model);
@@ -596,10 +614,56 @@ int model_primary_revision(struct model *model, const struct cluster *cluster)
 bool model_has_rival(struct model *model, const struct cluster *cluster)
 {
     int place = model->place[ROLE_RIVAL];
-    const char *target = json_str_at(objects_tree(model->objects, place, cluster->at[place]),
-                                     "spec", "targetRef", "name", NULL);
+    const char *target = place < 0
+                             ? NULL
+                             : json_str_at(objects_tree(model->objects, place, cluster->at[place]),
+                                           "spec", "targetRef", "name", NULL);
 
     return target && strcmp(target, "podinfo") == 0;
+}
+
+/* --- what the API server refuses */
+
+static struct json_object *refusals(struct model *model, const struct cluster *cluster)
+{
+    int place = model->place[ROLE_REFUSALS];
+
+    return place < 0 ? NULL : objects_tree(model->objects, place, cluster->at[place]);
+}
+
+const char *model_refused(struct model *model, const struct cluster *cluster)
+{
+    return json_str_at(refusals(model, cluster), "refuses", NULL);
+}
+
+static void note(struct model *model, struct cluster *cluster, const char *met, bool tells)
+{
+    int place = model->place[ROLE_REFUSALS];
+    struct arena *arena = arena_new();
+    struct json_object *tree = json_copy(arena, refusals(model, cluster));
+
+    json_set_str(tree, "met", met ? met : "");
+    json_set(tree, "tells", json_own(arena, json_object_new_boolean(tells)));
+    cluster->at[place] = objects_put(model->objects, place, tree);
+    arena_free(arena);
+}
+
+void model_meet(struct model *model, struct cluster *cluster)
+{
+    struct json_object *known = refusals(model, cluster);
+    const char *met = json_str_at(known, "met", NULL), *refused = model_refused(model, cluster);
+
+    if (!met || strcmp(met, refused) != 0)
+        note(model, cluster, refused, true);
+}
+
+void model_planned(struct model *model, struct cluster *cluster, bool held)
+{
+    struct json_object *known = refusals(model, cluster);
+    const char *met = json_str_at(known, "met", NULL);
+
+    if (met && *met)
+        note(model, cluster, held ? met : NULL, false);
 }
 
 int model_weight(struct model *model, const struct cluster *cluster)

@@ -20,7 +20,9 @@ enum role {
     ROLE_CONFIG_COPY,
     ROLE_COPY, /* the Service of the canary */
     ROLE_SCALER_COPY,
-    ROLE_RIVAL, /* another Canary, which only its owner changes */
+    ROLE_RIVAL,    /* another Canary, which only its owner changes */
+    ROLE_FLAGS,    /* what the controller was started with */
+    ROLE_REFUSALS, /* what the API server refuses for good */
     ROLES
 };
 
@@ -88,6 +90,11 @@ int model_revision(struct model *model, const struct cluster *cluster);
 int model_primary_revision(struct model *model, const struct cluster *cluster);
 /* The other Canary is there and has this target, by its spec. */
 bool model_has_rival(struct model *model, const struct cluster *cluster);
+/* The object of which the API server refuses each write ("services/podinfo"); NULL: none. */
+const char *model_refused(struct model *model, const struct cluster *cluster);
+/* The engine: a write was refused; a plan was done, or held. */
+void model_meet(struct model *model, struct cluster *cluster);
+void model_planned(struct model *model, struct cluster *cluster, bool held);
 /* Percent of the traffic that the route gives the canary; 0 where there is no route. */
 int model_weight(struct model *model, const struct cluster *cluster);
 

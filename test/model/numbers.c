@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "rules.h"
 #include "test/pretend.h"
 
 static bool is_analysing(const struct canary *canary)
@@ -48,9 +49,8 @@ const char *numbers_share(struct model *model, const struct cluster *facts,
         !is_analysing(model_canary(model, facts)) ||
         is <= model_canary(model, facts)->status.canary_weight)
         return NULL;
-    return available(model, facts, ROLE_TARGET) < (needs < most ? needs : most)
-               ? "no share grows beyond the capacity of its side"
-               : NULL;
+    return available(model, facts, ROLE_TARGET) < (needs < most ? needs : most) ? SAFE_CAPACITY
+                                                                                : NULL;
 }
 
 /* --- numbers of others */
@@ -66,7 +66,7 @@ const char *numbers_replicas(struct model *model, const struct cluster *before,
         struct json_object *scaler = objects_tree(model->objects, place, after->at[place]);
         if (strncmp(key, "horizontalpodautoscalers/", 25) == 0 && scaler &&
             pretend_overwrites(scaler, was, is))
-            return "a number that another scaler owns is not written";
+            return SAFE_NUMBER;
     }
     return NULL;
 }

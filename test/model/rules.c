@@ -214,14 +214,47 @@ static const char *check_copy(struct model *model, const struct cluster *before,
     return NULL;
 }
 
+static bool selects(struct json_object *service, struct json_object *workload)
+{
+    struct json_object *labels = json_at(workload, "spec", "template", "metadata", "labels", NULL);
+    struct json_object *selector = json_at(service, "spec", "selector", NULL);
+
+    if (!json_object_is_type(selector, json_type_object) || !labels)
+        return false;
+    json_object_object_foreach(selector, key, value)
+    {
+        if (!json_same(json_at(labels, key, NULL), value))
+            return false;
+    }
+    return true;
+}
+
+/* The ready pods that a selector leads to, as the tick has read them. */
+static int64_t endpoints(struct model *model, const struct cluster *facts,
+                         struct json_object *service)
+{
+    int64_t count = 0;
+
+    for (int place = 0; place < objects_places(model->objects); place++) {
+        struct json_object *tree = objects_tree(model->objects, place, facts->at[place]);
+        if (strncmp(objects_key(model->objects, place), "deployments/", 12) == 0 && tree &&
+            !model_look_at(model, facts, place)->at_zero && selects(service, tree))
+            count += json_int_at(tree, 0, "status", "availableReplicas", NULL);
+    }
+    return count;
+}
+
 static const char *check_apex(struct model *model, const struct cluster *facts,
                               const struct cluster *before, const struct cluster *after)
 {
     bool was = model_look(model, before, ROLE_APEX)->selects_primary;
     bool is = model_look(model, after, ROLE_APEX)->selects_primary;
     bool primary = model_look(model, facts, ROLE_PRIMARY)->ready;
+    int apex = model->place[ROLE_APEX], at = model->place[ROLE_PRIMARY];
+    struct json_object *live = objects_tree(model->objects, apex, before->at[apex]);
 
-    if (is && !was && !is_absent(model, before, ROLE_APEX) && !primary)
+    if (is && !was && !primary && endpoints(model, facts, live) > 0 &&
+        !selects(live, objects_tree(model->objects, at, facts->at[at])))
         return "the apex Service selects the primary only once that is ready";
     if (strcmp(model_canary(model, facts)->target.name, "podinfo") != 0)
         return NULL; /* it follows another target, see check_selector() */
@@ -316,21 +349,6 @@ static int selected_by(struct model *model, const struct cluster *cluster, int s
     return objects_place(model->objects, key);
 }
 
-static bool selects(struct json_object *service, struct json_object *workload)
-{
-    struct json_object *labels = json_at(workload, "spec", "template", "metadata", "labels", NULL);
-    struct json_object *selector = json_at(service, "spec", "selector", NULL);
-
-    if (!json_object_is_type(selector, json_type_object) || !labels)
-        return false;
-    json_object_object_foreach(selector, key, value)
-    {
-        if (!json_same(json_at(labels, key, NULL), value))
-            return false;
-    }
-    return true;
-}
-
 /* A Service that is written leads to the pods of its own workload alone. */
 static const char *check_owner(struct model *model, const struct cluster *facts,
                                const struct cluster *after, int service)
@@ -343,9 +361,8 @@ static const char *check_owner(struct model *model, const struct cluster *facts,
         worker++;
     if (strncmp(objects_key(model->objects, service), "services/", 9) != 0 || worker == places)
         return NULL;
-    return selects(tree, objects_tree(model->objects, worker, facts->at[worker]))
-               ? "no Service that serves selects a pod of another owner"
-               : NULL;
+    return selects(tree, objects_tree(model->objects, worker, facts->at[worker])) ? SAFE_OWNER
+                                                                                  : NULL;
 }
 
 /* Pods carry the name of their workload as label. A Service that is made selects what will be. */
@@ -356,16 +373,19 @@ static const char *check_selector(struct model *model, const struct cluster *fac
     if (strncmp(objects_key(model->objects, service), "services/", 9) != 0 || model->kind->copied ||
         model->kind->named || strcmp(model->kind->plural, "deployments") != 0)
         return NULL;
+    struct json_object *old = objects_tree(model->objects, service, before->at[service]);
+    struct json_object *now = objects_tree(model->objects, service, after->at[service]);
     int was = selected_by(model, before, service), is = selected_by(model, after, service);
-    if (was < 0 || is < 0 || was == is || model_canary(model, facts)->deleting ||
-        (is == model->place[ROLE_TARGET] && model_look_at(model, facts, is)->at_zero &&
-         model_weight(model, facts) == 0))
-        return NULL;
     /* the Service of a canary without a share has nobody's traffic */
-    bool has_traffic = strstr(objects_key(model->objects, service), "-canary") == NULL;
-    return has_traffic && !model_look_at(model, facts, is)->answers
-               ? "a Service is made to select only pods that answer"
-               : NULL;
+    bool has_traffic = strstr(objects_key(model->objects, service), "-canary") == NULL ||
+                       model_canary(model, facts)->status.canary_weight > 0;
+    if (!old || !now || !has_traffic)
+        return NULL;
+    if (endpoints(model, facts, old) > 0 && endpoints(model, facts, now) == 0)
+        return SAFE_ENDPOINTS;
+    if (was < 0 || is < 0 || was == is || model_canary(model, facts)->deleting)
+        return NULL;
+    return model_look_at(model, facts, is)->answers ? NULL : SAFE_ENDPOINTS ": another side";
 }
 
 /* --- what people have a say in */
@@ -405,7 +425,7 @@ static const char *check_consent(struct model *model, const struct cluster *fact
     bool analysing = is_analysing(canary), begins = begins_analysis(model, canary, is, step);
 
     if (begins && json_at(canary->status.json, "paused", NULL))
-        return "nothing begins while it is paused";
+        return SAFE_CONSENT ": it is paused";
     if (canary->suspend && !canary->deleting && step->place != model->place[ROLE_CANARY])
         return "nothing is done while it is suspended";
     if (canary->skip_analysis || model->scenario->world & WORLD_TIME_PASSES)
@@ -414,13 +434,13 @@ static const char *check_consent(struct model *model, const struct cluster *fact
         ((is && is->status.phase == PHASE_Promoting &&
           model_primary_revision(model, before) != model_revision(model, facts)) ||
          model_primary_revision(model, before) != model_primary_revision(model, after)))
-        return "nothing is promoted before its gate opens";
+        return SAFE_CONSENT ": confirm-promotion";
     if (analysing && model_weight(model, after) > model_weight(model, before) &&
         model_weight(model, after) > canary->status.canary_weight &&
         is_closed(canary, outcome, Q_MORE_TRAFFIC, HOOK_CONFIRM_TRAFFIC_INCREASE))
-        return "traffic is not increased before its gate opens";
+        return SAFE_CONSENT ": confirm-traffic-increase";
     if (begins && is_closed(canary, outcome, Q_CONFIRM_ROLLOUT, HOOK_CONFIRM_ROLLOUT))
-        return "nothing begins before its gate opens";
+        return SAFE_CONSENT ": confirm-rollout";
     return NULL;
 }
 
@@ -448,7 +468,11 @@ static const char *check_health(struct model *model, const struct cluster *after
 {
     int place = model->place[ROLE_CANARY];
 
-    return health_fault(objects_tree(model->objects, place, after->at[place]));
+    struct json_object *canary = objects_tree(model->objects, place, after->at[place]);
+    struct json_object *status = json_at(canary, "status", NULL);
+    if (!json_str_at(status, "phase", NULL) || !json_at(status, "canaryWeight", NULL))
+        return SAFE_STATUS;
+    return health_fault(canary);
 }
 
 /* Nothing was done yet, whatever its status says of that. */
@@ -698,11 +722,11 @@ static const char *check_shares(struct model *model, const struct cluster *facts
         is_absent(model, facts, ROLE_TARGET) || is_absent(model, facts, ROLE_PRIMARY))
         return NULL;
     if (route->canary_weight > 0 && !target->answers && primary->answers && !said_drains(canary))
-        return "no share stays with a canary without a ready pod";
+        return SAFE_SHARE ": the canary";
     if ((route->canary_weight < 100 || route->rest) && !primary->answers && target->ready &&
         is_analysing(canary) && outcome->steps == 0 &&
         model_revision(model, facts) == ghost->revision && *canary->status.last_applied_spec)
-        return "no share stays with a primary without a ready pod";
+        return SAFE_SHARE ": the primary";
     return NULL;
 }
 
@@ -725,7 +749,7 @@ const char *rules_done(struct model *model, const struct cluster *before,
     const struct canary *canary = model_canary(model, after);
 
     if (canary && stalls(model, before, after, outcome))
-        return "a release moves, or says what it waits for";
+        return SAFE_END;
     if (outcome->again != AGAIN_NOW && canary) {
         const char *broken = check_shares(model, before, after, outcome, ghost);
         if (broken)

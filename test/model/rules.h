@@ -8,6 +8,27 @@
 
 #include "model.h"
 
+/*
+ * The nine invariants of what is served, by name: what a rule says that does not hold begins with the
+ * name of its invariant. Each is caught with at least two rules that are broken (`.breaks` of a
+ * mutation; mutations_test counts them).
+ */
+#define SAFE_OWNER "no Service that serves selects a pod of another owner"
+#define SAFE_ENDPOINTS                                                                             \
+    "no write leaves a serving Service with fewer ready endpoints than its rule means"
+#define SAFE_SHARE                                                                                 \
+    "no share on a side without a ready endpoint while the other side has one, for longer than a " \
+    "tick"
+#define SAFE_CAPACITY                                                                              \
+    "no step to a side with less capacity than its share, unless the scaler's maximum or the "     \
+    "user "                                                                                        \
+    "says so"
+#define SAFE_CONSENT                                                                               \
+    "nothing serves that its gate has not let in, for that revision and these configs"
+#define SAFE_NUMBER "a number that another scaler owns is not written"
+#define SAFE_END    "a release ends: no tick plans nothing, waits for nothing and is called again"
+#define SAFE_STATUS "a status always has phase and weight"
+
 enum {
     GHOST_DOOMED = 1,  /* a cause to roll back was seen */
     GHOST_STOPPED = 2, /* somebody else has scaled the target to zero */

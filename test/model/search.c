@@ -30,7 +30,7 @@ struct state search_state(const struct search *search, uint32_t number)
 
 /* --- one move */
 
-enum wrote { WROTE, CONFLICT };
+enum wrote { WROTE, CONFLICT, REFUSED };
 
 /* As the API server would. own: what this plan has left there before, if it has. */
 static enum wrote write_step(struct model *model, struct cluster *cluster, const struct step *step,
@@ -38,7 +38,11 @@ static enum wrote write_step(struct model *model, struct cluster *cluster, const
 {
     uint16_t *at = &cluster->at[step->place];
     uint16_t expects = step->expects != ABSENT && own ? *own : step->expects;
+    const char *refused = model_refused(model, cluster);
 
+    if (refused && step->kind != EFFECT_STATUS &&
+        strcmp(refused, objects_key(model->objects, step->place)) == 0)
+        return REFUSED;
     if (step->kind == EFFECT_DELETE) {
         *at = ABSENT;
         return WROTE;
@@ -96,8 +100,13 @@ static const char *tick(struct model *model, struct state *state, struct move mo
                 rules_waited(model, &state->cluster, &state->ghost);
         }
         struct cluster before = state->cluster;
-        if (write_step(model, &state->cluster, &step,
-                       written[step.place] ? &own[step.place] : NULL) == CONFLICT)
+        enum wrote wrote = write_step(model, &state->cluster, &step,
+                                      written[step.place] ? &own[step.place] : NULL);
+        if (wrote == REFUSED) {
+            model_meet(model, &state->cluster);
+            return NULL;
+        }
+        if (wrote == CONFLICT)
             return calm ? "a plan is not in conflict with itself" : NULL;
         written[step.place] = true;
         own[step.place] = state->cluster.at[step.place];
@@ -108,6 +117,8 @@ static const char *tick(struct model *model, struct state *state, struct move mo
     if (!broken && calm && move.cut == WHOLE)
         broken = rules_done(model, &facts, &state->cluster, &outcome, move.due, &state->ghost);
     if (move.cut == WHOLE)
+        model_planned(model, &state->cluster, outcome.held);
+    if (move.cut == WHOLE && !outcome.held)
         state->rest = rest_after(model, state, &outcome, happened);
     return broken;
 }

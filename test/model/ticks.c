@@ -44,6 +44,7 @@ struct ticks {
     struct objects *objects;
     int canary;
     int rival;             /* the place of another Canary, -1: none */
+    int flags, refusals;   /* those of ticks.h, -1: none */
     struct arena *arena;   /* for ever */
     struct arena *scratch; /* for one decide() */
     struct settings settings;
@@ -73,6 +74,8 @@ struct ticks *ticks_new(struct objects *objects, int canary)
     *ticks = (struct ticks){.objects = objects,
                             .canary = canary,
                             .rival = -1,
+                            .flags = -1,
+                            .refusals = -1,
                             .arena = arena_new(),
                             .scratch = arena_new(),
                             .settings = {.mesh_provider = "istio",
@@ -102,6 +105,16 @@ void ticks_free(struct ticks *ticks)
 void ticks_rival(struct ticks *ticks, int place)
 {
     ticks->rival = place;
+}
+
+void ticks_flags(struct ticks *ticks, int place)
+{
+    ticks->flags = place;
+}
+
+void ticks_refusals(struct ticks *ticks, int place)
+{
+    ticks->refusals = place;
 }
 
 void ticks_allow(struct ticks *ticks, const uint8_t allowed[QUESTIONS])
@@ -326,18 +339,53 @@ static void judge(struct ticks *ticks, const struct cluster *cluster, struct tic
     claims_free(claims);
 }
 
+/* As the process was started. */
+static void take_flags(struct ticks *ticks, const struct cluster *cluster)
+{
+    struct json_object *list =
+        ticks->flags < 0
+            ? NULL
+            : json_at(objects_tree(ticks->objects, ticks->flags, cluster->at[ticks->flags]),
+                      "selectorLabels", NULL);
+    const char **names = arena_alloc(ticks->scratch, (json_len(list) + 1) * sizeof(*names));
+    size_t n = 0;
+
+    for (; n < json_len(list); n++)
+        names[n] = json_object_get_string(json_elem(list, n));
+    names[n] = NULL;
+    ticks->settings.selector_labels = n > 0 ? names : labels;
+}
+
+/* What the engine tells of a write that was refused a moment ago. */
+static void show_refusal(struct ticks *ticks, const struct cluster *cluster, struct tick *tick)
+{
+    struct json_object *known = ticks->refusals < 0 ? NULL
+                                                    : objects_tree(ticks->objects, ticks->refusals,
+                                                                   cluster->at[ticks->refusals]);
+    const char *met = json_str_at(known, "met", NULL), *name = met ? strchr(met, '/') : NULL;
+
+    if (!name || !json_bool_at(known, false, "tells", NULL))
+        return;
+    tick->refused_write = (struct refused_write){
+        .resource = arena_printf(ticks->scratch, "%.*s", (int)(name - met), met),
+        .name = name + 1,
+        .text = arena_printf(ticks->scratch, "%s: a policy does not like it", met)};
+}
+
 static struct tick *decide_on(struct ticks *ticks, struct attempt *attempt, bool due)
 {
     const struct viewed viewed = view(ticks, attempt->cluster->at[ticks->canary]);
 
     arena_reset(ticks->scratch);
     assert(viewed.canary);
+    take_flags(ticks, attempt->cluster);
     struct tick *tick =
         tick_new(ticks->scratch, attempt->reworded ? attempt->reworded : viewed.canary,
                  &ticks->settings, ticks_now_ms, due);
     tick->mistake = viewed.mistake;
     if (ticks->rival >= 0)
         judge(ticks, attempt->cluster, tick);
+    show_refusal(ticks, attempt->cluster, tick);
     for (int i = 0; i < ticks->n_needs; i++)
         give_object(ticks, attempt->cluster, tick, &ticks->needs[i]);
     for (int round = 0; round < MAX_ROUNDS; round++) {
@@ -438,8 +486,10 @@ static uint32_t read_in(const struct ticks *ticks, const struct tick *tick,
 {
     uint32_t reads = 1u << ticks->canary;
 
-    if (ticks->rival >= 0)
-        reads |= 1u << ticks->rival;
+    const int always[] = {ticks->rival, ticks->flags};
+
+    for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+        reads |= always[i] >= 0 ? 1u << always[i] : 0;
     for (int i = 0; i < ticks->n_needs; i++) {
         if (ticks->needs[i].place < 0)
             reads |= places_of(ticks, ticks->needs[i].need.resource);
@@ -471,6 +521,7 @@ static void add_outcome(struct ticks *ticks, const struct attempt *attempt, cons
     }
     if (!outcome.broken) {
         outcome.sleeps = wake_sleeps(tick->plan);
+        outcome.held = tick->plan->held;
         outcome.reads_status = tick->plan->reads_status;
         outcome.reads = read_in(ticks, tick, &outcome);
         outcome.again = (uint8_t)tick->plan->again;

@@ -41,6 +41,7 @@ struct outcome {
     bool wakes;                 /* after a while, without any event */
     bool warned;                /* a Warning event tells why nothing goes on */
     bool sleeps;                /* nothing but an event brings the next tick */
+    bool held;                  /* nothing of the plan is done but to tell that */
     bool reads_status;          /* of an object */
     uint32_t reads;             /* the places that it asked for or writes, a bit each */
     bool reads_prose;           /* with other words in its conditions, it would be another one */
@@ -59,6 +60,11 @@ void ticks_free(struct ticks *ticks);
 /* The place of another Canary, whose own rules do not run: from now on both are judged by what they
  * claim, as the engine does. */
 void ticks_rival(struct ticks *ticks, int place);
+/* The place of what the process was started with: {selectorLabels: [...]}. */
+void ticks_flags(struct ticks *ticks, int place);
+/* The place of what the API server refuses, and of what the engine knows of that: {refuses: KEY, met:
+ * KEY, tells: true}. */
+void ticks_refusals(struct ticks *ticks, int place);
 /* All outcomes; the Canary must exist. Valid until the next call. */
 const struct outcome *ticks_outcomes(struct ticks *ticks, const struct cluster *cluster, bool due,
                                      int *count);

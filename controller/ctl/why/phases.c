@@ -136,10 +136,23 @@ static bool outrun(struct why *w)
         why_since(w, condition), why_message(w, condition));
 }
 
+static bool superseded(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "Superseded", "True");
+
+    if (!condition)
+        return false;
+    return why_say(w,
+                   arena_printf(w->arena, "%s abort %s -n %s", w->program, w->name, w->namespace_),
+                   "What was pushed last for %s waits, for %s: %s", w->name,
+                   why_since(w, condition), why_message(w, condition));
+}
+
 const struct why_situation why_phases[] = {{"failed", failed},
                                            {"share-waits", share_waits},
                                            {"outrun", outrun},
                                            {"primary-waits", primary_waits},
+                                           {"superseded", superseded},
                                            {"not-begun", not_begun},
                                            {"target-idle", target_idle},
                                            {"companions-unfit", companions_unfit},

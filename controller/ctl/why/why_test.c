@@ -131,6 +131,8 @@ static const struct {
      .text = "The primary of app has lost all its pods, for 5m: it says so"},
     {"outrun", CONDITION("Outrun", "True", "ReplacedInARow"),
      .text = "no release of it has come to its end, for 5m: it says so"},
+    {"superseded", CONDITION("Superseded", "True", "RevisionWaits"),
+     .text = "What was pushed last for app waits, for 5m: it says so"},
     {"routes-pending", CONDITION("RoutesSettled", "False", "RoutesPending"),
      .text = "has not accepted the routes of app, for 5m: it says so"},
     {"stalled", CONDITION("Advancing", "False", "Stalled"),

@@ -35,19 +35,19 @@ enum {
     TOLERATED_SHARE = 9, /* percent: up to 10 % more load, an autoscaler does nothing either */
 };
 
-static const char condition[] = "PrimaryScaled";
 static const char scaled[] = "Scaled"; /* its reason when True; else one of capacity.h */
 
 static bool waits_for(struct release *r, const char *reason)
 {
     int64_t since;
 
-    return condition_since(r, condition, reason, &since);
+    return condition_since(r, CONDITION_CAPACITY, reason, &since);
 }
 
 bool capacity_waits(struct release *r, const char *reason)
 {
-    return reason ? waits_for(r, reason) : condition_is_set(r, condition) && !waits_for(r, scaled);
+    return reason ? waits_for(r, reason)
+                  : condition_is_set(r, CONDITION_CAPACITY) && !waits_for(r, scaled);
 }
 
 static const char *primary_text(struct release *r)
@@ -67,7 +67,7 @@ static void tell_waiting(struct release *r, const char *reason, int replicas)
     if (revision)
         json_set_str(capacity, "revision", revision);
     status_object(r, "capacity", capacity);
-    condition_set(r, condition, reason,
+    condition_set(r, CONDITION_CAPACITY, reason,
                   arena_printf(r->tick->arena, "%s needs %d replicas for all traffic%s%s%s",
                                primary_text(r), replicas, revision ? " before revision " : "",
                                revision ? revision : "", revision ? " begins" : ""));
@@ -88,7 +88,7 @@ bool capacity_waits_to_begin(struct release *r)
 /* What it was asked for; 0: nothing, or it is not known. */
 static int asked_for(struct release *r)
 {
-    return condition_is_set(r, condition) ? r->canary->status.capacity_replicas : 0;
+    return condition_is_set(r, CONDITION_CAPACITY) ? r->canary->status.capacity_replicas : 0;
 }
 
 int capacity_asked(struct release *r)
@@ -265,7 +265,7 @@ static enum verdict start_waiting(struct release *r, const char *reason)
 /* It has come to an end, one way or another: the traffic moves with this plan. */
 static enum verdict end_waiting(struct release *r)
 {
-    condition_set_true(r, condition, scaled, condition_message(r, condition));
+    condition_set_true(r, CONDITION_CAPACITY, scaled, condition_message(r, CONDITION_CAPACITY));
     release_wake(r, HOLD_MS);
     return VERDICT_GO;
 }
@@ -283,7 +283,7 @@ static int64_t left_of(struct release *r, int64_t ms)
 {
     int64_t since;
 
-    if (!condition_time(r, condition, &since))
+    if (!condition_time(r, CONDITION_CAPACITY, &since))
         return 0;
     int64_t left = since + ms - r->tick->now_ms;
     return left < 0 || left > ms + CLOCK_SLACK_MS ? 0 : left < ms ? left : ms;
@@ -341,13 +341,13 @@ void capacity_settle(struct release *r)
 {
     int64_t left = left_of(r, capacity_waits(r, NULL) ? WAIT_MS + HOLD_MS : HOLD_MS);
 
-    if (!condition_is_set(r, condition))
+    if (!condition_is_set(r, CONDITION_CAPACITY))
         return;
     if (left > 0) {
         release_wake(r, left);
         return;
     }
-    condition_clear(r, condition);
+    condition_clear(r, CONDITION_CAPACITY);
     status_text(r, "capacity", NULL);
     release_again(r, AGAIN_NOW);
 }

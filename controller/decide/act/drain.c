@@ -11,6 +11,7 @@
 #include "decide/release/pause.h"
 #include "decide/release/release.h"
 #include "decide/release/scaled.h"
+#include "decide/release/serving.h"
 
 static bool has_pods(const struct release *r)
 {
@@ -70,12 +71,23 @@ static enum verdict pass(struct release *r)
     return verdict == VERDICT_GO ? VERDICT_STOP : verdict;
 }
 
+/* STOP: requests that reach the apex Service have no other pods. */
+static enum verdict serve_on(struct release *r)
+{
+    bool needs = false;
+    enum verdict verdict = has_pods(r) ? serving_needs_target(r, &needs) : VERDICT_GO;
+
+    return verdict == VERDICT_GO && needs ? VERDICT_STOP : verdict;
+}
+
 enum verdict drain_target(struct release *r)
 {
     enum verdict verdict = pass(r);
 
     if (verdict == VERDICT_GO)
         verdict = bystander_wait(r);
+    if (verdict == VERDICT_GO)
+        verdict = serve_on(r);
     if (verdict == VERDICT_STOP)
         return VERDICT_GO;
     if (verdict == VERDICT_GO && r->scaler)

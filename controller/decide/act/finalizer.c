@@ -46,9 +46,9 @@ void finalizer_plan(struct tick *tick, struct json_object *canary, bool wanted)
 void finalizer_keep(struct release *r)
 {
     /* who waits for another's end may be deleted in that very moment; in a cluster apart nobody else
-     * deletes the routes */
+     * deletes the routes; a target that is pinned would stay so */
     bool wanted = r->canary->revert_on_deletion || r->tick->heir || r->tick->barred ||
-                  r->tick->settings->mesh_apart;
+                  r->tick->settings->mesh_apart || r->canary->analysis.finishes;
 
     if (finalizer_is_set(r->canary->json) != wanted)
         finalizer_plan(r->tick, r->canary->json, wanted);

@@ -18,8 +18,6 @@
  * deadline or cannot be asked. (Flagger, which knows no deadlines, warns of the traffic gate and
  * alerts on every tick.)
  */
-static const char condition[] = CONDITION_APPROVED;
-
 struct gate {
     enum hook_type type;
     const char *passed; /* how events call it */
@@ -97,7 +95,7 @@ static const char *condition_text(struct release *r, const struct gate *gate, co
 /* False: the gate has not waited before this tick, and *since is now. */
 static bool waits_since(struct release *r, const struct gate *gate, int64_t *since)
 {
-    if (condition_since(r, condition, gate->reason, since) && !waits_for_another(r, gate))
+    if (condition_since(r, CONDITION_APPROVED, gate->reason, since) && !waits_for_another(r, gate))
         return true;
     *since = r->tick->now_ms / 1000 * 1000; /* as the condition will say */
     return false;
@@ -209,9 +207,9 @@ static enum verdict wait_at(struct release *r, const struct gate *gate, const st
         text = arena_printf(r->tick->arena, "%s; it could not be asked: %s", text, closed->unasked);
     bool remembers = gate->phase == PHASE_NONE || hook->deadline_ms > 0 || closed->unasked;
     if (!remembers || !waited)
-        condition_clear(r, condition);
+        condition_clear(r, CONDITION_APPROVED);
     if (remembers)
-        told = condition_set(r, condition, gate->reason, condition_text(r, gate, text));
+        told = condition_set(r, CONDITION_APPROVED, gate->reason, condition_text(r, gate, text));
     if (told && !waited)
         tell_revision(r, gate);
     if (enters)
@@ -237,7 +235,7 @@ static enum verdict confirm(struct release *r, const struct gate *gate, enum pha
     /* Blue/green asks for the promotion twice: what a deadline has let pass is not waited for
      * again. promote_begin() forgets it. */
     if (verdict == VERDICT_GO && !(by_deadline && gate->asked_twice))
-        condition_clear(r, condition);
+        condition_clear(r, CONDITION_APPROVED);
     return verdict;
 }
 

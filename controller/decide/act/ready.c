@@ -4,13 +4,19 @@
 #include "decide/release/condition.h"
 #include "decide/release/steering.h"
 
+/* A Deployment that is paused does not say since when it waits. */
+static bool is_paused_canary(const struct release *r, enum side side)
+{
+    return side == SIDE_CANARY && (r->info.paused || r->info.pin == PIN_HOLDS);
+}
+
 static enum readiness look_at(struct release *r, enum side side, const char **why)
 {
     enum readiness readiness = release_ready(r, side, why);
 
     if (readiness == READY)
         condition_clear(r, side_condition(side));
-    else if ((r->target->deadline_by_condition || (side == SIDE_CANARY && r->info.paused)) &&
+    else if ((r->target->deadline_by_condition || is_paused_canary(r, side)) &&
              readiness != NOT_READY_EVER)
         condition_set(r, side_condition(side), CONDITION_WAITING, *why);
     return readiness;

@@ -14,30 +14,12 @@ enum { REPAIRS = 3 }; /* intervals without a step in which an object may be repa
 /* Reasons of the condition. */
 static const char stalled[] = "Stalled", expired[] = "Expired", given_up[] = "GivenUp";
 
-/* Conditions that say something of a release and hold no step up. Every other one that is False is
- * a wait: one that is missing here delays a rollback, and one too many would cause it. */
-static const char *const no_waits[] = {
-    "Promoted",           CONDITION_CHECKS,
-    CONDITION_ALERTS,     CONDITION_FREE,
-    CONDITION_DRAINED,    CONDITION_WHOLE,
-    CONDITION_COPIES,     CONDITION_PORTS,
-    CONDITION_ADVANCES,   CONDITION_IGNORED,
-    "MirrorWeight",       CONDITION_IDLE,
-    CONDITION_COMPANIONS, NULL,
-};
-
 static bool is_wait(struct json_object *condition)
 {
     const char *type = json_str_at(condition, "type", NULL);
     const char *status = json_str_at(condition, "status", NULL);
 
-    if (!type || !status || strcmp(status, "False") != 0)
-        return false;
-    for (const char *const *name = no_waits; *name; name++) {
-        if (strcmp(*name, type) == 0)
-            return false;
-    }
-    return true;
+    return type && status && strcmp(status, "False") == 0 && condition_holds(type);
 }
 
 static bool has_wait(struct json_object *conditions)

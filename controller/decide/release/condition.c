@@ -10,6 +10,20 @@
 #include "base/clock.h"
 #include "tick/edit.h"
 
+#define CONDITION(name, type, holds, of_spec) const char name[] = type;
+#include "decide/release/conditions.def"
+#undef CONDITION
+
+static const struct row {
+    const char *type;
+    bool holds, of_spec;
+} rows[] = {
+#define CONDITION(name, type, holds, of_spec) {type, holds, of_spec},
+#include "decide/release/conditions.def"
+#undef CONDITION
+};
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
 /* conditions as this tick leaves them: a copy of the Canary's, on which the rules work. */
 static struct json_object *conditions(struct release *r)
 {
@@ -79,7 +93,7 @@ static struct json_object *before(const struct release *r, const char *type)
 
 bool condition_set(struct release *r, const char *type, const char *reason, const char *message)
 {
-    return condition_put(r, type, strcmp(type, "Suspended") == 0 ? "True" : "False", reason,
+    return condition_put(r, type, strcmp(type, CONDITION_SUSPENDED) == 0 ? "True" : "False", reason,
                          message);
 }
 
@@ -163,8 +177,14 @@ void condition_clear_now(struct release *r)
         condition_clear(r, r->past);
 }
 
-static const char *const of_spec[] = {CONDITION_ACCEPTED, CONDITION_IGNORED, CONDITION_ALERTS};
-enum { OF_SPEC = sizeof(of_spec) / sizeof(of_spec[0]) };
+bool condition_holds(const char *type)
+{
+    for (int i = 0; i < ROWS; i++) {
+        if (strcmp(rows[i].type, type) == 0)
+            return rows[i].holds;
+    }
+    return true;
+}
 
 void condition_keep_spec(struct release *r)
 {
@@ -172,13 +192,15 @@ void condition_keep_spec(struct release *r)
     size_t index;
 
     r->status = NULL;
-    for (int i = 0; i < OF_SPEC; i++) {
-        struct json_object *found = condition_of(list, of_spec[i], &index);
+    for (int i = 0; i < ROWS; i++) {
+        struct json_object *found = condition_of(list, rows[i].type, &index);
+        if (!rows[i].of_spec)
+            continue;
         if (found)
-            condition_put(r, of_spec[i], json_str_at(found, "status", NULL),
+            condition_put(r, rows[i].type, json_str_at(found, "status", NULL),
                           json_str_at(found, "reason", NULL), json_str_at(found, "message", NULL));
         else
-            condition_clear(r, of_spec[i]);
+            condition_clear(r, rows[i].type);
     }
 }
 
@@ -186,8 +208,9 @@ bool condition_spec_says(struct release *r, const char *text)
 {
     size_t index;
 
-    for (int i = 0; i < OF_SPEC; i++) {
-        if (has_text(condition_of(conditions(r), of_spec[i], &index), "message", text))
+    for (int i = 0; i < ROWS; i++) {
+        if (rows[i].of_spec &&
+            has_text(condition_of(conditions(r), rows[i].type, &index), "message", text))
             return true;
     }
     return false;

@@ -25,6 +25,32 @@ static bool answers(void *arg, bool primary)
                                       : release_serves(r, SIDE_PRIMARY);
 }
 
+/* All pods of a workload have what its own selector asks for; what else its template says, those that
+ * were made of that. */
+static bool all_have(struct json_object *workload, struct json_object *selector)
+{
+    json_object_object_foreach(selector, key, value)
+    {
+        if (!json_same(json_at(workload, "spec", "selector", "matchLabels", key, NULL), value))
+            return false;
+    }
+    return true;
+}
+
+static int64_t ready(void *arg, bool primary, struct json_object *selector)
+{
+    struct release *r = arg;
+    enum side side = primary ? SIDE_PRIMARY : SIDE_CANARY;
+    struct json_object *workload = primary ? r->info.primary : r->info.object;
+
+    if (!services_select(selector, json_at(workload, "spec", "template", NULL)) ||
+        !release_serves(r, side))
+        return 0;
+    int64_t pods = r->target->available ? release_available(r, side) : 1;
+    int64_t updated = json_int_at(workload, pods, "status", "updatedReplicas", NULL);
+    return all_have(workload, selector) || updated > pods ? pods : updated;
+}
+
 static struct json_object *selector(void *arg, bool primary, struct json_object *live)
 {
     struct release *r = arg;
@@ -41,6 +67,7 @@ struct service_pods serving_pods(struct release *r)
         .primary = json_at(r->info.primary, "spec", "template", NULL),
         .ports = r->info.ports,
         .answers = answers,
+        .ready = ready,
         .arg = r,
     };
 }
@@ -65,5 +92,21 @@ enum verdict serving_leads(struct release *r, bool *leads)
     *leads = r->info.primary
                  ? services_select(selects, json_at(r->info.primary, "spec", "template", NULL))
                  : value && strcmp(value, wanted) == 0;
+    return VERDICT_GO;
+}
+
+enum verdict serving_needs_target(struct release *r, bool *needs)
+{
+    struct json_object *apex;
+
+    *needs = false;
+    if (r->target->own_services || !r->info.primary || release_serves(r, SIDE_PRIMARY) ||
+        !release_serves(r, SIDE_CANARY))
+        return VERDICT_GO;
+    if (!need_object(r->tick, &kube_services, r->canary->namespace_, r->canary->service.name,
+                     &apex))
+        return VERDICT_NEED_FACTS;
+    *needs = services_select(json_at(apex, "spec", "selector", NULL),
+                             json_at(r->info.object, "spec", "template", NULL));
     return VERDICT_GO;
 }

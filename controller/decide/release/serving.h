@@ -12,4 +12,7 @@ enum verdict serving_apex(struct release *r);
 /* The apex Service selects the primary's pods; the target must have a selector label. */
 enum verdict serving_leads(struct release *r, bool *leads);
 
+/* The primary has no ready pod, and the apex Service leads to those of the target. */
+enum verdict serving_needs_target(struct release *r, bool *needs);
+
 #endif

@@ -61,7 +61,61 @@ static enum verdict lead_to_who_is_there(struct release *r)
     return r->target->own_services ? VERDICT_GO : services_reconcile_apex(r->tick, &pods);
 }
 MUTATION("a Service is made to select a primary that does not answer", "another target",
+         .breaks = SAFE_ENDPOINTS,
          .acts = {.serving_pods = pods_that_answer, .serving_apex = lead_to_who_is_there})
+
+static struct service_pods pods_uncounted(struct release *r)
+{
+    struct service_pods pods = real_serving_pods(r);
+
+    pods.ready = NULL;
+    return pods;
+}
+static enum verdict lead_uncounted(struct release *r)
+{
+    struct service_pods pods = pods_uncounted(r);
+
+    return r->target->own_services ? VERDICT_GO : services_reconcile_apex(r->tick, &pods);
+}
+MUTATION("the ready pods that a selector leads to are not counted", "other labels at a restart",
+         .breaks = SAFE_ENDPOINTS,
+         .acts = {.serving_pods = pods_uncounted, .serving_apex = lead_uncounted})
+
+/* By the flag of this process alone, and nothing is asked of the pods. */
+static struct json_object *select_by_flag(void *arg, bool primary, struct json_object *live)
+{
+    struct release *r = arg;
+    const char *label = r->tick->settings->selector_labels[0];
+    const char *value = json_str_at(r->info.object, "spec", "selector", "matchLabels", label, NULL);
+    struct json_object *selector = edit_object(r->tick->arena);
+
+    (void)live;
+    json_set_str(
+        selector, label,
+        arena_printf(r->tick->arena, "%s%s", value ? value : "", primary ? "-primary" : ""));
+    return selector;
+}
+static struct service_pods pods_by_flag(struct release *r)
+{
+    struct service_pods pods = real_serving_pods(r);
+    struct json_object *primary = edit_object(r->tick->arena);
+
+    pods.selector = select_by_flag;
+    json_set(json_sub(primary, "metadata"), "labels", select_by_flag(r, true, NULL));
+    pods.primary = primary;
+    pods.answers = NULL;
+    pods.ready = NULL;
+    return pods;
+}
+static enum verdict lead_by_flag(struct release *r)
+{
+    struct service_pods pods = pods_by_flag(r);
+
+    return r->target->own_services ? VERDICT_GO : services_reconcile_apex(r->tick, &pods);
+}
+MUTATION("Services select by the label that the flags name", "other labels at a restart",
+         .breaks = SAFE_ENDPOINTS,
+         .acts = {.serving_pods = pods_by_flag, .serving_apex = lead_by_flag})
 
 /* --- a target that is a Service, or one of Knative's */
 
@@ -379,7 +433,7 @@ static enum verdict lead_heirs_only(struct release *r, enum leave leave)
 MUTATION("... and selects the primary, which goes", "deletion after another provider",
          .acts.leftover_lead = lead_heirs_only)
 
-MUTATION("autoscalers of others are not looked for", "autoscalers of others",
+MUTATION("autoscalers of others are not looked for", "autoscalers of others", .breaks = SAFE_NUMBER,
          .acts.scaled_read = mutation_nothing)
 
 static void settle_number(struct tick *tick, const struct target_info *info)
@@ -392,7 +446,7 @@ static void settle_number(struct tick *tick, const struct target_info *info)
     plan_update(tick, &kube_deployments, info->primary, to);
 }
 MUTATION("a release gives the primary the target's number in the end, whatever scales it",
-         "autoscalers of others", .target.settle_primary = settle_number)
+         "autoscalers of others", .breaks = SAFE_NUMBER, .target.settle_primary = settle_number)
 
 /* Copies that the predicate chooses, whatever they are. */
 static enum verdict sweep_some(struct tick *tick, bool of_others)

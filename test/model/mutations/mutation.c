@@ -141,7 +141,13 @@ static int try_number(long number)
         return 2;
     }
     break_rules();
-    return explore(scenario_find(broken->scenario), true) ? 0 : 1;
+    const char *rule = explore(scenario_find(broken->scenario), true);
+    if (rule && broken->breaks && strncmp(rule, broken->breaks, strlen(broken->breaks)) != 0) {
+        fprintf(stderr, "mutants: it should be found that this does not hold: %s\n",
+                broken->breaks);
+        return 0;
+    }
+    return rule ? 1 : 0;
 }
 
 /* mutants --list: their names. mutants NUMBER: tries it, and prints which rule of safety does not

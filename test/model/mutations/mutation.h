@@ -40,6 +40,7 @@
 #include "decide/release/steering.h"
 #include "decide/rules.h"
 #include "router/common_services.h"
+#include "rules.h"
 #include "target/common_configs.h"
 #include "tick/edit.h"
 #include "tick/knative.h"
@@ -62,6 +63,7 @@ struct acts {
 struct mutation {
     struct mutation *next;
     const char *what, *scenario;
+    const char *breaks;     /* the invariant that must not hold then (SAFE_...), NULL: any rule */
     rule_ask rule;          /* NULL: the acts are replaced whichever rule calls them */
     rule_ask ask;           /* asked in its place; NULL: the rule, with its acts replaced */
     const struct rule *row; /* in place of the rule's whole row, or NULL */

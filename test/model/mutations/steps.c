@@ -16,14 +16,14 @@ static void without_phase(struct tick *tick, struct json_object *patch)
     without(tick, patch, "phase");
 }
 MUTATION("the first status has no phase", "refused or suspended as it is found",
-         .acts.plan_status = without_phase)
+         .breaks = SAFE_STATUS, .acts.plan_status = without_phase)
 
 static void without_weight(struct tick *tick, struct json_object *patch)
 {
     without(tick, patch, "canaryWeight");
 }
 MUTATION("the first status has no weight", "refused or suspended as it is found",
-         .acts.plan_status = without_weight)
+         .breaks = SAFE_STATUS, .acts.plan_status = without_weight)
 
 /* --- how it begins */
 
@@ -35,11 +35,11 @@ static enum verdict offer_again(struct release *r, bool consume)
 MUTATION("a revision that is turned down before it begins is offered again", "hooks",
          .rule = begin_waiting, .acts.rollback_run = offer_again)
 
-MUTATION("a release begins and its gate is closed", "gates",
+MUTATION("a release begins and its gate is closed", "gates", .breaks = SAFE_CONSENT,
          .acts.gates_confirm_rollout = mutation_nothing)
 
-MUTATION("another revision passes a gate that is closed", "gates", .rule = detect_other_revision,
-         .acts.gates_confirm_rollout = mutation_nothing)
+MUTATION("another revision passes a gate that is closed", "gates", .breaks = SAFE_CONSENT,
+         .rule = detect_other_revision, .acts.gates_confirm_rollout = mutation_nothing)
 
 /* Only whether there is a revision is looked at, not which one. */
 static const char *any_revision(const struct release *r)
@@ -56,9 +56,10 @@ static bool never_paused(const struct release *r)
     return false;
 }
 MUTATION("another revision begins while the Canary is paused", "asked to pause and resume",
-         .rule = detect_other_revision, .acts.steering_is_paused = never_paused)
+         .breaks = SAFE_CONSENT, .rule = detect_other_revision,
+         .acts.steering_is_paused = never_paused)
 MUTATION("a new revision begins while the Canary is paused", "asked to pause and resume",
-         .rule = steer_hold_start, .acts.steering_is_paused = never_paused)
+         .breaks = SAFE_CONSENT, .rule = steer_hold_start, .acts.steering_is_paused = never_paused)
 
 static void sync_nothing(struct release *r)
 {
@@ -194,21 +195,21 @@ MUTATION("the first checks are left out", "blue/green on Services", .rule = anal
 
 /* --- how it goes on */
 
-MUTATION("a release is promoted and its gate is closed", "gates", .rule = canary_advance,
-         .acts.gates_confirm_promotion = mutation_nothing)
+MUTATION("a release is promoted and its gate is closed", "gates", .breaks = SAFE_CONSENT,
+         .rule = canary_advance, .acts.gates_confirm_promotion = mutation_nothing)
 
-MUTATION("traffic is increased and its gate is closed", "gates", .rule = canary_advance,
-         .acts.gates_confirm_traffic_increase = mutation_nothing)
+MUTATION("traffic is increased and its gate is closed", "gates", .breaks = SAFE_CONSENT,
+         .rule = canary_advance, .acts.gates_confirm_traffic_increase = mutation_nothing)
 
-MUTATION("a canary without pods keeps its share", "canary", .rule = fail_over,
+MUTATION("a canary without pods keeps its share", "canary", .breaks = SAFE_SHARE, .rule = fail_over,
          .ask = mutation_nothing)
 
 static enum verdict only_canary(struct release *r)
 {
     return release_serves(r, SIDE_PRIMARY) ? fail_over(r) : VERDICT_GO;
 }
-MUTATION("a primary without pods keeps its share", "canary in steps", .rule = fail_over,
-         .ask = only_canary)
+MUTATION("a primary without pods keeps its share", "canary in steps", .breaks = SAFE_SHARE,
+         .rule = fail_over, .ask = only_canary)
 
 static enum verdict route_unwritten(struct release *r)
 {
@@ -229,10 +230,10 @@ static enum verdict hold_silently(struct release *r)
     (void)r;
     return VERDICT_STOP;
 }
-MUTATION("a gate that is closed holds a release, and nobody is told", "gates",
+MUTATION("a gate that is closed holds a release, and nobody is told", "gates", .breaks = SAFE_END,
          .acts.gates_confirm_traffic_increase = hold_silently)
-MUTATION("a step of an A/B test is forgotten", "A/B test", .rule = abtest_advance,
-         .ask = hold_silently)
+MUTATION("a step of an A/B test is forgotten", "A/B test", .breaks = SAFE_END,
+         .rule = abtest_advance, .ask = hold_silently)
 
 static void tell_no_weight(struct release *r, int canary)
 {

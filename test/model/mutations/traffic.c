@@ -217,14 +217,14 @@ static enum verdict look_at_nothing(struct release *r)
     return VERDICT_GO;
 }
 MUTATION("Services are made whatever else they select", "beside another workload",
-         .acts.owners_look = look_at_nothing)
+         .breaks = SAFE_OWNER, .acts.owners_look = look_at_nothing)
 
 static enum verdict look_once(struct release *r)
 {
     return condition_is_set(r, CONDITION_OWNERS) ? VERDICT_GO : real_owners_look(r);
 }
 MUTATION("Services that would select pods of others are made at the second tick",
-         "beside another workload", .acts.owners_look = look_once)
+         "beside another workload", .breaks = SAFE_OWNER, .acts.owners_look = look_once)
 
 /* --- routes */
 
@@ -305,7 +305,7 @@ static enum verdict share_anyhow(struct release *r, int percent)
     return VERDICT_GO;
 }
 MUTATION("blue/green gives the canary all traffic whatever pods it has",
-         "sides of different sizes, blue/green", .rule = bluegreen_advance,
+         "sides of different sizes, blue/green", .breaks = SAFE_CAPACITY, .rule = bluegreen_advance,
          .acts.share_wait = share_anyhow)
 
 static int64_t one_pod(struct release *r)
@@ -314,4 +314,4 @@ static int64_t one_pod(struct release *r)
     return 1;
 }
 MUTATION("all traffic is taken for that of one pod", "sides of different sizes that nothing scales",
-         .acts.capacity_total = one_pod)
+         .breaks = SAFE_CAPACITY, .acts.capacity_total = one_pod)

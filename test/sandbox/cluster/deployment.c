@@ -401,6 +401,26 @@ static void roll(struct run *run)
     }
 }
 
+/* One that is paused is scaled: the newest set that has replicas, or the newest of all, gets what is
+ * missing, or loses what is too much. (Of several the real one gives each its part.) */
+static void scale_paused(struct run *run)
+{
+    struct rollout *r = &run->rollout;
+    struct rollout_set *newest = run->fresh         ? &r->fresh
+                                 : r->old_count > 0 ? &r->old[r->old_count - 1]
+                                                    : NULL;
+
+    for (size_t i = r->old_count; i > 0 && newest && newest->replicas == 0; i--) {
+        if (r->old[i - 1].replicas > 0)
+            newest = &r->old[i - 1];
+    }
+    if (!newest)
+        return;
+    newest->replicas += r->desired - total(r).replicas;
+    if (newest->replicas < 0)
+        newest->replicas = 0;
+}
+
 /* Recreate: nothing new before everything old is gone, pods included. */
 static bool old_pods_left(struct run *run)
 {
@@ -484,6 +504,8 @@ void deployment_sync(void *arg, struct arena *arena, const char *ns, const char 
         recreate(&run);
     else if (!paused)
         roll(&run);
+    else
+        scale_paused(&run);
     if (!paused && run.fresh)
         number_revision(&run);
     write_sets(&run);
