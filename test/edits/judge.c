@@ -1,6 +1,5 @@
 #include "edits/judge_parts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
