@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const whens[] = {[WHEN_NOW] = "now", [WHEN_MID] = "mid", [WHEN_IDLE] = "idle"};
+static const char *const whens[] = {
+    [WHEN_NOW] = "now", [WHEN_MID] = "mid", [WHEN_LATE] = "late", [WHEN_IDLE] = "idle"};
 
 static const struct edit *edit_named(const char *name)
 {
@@ -50,7 +51,7 @@ enum err line_parse(struct arena *arena, const char *text, struct line *out, str
     if (!app || !(out->app = app_named(app), out->app || strcmp(app, "controller") == 0))
         return err_set(ei, ERR_INVALID, "%s: there is no such app", app ? app : text);
     if (!read_when(when, out))
-        return err_set(ei, ERR_INVALID, "%s: expected now+MS, mid+MS or idle+MS", text);
+        return err_set(ei, ERR_INVALID, "%s: expected now+MS, mid+MS, late+MS or idle+MS", text);
     out->edit = edit ? edit_named(edit) : NULL;
     if (!out->edit)
         return err_set(ei, ERR_INVALID, "%s: there is no such edit", text);

@@ -3,8 +3,8 @@
  *
  *     APP WHEN+MS EDIT [VERSION]        steps mid+300 push v17
  *
- * WHEN is `now`, `mid` (the app's canary has a share, or a check has passed) or `idle` (its release
- * has ended), MS how long after that. The edits of one app follow each other; those of different
+ * WHEN is `now`, `mid` (the app's canary has a share, or a check has passed), `late` (its analysis
+ * is about to end, or it is being promoted) or `idle` (its release has ended), MS how long after that. The edits of one app follow each other; those of different
  * apps do not wait for each other. The app `controller` stands for the controller's process.
  */
 #ifndef EDITS_EDIT_H
@@ -56,7 +56,7 @@ extern struct edit edits[]; /* ends with name NULL; empty before edits_read() */
 /* The rows of edits.yaml, as long as the arena lives. */
 void edits_read(struct arena *arena);
 
-enum edit_when { WHEN_NOW, WHEN_MID, WHEN_IDLE };
+enum edit_when { WHEN_NOW, WHEN_MID, WHEN_LATE, WHEN_IDLE };
 
 struct line {
     const struct app *app; /* NULL: the controller */

@@ -19,7 +19,8 @@ UNIT_FIXTURE(.set_up = set_up);
 CASE(test_a_line_is_read_as_it_is_written)
 {
     static const char *const rows[] = {"steps mid+300 push v17", "controller now+0 kill",
-                                       "config idle+20 config-delete"};
+                                       "config idle+20 config-delete",
+                                       "blue late+5 unready-target"};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct line line;
         assert_int_equal(line_parse(arena, rows[i], &line, NULL), ERR_OK);

@@ -82,13 +82,12 @@ static bool is_reselected(const struct heal *heal)
 }
 
 /* Nobody knows what it held: the condition PrimaryConfigured has asked a person. */
-static struct json_object *copy_of_config_map(const struct heal *heal)
+static struct json_object *copy_of(const struct heal *heal, struct json_object *config)
 {
-    const struct heal_options *o = &heal->options;
-    struct json_object *map = app_config_map(o->arena, o->app);
-    json_set_str(json_sub(map, "metadata"), "name",
-                 user_name(o->arena, "NAME-settings-primary", o->app->name));
-    return map;
+    struct json_object *metadata = json_sub(config, "metadata");
+    const char *name = json_str_at(metadata, "name", NULL);
+    json_set_str(metadata, "name", arena_printf(heal->options.arena, "%s-primary", name));
+    return config;
 }
 
 /* What should not be there goes first. */
@@ -116,7 +115,9 @@ static void put_objects(struct heal *heal)
     if (o->app->configs) {
         ask(heal, KUBE_CREATE, &kube_configmaps, NULL, app_config_map(o->arena, o->app));
         ask(heal, KUBE_CREATE, &kube_secrets, NULL, app_secret(o->arena, o->app));
-        ask(heal, KUBE_CREATE, &kube_configmaps, NULL, copy_of_config_map(heal));
+        ask(heal, KUBE_CREATE, &kube_configmaps, NULL,
+            copy_of(heal, app_config_map(o->arena, o->app)));
+        ask(heal, KUBE_CREATE, &kube_secrets, NULL, copy_of(heal, app_secret(o->arena, o->app)));
     }
     if (o->app->scaler)
         ask(heal, KUBE_CREATE, &kube_hpas, NULL, app_scaler(o->arena, o->app));

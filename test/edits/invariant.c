@@ -170,7 +170,8 @@ const char *invariant_number(struct arena *arena, const struct view *view, const
     if (!before || from == to || from == 0 || to == 0 || !writer || strcmp(writer, CONTROLLER) != 0)
         return NULL;
     struct json_object *scaler = scaler_of(view, name, own);
-    if (!scaler)
+    /* the least number of the scaler is raised for a release, and the number with it */
+    if (!scaler || to == json_int_at(scaler, 1, "spec", "minReplicas", NULL))
         return NULL;
     return arena_printf(arena, "%s has %lld replicas in place of %lld, which autoscaler %s owns",
                         name, (long long)to, (long long)from, name_of(scaler));

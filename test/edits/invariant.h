@@ -32,7 +32,8 @@ const char *invariant_capacity(struct arena *arena, struct json_object *before,
 /* The greatest number of pods that an autoscaler lets the Deployment have, 0: none scales it. */
 int64_t invariant_most(const struct view *view, const char *deployment);
 
-/* The controller has not written the number of a Deployment that an autoscaler of others owns. */
+/* The controller has not written the number of a Deployment that an autoscaler of others owns, but
+ * as its least number says. own: an autoscaler of the Canary, which is none; NULL: there is none. */
 const char *invariant_number(struct arena *arena, const struct view *view, const char *own,
                              struct json_object *before, struct json_object *now);
 

@@ -169,6 +169,11 @@ CASE(test_a_number_that_an_autoscaler_owns_is_not_written)
     assert_null(invariant_number(arena, view, "blue-own", two, four));
     assert_null(invariant_number(arena, view, NULL, two, deployment(arena, 4, theirs)));
     assert_null(invariant_number(arena, view, NULL, deployment(arena, 0, ours), four));
+    put(arena, &kube_hpas,
+        "{'metadata':{'name':'NAME-own'},'spec':{'minReplicas':4,'scaleTargetRef':{"
+        "'name':'NAME-primary'}}}");
+    assert_null(invariant_number(arena, view, NULL, two, four));
+    assert_non_null(invariant_number(arena, view, NULL, four, two));
 }
 
 static void refuse(struct arena *arena, const char *text, int count)

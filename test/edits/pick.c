@@ -101,8 +101,10 @@ struct line pick_next(struct pick *pick, struct arena *arena)
         line.ms = 3000 + below(pick, 15000);
     else if (chance < 45)
         line.ms = below(pick, 1000);
-    else if (chance < 75)
+    else if (chance < 65)
         line.when = WHEN_MID, line.ms = below(pick, 2000);
+    else if (chance < 80)
+        line.when = WHEN_LATE, line.ms = below(pick, 1500);
     else
         line.when = WHEN_IDLE, line.ms = below(pick, 500);
     return line;

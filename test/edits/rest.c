@@ -60,8 +60,8 @@ static bool stands(const struct rest *rest, const struct app *app)
             strcmp(type, "Configured") == 0)
             return true;
         refused |= strcmp(type, "Accepted") == 0;
-        if (strcmp(type, "WritesAccepted") == 0 && has_to_end(canary, phase))
-            return false;
+        if (strcmp(type, "WritesAccepted") == 0)
+            return !has_to_end(canary, phase);
     }
     if (refused)
         return !phase || strcmp(phase, "Initializing") == 0 || strcmp(phase, "Waiting") == 0;

@@ -79,6 +79,15 @@ static bool is_idle(const char *phase)
            strcmp(phase, "Failed") == 0;
 }
 
+/* So far a release is before it is promoted: weights and iterations of app.c. */
+static bool is_late(struct json_object *canary, const char *phase)
+{
+    enum { WEIGHT = 60, ITERATIONS = 4 };
+    return !is_idle(phase) && (json_int_at(canary, 0, "status", "canaryWeight", NULL) >= WEIGHT ||
+                               json_int_at(canary, 0, "status", "iterations", NULL) >= ITERATIONS ||
+                               strcmp(phase, "Promoting") == 0);
+}
+
 static bool has_come(const struct track *track, int64_t now)
 {
     struct json_object *canary =
@@ -90,6 +99,8 @@ static bool has_come(const struct track *track, int64_t now)
         return now - track->since_ms > MID_MS ||
                (!is_idle(phase) && (json_int_at(canary, 0, "status", "canaryWeight", NULL) > 0 ||
                                     json_int_at(canary, 0, "status", "iterations", NULL) > 0));
+    case WHEN_LATE:
+        return now - track->since_ms > MID_MS || is_late(canary, phase);
     case WHEN_IDLE:
         return now - track->since_ms > IDLE_MS || is_idle(phase);
     default:

@@ -170,11 +170,13 @@ static bool may_wait(struct release *r, const char *reason)
 
 enum verdict capacity_target_scaler(struct release *r, struct own_scaler *out)
 {
+    struct json_object *named = NULL;
+    enum verdict verdict = r->scaler ? r->scaler->source(r->tick, &named) : VERDICT_GO;
+
     *out = r->own_scaler[SIDE_CANARY];
-    if (!r->scaler)
-        return VERDICT_GO;
-    out->kind = r->scaler;
-    return r->scaler->source(r->tick, &out->object);
+    if (named) /* else it is missing, and that of others scales it */
+        *out = (struct own_scaler){.kind = r->scaler, .object = named};
+    return verdict;
 }
 
 /* The canary has had pods for its share: act/share.h asks for them, up to its scaler's maximum. */
