@@ -50,8 +50,9 @@ enum verdict analysis_start(struct release *r)
         return VERDICT_GO;
     if (steering_is_paused(r))
         return VERDICT_STOP;
-    /* not again after a failed check, nor while the traffic gate is closed */
-    if (r->canary->status.failed_checks == 0 && !condition_is_set(r, CONDITION_APPROVED))
+    /* not again after a failed check, nor while the traffic gate is closed or a write is refused */
+    if (r->canary->status.failed_checks == 0 && !condition_is_set(r, CONDITION_APPROVED) &&
+        !r->forgoes)
         release_say(r, "Starting canary analysis for %s", release_target(r));
     enum verdict verdict = prepare(r);
     if (verdict != VERDICT_STOP)

@@ -7,6 +7,7 @@
 #include "decide/act/drain.h"
 #include "decide/act/gates.h"
 #include "decide/act/promote.h"
+#include "decide/act/refused_write.h"
 #include "decide/act/rollback.h"
 #include "decide/act/scale_up.h"
 #include "decide/ask/hooks.h"
@@ -458,6 +459,7 @@ static enum verdict restart(struct release *r, enum carried carried)
         return VERDICT_STOP;
     }
     leave_analysis(r, carried);
+    refused_write_forget(r); /* this revision has a deadline of its own */
     return pass_gate(r, kept);
 }
 

@@ -10,6 +10,7 @@
  */
 #include "decide/act/capacity.h"
 #include "decide/act/promote.h"
+#include "decide/act/refused_write.h"
 #include "decide/act/rollback.h"
 #include "decide/ask/checks.h"
 #include "decide/release/condition.h"
@@ -41,12 +42,22 @@ static void count(struct release *r)
         status_int(r, "failedChecks", r->canary->status.failed_checks + 1);
 }
 
+/* The API server refuses it: when a step is due, the other guards are asked instead. */
+static bool cannot_route(struct release *r, const struct weights *routed)
+{
+    if (!r->tick->due || !refused_write_keeps(r, routed))
+        return false;
+    release_wake(r, (tick_interval_ms(r->tick) + 1) / 2);
+    return true;
+}
+
 /* One that its scaler took to zero is started again, and counted, by guard_canary(). */
 static enum verdict leave_canary(struct release *r)
 {
+    const struct weights routed = r->weights;
     enum verdict verdict = release_route(r, 0);
 
-    if (verdict != VERDICT_GO)
+    if (verdict != VERDICT_GO || cannot_route(r, &routed))
         return verdict;
     release_again(r, AGAIN_NOW);
     if (r->info.at_zero && release_is_analysing(r)) {
@@ -75,17 +86,21 @@ static enum verdict leave_primary(struct release *r)
         r->tick->arena, "%s has no ready pod, all traffic goes to %s until it is ready again",
         primary_text(r), release_target(r));
 
-    release_again(r, AGAIN_NOW);
+    const struct weights routed = r->weights;
+
     if (!condition_is_set(r, CONDITION_SHARES) && !release_goes_forward(r)) {
+        release_again(r, AGAIN_NOW);
         count(r);
         if (release_is_analysing(r))
             plan_alert(r->tick, "error", false, "%s", text);
         return condition_hold(r, CONDITION_SHARES, gone, text);
     }
     enum verdict verdict = release_route_everything(r);
-    if (verdict == VERDICT_GO)
-        status_weight(r, 100);
-    return verdict == VERDICT_GO ? VERDICT_STOP : verdict;
+    if (verdict != VERDICT_GO || cannot_route(r, &routed))
+        return verdict;
+    release_again(r, AGAIN_NOW);
+    status_weight(r, 100);
+    return VERDICT_STOP;
 }
 
 /* The primary is there again, and carries it: it gets its share back, and the analysis goes through
@@ -93,9 +108,10 @@ static enum verdict leave_primary(struct release *r)
 static enum verdict return_share(struct release *r)
 {
     bool kept;
+    const struct weights routed = r->weights;
     enum verdict verdict = rollback_to_primary(r, CAPACITY_RETURN, &kept);
 
-    if (verdict != VERDICT_GO || kept)
+    if (verdict != VERDICT_GO || kept || cannot_route(r, &routed))
         return verdict;
     condition_clear(r, CONDITION_SHARES);
     begin_steps_again(r);

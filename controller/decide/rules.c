@@ -56,7 +56,8 @@ const struct rule rules[] = {
     {RULE(initialise_apex), LIVING},
     /* step 13: the mesh's objects */
     {RULE(initialise_routes), LIVING},
-    /* a release that ends by a refusal of the API server does without that write */
+    /* a release that ends by a refusal of the API server does without that write, and one that runs
+     * until its guards were asked */
     {RULE(refused_writes_forgo), STARTED},
     /* what was repaired is read again before it is judged */
     {RULE(initialise_settle), LIVING},
@@ -164,6 +165,8 @@ const struct rule rules[] = {
     {RULE(analysis_check), ANALYSING},
     /* §15: paused, it takes no step; ends the tick then */
     {RULE(steer_hold), ANALYSING},
+    /* ... nor while the API server refuses a write */
+    {RULE(refused_writes_wait), ANALYSING},
     /* §16: ... nor before it is known well enough */
     {RULE(looks_allow), ANALYSING},
     /* step 31; §4.1 to §4.3; ends the tick */

@@ -60,6 +60,7 @@ enum verdict detect_routes(struct release *r);
 enum verdict takeover_hashes(struct release *r);
 enum verdict steer_carry_out(struct release *r);
 enum verdict refused_writes_end(struct release *r);
+enum verdict refused_writes_wait(struct release *r);
 enum verdict resume_rollback(struct release *r);
 enum verdict resume_promotion(struct release *r);
 enum verdict resume_settle(struct release *r);

@@ -85,7 +85,8 @@ struct world {
     const char *refuses;   /* objects of which the API server takes no write, "services/podinfo" */
     struct refused_write refused; /* by it, until the rules have told it; and the last one */
     bool refused_told, refuses_now;
-    int64_t refused_since; /* by ticks in a row that are due; 0: none */
+    int64_t refused_since; /* by ticks in a row; 0: none */
+    bool between;          /* the next tick is not due: it tries a write that was done without */
     const char *received;  /* by somebody who acts on each key once: "info: text", one per line */
     const char *seen;      /* the keys */
     bool restarted;        /* it is another process: it knows of none */

@@ -54,16 +54,16 @@ static bool is_told(struct world *world)
 
 /*
  * What is refused for good is told before anything else is done, and a release that is not written to the primary ends at
- * the deadline; but where it is suspended, or its traffic cannot be taken back.
+ * the deadline; but where it is suspended.
  */
 static void check_refusal(struct world *world, const struct plan *plan)
 {
     enum { SLACK_MS = 5 * 60 * 1000 };
     const char *phase = world_phase(world);
     bool analyses = strcmp(phase, "Progressing") == 0 || strcmp(phase, "WaitingPromotion") == 0;
-    bool ends = analyses && world->refuses_now && world->due && !world->crashed &&
-                !json_bool_at(world->canary, false, "spec", "suspend", NULL) &&
-                strcmp(world->refused.resource, "httproutes") != 0;
+    bool ends = analyses && *world->refuses && is_told(world) && !world->crashed &&
+                !json_at(world->canary, "status", "paused", NULL) &&
+                !json_bool_at(world->canary, false, "spec", "suspend", NULL);
     int64_t deadline =
         json_int_at(world->canary, 600, "spec", "progressDeadlineSeconds", NULL) * 1000;
 
@@ -79,8 +79,21 @@ static void check_refusal(struct world *world, const struct plan *plan)
                  world->refused.name, (long long)(world->now_ms - world->refused_since));
 }
 
+/* A write that a due tick did without is tried before the next one, as the plan's time says. */
+static void try_between(struct world *world, const struct plan *plan)
+{
+    bool waits = world->due && !plan->held && !world->refuses_now && is_told(world);
+
+    if (world->between)
+        world->due = true;
+    else if (waits && plan->wake_ms > 0)
+        world->due = false;
+    world->between = waits && !world->due;
+}
+
 void world_refusal_end(struct world *world, const struct plan *plan)
 {
+    try_between(world, plan);
     if (!world->safety_off)
         check_refusal(world, plan);
     if (plan->held)

@@ -100,6 +100,8 @@ static bool has_cause(struct model *model, const struct cluster *facts,
            model_look(model, facts, ROLE_PRIMARY)->stuck ||
            /* neither moved nor waited until its deadline */
            said_stalled(canary) ||
+           /* a write was refused until its deadline */
+           (model->scenario->world & WORLD_TIME_PASSES && said_refused(canary)) ||
            /* gone until its deadline */
            (model->scenario->world & WORLD_TIME_PASSES && is_absent(model, facts, ROLE_TARGET)) ||
            /* refused until its deadline */
@@ -717,6 +719,10 @@ static const char *check_shares(struct model *model, const struct cluster *facts
     bool promotes =
         canary->status.phase == PHASE_Promoting || canary->status.phase == PHASE_Finalising;
 
+    const char *refused = model_refused(model, after);
+
+    if (refused && strncmp(refused, "httproutes/", 11) == 0)
+        return NULL;
     if (!has_pods || !is_weighted(canary) || is_absent(model, after, ROLE_ROUTE) ||
         canary->suspend || canary->deleting || !(is_analysing(canary) || promotes) ||
         is_absent(model, facts, ROLE_TARGET) || is_absent(model, facts, ROLE_PRIMARY))
@@ -724,7 +730,7 @@ static const char *check_shares(struct model *model, const struct cluster *facts
     if (route->canary_weight > 0 && !target->answers && primary->answers && !said_drains(canary))
         return SAFE_SHARE ": the canary";
     if ((route->canary_weight < 100 || route->rest) && !primary->answers && target->ready &&
-        is_analysing(canary) && outcome->steps == 0 &&
+        is_analysing(canary) && (outcome->steps == 0 || refused) &&
         model_revision(model, facts) == ghost->revision && *canary->status.last_applied_spec)
         return SAFE_SHARE ": the primary";
     return NULL;
@@ -742,15 +748,50 @@ static bool stalls(struct model *model, const struct cluster *before, const stru
     return said_stalled(model_canary(model, after)) && !said_stalled(model_canary(model, before));
 }
 
+/* It is told with the next tick, and not again of the same object. */
+static const char *check_told(struct model *model, const struct cluster *before,
+                              const struct cluster *after, const struct outcome *outcome)
+{
+    int place = model->place[ROLE_REFUSALS];
+    struct json_object *known =
+        place < 0 ? NULL : objects_tree(model->objects, place, before->at[place]);
+    const struct canary *was = model_canary(model, before), *is = model_canary(model, after);
+    const char *met = json_str_at(known, "met", NULL);
+
+    if (!json_bool_at(known, false, "tells", NULL) || !is)
+        return NULL;
+    if (!said_refused(is))
+        return SAFE_REFUSED ": nobody is told";
+    const char *name = json_str_at(was->status.json, "refusedWrite", "name", NULL);
+    const char *resource = json_str_at(was->status.json, "refusedWrite", "resource", NULL);
+    size_t len = resource ? strlen(resource) : 0;
+    bool same = name && strncmp(met, resource, len) == 0 && strcmp(met + len + 1, name) == 0;
+    return said_refused(was) && same && outcome->warned ? SAFE_REFUSED ": told again" : NULL;
+}
+
+const char *rules_refused(struct model *model, const struct cluster *before,
+                          const struct cluster *after, const struct outcome *outcome,
+                          const struct ghost *ghost)
+{
+    const char *refused = model_refused(model, after);
+
+    if (!said_refused(model_canary(model, before)) || strncmp(refused, "httproutes/", 11) == 0)
+        return NULL;
+    return check_shares(model, before, after, outcome, ghost);
+}
+
 const char *rules_done(struct model *model, const struct cluster *before,
                        const struct cluster *after, const struct outcome *outcome, bool due,
                        const struct ghost *ghost)
 {
     const struct canary *canary = model_canary(model, after);
 
+    const char *told = check_told(model, before, after, outcome);
+    if (told)
+        return told;
     if (canary && stalls(model, before, after, outcome))
         return SAFE_END;
-    if (outcome->again != AGAIN_NOW && canary) {
+    if (outcome->again != AGAIN_NOW && !outcome->held && canary) {
         const char *broken = check_shares(model, before, after, outcome, ghost);
         if (broken)
             return broken;

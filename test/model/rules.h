@@ -25,9 +25,10 @@
     "says so"
 #define SAFE_CONSENT                                                                               \
     "nothing serves that its gate has not let in, for that revision and these configs"
-#define SAFE_NUMBER "a number that another scaler owns is not written"
-#define SAFE_END    "a release ends: no tick plans nothing, waits for nothing and is called again"
-#define SAFE_STATUS "a status always has phase and weight"
+#define SAFE_NUMBER  "a number that another scaler owns is not written"
+#define SAFE_END     "a release ends: no tick plans nothing, waits for nothing and is called again"
+#define SAFE_REFUSED "what is refused for good is told once and ends at the deadline"
+#define SAFE_STATUS  "a status always has phase and weight"
 
 enum {
     GHOST_DOOMED = 1,  /* a cause to roll back was seen */
@@ -76,6 +77,10 @@ const char *rules_decided(struct model *model, const struct cluster *facts,
 const char *rules_step(struct model *model, const struct cluster *facts,
                        const struct cluster *before, const struct cluster *after,
                        const struct outcome *outcome, const struct step *step, struct ghost *ghost);
+/* At the end of a tick whose plan ends before a write that the API server refuses. */
+const char *rules_refused(struct model *model, const struct cluster *before,
+                          const struct cluster *after, const struct outcome *outcome,
+                          const struct ghost *ghost);
 /* At the end of a tick that nothing has disturbed. */
 const char *rules_done(struct model *model, const struct cluster *before,
                        const struct cluster *after, const struct outcome *outcome, bool due,

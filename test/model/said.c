@@ -123,3 +123,8 @@ bool said_drains(const struct canary *canary)
 {
     return has_condition(canary, "Drained");
 }
+
+bool said_refused(const struct canary *canary)
+{
+    return has_condition(canary, "WritesAccepted");
+}

@@ -17,4 +17,7 @@ bool said_drains(const struct canary *canary);
 /* Whoever looks at a release that waits sees for what: its phase says so, or a condition. */
 bool said_why(const struct canary *canary);
 
+/* The API server refuses a write for good; NULL: no Canary. */
+bool said_refused(const struct canary *canary);
+
 #endif

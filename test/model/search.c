@@ -104,7 +104,8 @@ static const char *tick(struct model *model, struct state *state, struct move mo
                                       written[step.place] ? &own[step.place] : NULL);
         if (wrote == REFUSED) {
             model_meet(model, &state->cluster);
-            return NULL;
+            return calm ? rules_refused(model, &facts, &state->cluster, &outcome, &state->ghost)
+                        : NULL;
         }
         if (wrote == CONFLICT)
             return calm ? "a plan is not in conflict with itself" : NULL;

@@ -56,6 +56,7 @@ static bool write_refused(struct why *w)
     struct json_object *condition = why_condition(w, "WritesAccepted", "False");
     const char *resource = json_str_at(w->status, "refusedWrite", "resource", NULL);
     const char *name = json_str_at(w->status, "refusedWrite", "name", NULL);
+    bool kept = json_int_at(w->status, 0, "canaryWeight", NULL) > 0;
 
     if (!condition)
         return false;
@@ -66,6 +67,7 @@ static bool write_refused(struct why *w)
                    w->name, why_since(w, condition), why_message(w, condition),
                    why_under_way(w) ? "at the progress deadline the release is rolled back, unless "
                                       "its promotion is written already"
+                   : kept           ? "until it is taken the canary keeps the traffic that it has"
                                     : "nothing goes on before it is taken");
 }
 

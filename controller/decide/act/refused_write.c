@@ -100,22 +100,65 @@ bool refused_write_expired(struct release *r)
     return false;
 }
 
-void refused_write_forgo(struct release *r)
+/* Takes them out of the plan, in their order; NULL: there are none. rest: and the writes behind the first
+ * one, which may build on it. */
+static struct effect *take_out(struct release *r, bool rest)
 {
     struct plan *plan = r->tick->plan;
-    struct effect **last = &plan->first;
+    struct effect **last = &plan->first, *out = NULL, **last_out = &out;
 
-    for (struct effect *effect = plan->first; effect; effect = effect->next) {
-        if (effect_writes(effect) && is_of(r, effect->resource->plural, effect->name)) {
-            plan->count--;
-            r->forgoes = true;
-            continue;
-        }
-        *last = effect;
-        last = &effect->next;
+    for (struct effect *effect = plan->first, *next; effect; effect = next) {
+        bool refused = effect_writes(effect) &&
+                       ((rest && out) || is_of(r, effect->resource->plural, effect->name));
+        struct effect ***list = refused ? &last_out : &last;
+        next = effect->next;
+        effect->next = NULL;
+        **list = effect;
+        *list = &effect->next;
+        plan->count -= refused;
     }
     *last = NULL;
     plan->last = last;
+    r->forgoes = r->forgoes || out;
+    return out;
+}
+
+void refused_write_forgo(struct release *r)
+{
+    (void)take_out(r, false);
+}
+
+void refused_write_set_aside(struct release *r)
+{
+    r->set_aside = condition_is_set(r, CONDITION_WRITES) ? take_out(r, true) : NULL;
+}
+
+void refused_write_put_back(struct release *r)
+{
+    struct plan *plan = r->tick->plan;
+
+    for (struct effect *effect = r->set_aside, *next; effect; effect = next) {
+        next = effect->next;
+        effect->next = NULL;
+        *plan->last = effect;
+        plan->last = &effect->next;
+        plan->count++;
+    }
+    r->set_aside = NULL;
+    r->forgoes = false;
+}
+
+bool refused_write_keeps(struct release *r, const struct weights *routed)
+{
+    bool moves = routed->canary != r->weights.canary || routed->mirrored != r->weights.mirrored ||
+                 routed->matched != r->weights.matched;
+
+    if (!moves || !condition_is_set(r, CONDITION_WRITES) ||
+        !json_at(r->canary->status.json, FIELD, NULL) || !take_out(r, false))
+        return false;
+    r->weights = *routed;
+    r->left = false;
+    return true;
 }
 
 const char *refused_write_says(const struct release *r)

@@ -19,6 +19,13 @@ void refused_write_hold(struct release *r);
 bool refused_write_expired(struct release *r);
 /* Takes the writes of that object out of the plan: a release that ends does without them. */
 void refused_write_forgo(struct release *r);
+/* The same of what repairs and prepares, with the writes behind it, so that the guards of a release are asked; they are
+ * put back where none ends it. */
+void refused_write_set_aside(struct release *r);
+void refused_write_put_back(struct release *r);
+/* The plan moves shares by a write that is known to be refused: it is taken out, and the shares stay as
+ * they are routed. */
+bool refused_write_keeps(struct release *r, const struct weights *routed);
 /* The write that is refused is one of the target. */
 bool refused_write_is_of_target(const struct release *r);
 /* It is told anew if it is refused again, and the deadline begins anew. */

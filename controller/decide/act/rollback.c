@@ -7,6 +7,7 @@
 
 #include "decide/act/capacity.h"
 #include "decide/act/drain.h"
+#include "decide/act/refused_write.h"
 #include "decide/ask/hooks.h"
 #include "decide/release/condition.h"
 #include "decide/release/history.h"
@@ -52,10 +53,13 @@ enum verdict rollback_run(struct release *r, bool consume)
 {
     history_fail(r);
     /* a target that somebody has deleted has lost its share already */
-    bool kept = r->weights.canary > 0;
+    bool kept = r->weights.canary > 0, refused = false;
+    const struct weights routed = r->weights;
     enum verdict verdict =
         r->info.object ? rollback_to_primary(r, CAPACITY_ROLLBACK, &kept) : VERDICT_GO;
 
+    if (verdict == VERDICT_GO && !kept) /* a route that cannot be written back: detect.c tries on */
+        kept = refused = refused_write_keeps(r, &routed);
     if (verdict == VERDICT_GO && !kept && r->info.object)
         verdict = drain_target(r);
     if (verdict != VERDICT_GO)
@@ -72,8 +76,10 @@ enum verdict rollback_run(struct release *r, bool consume)
     if (!kept)
         release_warn(r, "Canary failed! Scaling down %s", release_canary(r));
     else
-        release_warn(r, "Canary failed! %s keeps %s traffic, the primary is not ready",
-                     release_target(r), release_canary_serves_all(r) ? "all" : "its");
+        release_warn(r, "Canary failed! %s keeps %s traffic, %s", release_target(r),
+                     release_canary_serves_all(r) ? "all" : "its",
+                     refused ? "the API server refuses to route it back"
+                             : "the primary is not ready");
     finish(r);
     /* a share that the primary cannot serve goes to the canary at once (detect.c) */
     if (kept && !release_canary_serves_all(r))

@@ -43,6 +43,7 @@ struct release {
     bool left;        /* this plan takes all traffic from the target, or makes it another one */
     const char *past; /* a condition that goes with the next status (condition_clear_later()) */
     bool forgoes;     /* a write that is refused for good was left out of the plan */
+    struct effect *set_aside; /* such writes, to be put back (act/refused_write.h) */
     bool scaler_left; /* what the autoscaler of the accepted spec had is taken away by this tick */
     /* For the history: why the release that ran was given up; why it is being rolled back (NULL: it
      * is not, or that was told before). */

@@ -331,6 +331,35 @@ MUTATION("ports that the spec no longer says stay", "edited ports",
          .acts = {.services_reconcile_sides = keep_ports_of_sides,
                   .services_reconcile_apex = keep_ports_of_apex})
 
+/* --- what the API server refuses */
+
+static void hold_nothing(struct release *r)
+{
+    (void)r;
+}
+MUTATION("a write that is refused for good is not told", "refused writes", .breaks = SAFE_REFUSED,
+         .acts.refused_write_hold = hold_nothing)
+
+static bool never_expires(struct release *r)
+{
+    (void)r;
+    return false;
+}
+MUTATION("a write that is refused for good has no deadline", "refused writes",
+         .breaks = SAFE_REFUSED, .acts.refused_write_expired = never_expires)
+
+static bool keep_no_share(struct release *r, const struct weights *routed)
+{
+    (void)r;
+    (void)routed;
+    return false;
+}
+MUTATION("a rollback waits for a route that is refused for good", "refused writes",
+         .breaks = SAFE_REFUSED, .acts.refused_write_keeps = keep_no_share)
+
+MUTATION("no guard is asked while a write is refused", "refused writes", .breaks = SAFE_REFUSED,
+         .rule = refused_writes_forgo, .ask = mutation_nothing)
+
 /* --- who wakes a Canary, and when */
 
 static bool again_is_given;

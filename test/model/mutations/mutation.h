@@ -23,6 +23,7 @@
 #include "decide/act/owners.h"
 #include "decide/act/promote.h"
 #include "decide/act/ready.h"
+#include "decide/act/refused_write.h"
 #include "decide/act/request.h"
 #include "decide/act/rollback.h"
 #include "decide/act/scale_up.h"
