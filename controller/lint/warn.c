@@ -2,8 +2,10 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "decide/act/companions.h"
 #include "lint/canary.h"
 #include "metric/backend.h"
+#include "router/common_services.h"
 #include "router/router.h"
 #include "scaler/scaler.h"
 #include "target/target.h"
@@ -257,6 +259,97 @@ static void warn_scaler(const struct look *look)
     }
 }
 
+/* --- who else has the labels of the target's pods */
+
+/* The target in the files, and the label of it that the primary has with another value. */
+struct owned {
+    const struct document *target;
+    struct json_object *selector; /* matchLabels of the target */
+    const char *label, *value;
+};
+
+static bool find_owned(const struct look *look, struct owned *out)
+{
+    const struct canary_ref *ref = &look->canary->target;
+    const struct lint *lint = look->document->lint;
+
+    out->target = document_find(lint, "apps", ref->kind, look->canary->namespace_, ref->name);
+    out->selector =
+        out->target ? json_at(out->target->json, "spec", "selector", "matchLabels", NULL) : NULL;
+    out->label = NULL;
+    for (const char *const *label = lint->settings->selector_labels; label && *label; label++) {
+        out->value = json_str_at(out->selector, *label, NULL);
+        if (out->value) {
+            out->label = *label;
+            break;
+        }
+    }
+    return out->label && !json_at(out->target->json, "spec", "selector", "matchExpressions", NULL);
+}
+
+/* The template of the pods that an object of this kind makes, or a pod itself; NULL: it makes none. */
+static struct json_object *pods_of(const struct document *document)
+{
+    static const char *const makers[] = {"Deployment", "DaemonSet", "StatefulSet", "ReplicaSet",
+                                         "Job"};
+
+    if (strcmp(document->kind, "Pod") == 0)
+        return document->json;
+    if (strcmp(document->kind, "CronJob") == 0)
+        return json_at(document->json, "spec", "jobTemplate", "spec", "template", NULL);
+    for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
+        if (strcmp(document->kind, makers[i]) == 0)
+            return json_at(document->json, "spec", "template", NULL);
+    return NULL;
+}
+
+static void warn_shared(const struct look *look, const struct owned *owned,
+                        const struct document *other)
+{
+    const char *name = look->canary->target.name;
+
+    if (services_select(owned->selector, pods_of(other)))
+        document_warn(look->document, "spec.targetRef",
+                      "pods of %s %s have all labels of the selector of %s, and would get requests "
+                      "that are meant for it; give %s a selector with a label that no other "
+                      "workload has",
+                      other->kind, other->name, name, name);
+}
+
+static void warn_companion(const struct look *look, const struct owned *owned,
+                           const struct document *other)
+{
+    const char *name = look->canary->target.name;
+    struct json_object *labels =
+        json_at(owned->target->json, "spec", "template", "metadata", "labels", NULL);
+    struct json_object *primary = json_copy(look->arena, labels);
+    const char *value = arena_printf(look->arena, "%s-primary", owned->value);
+
+    if (!primary)
+        return;
+    json_set_str(primary, owned->label, value);
+    if (companions_unfit(other->kind, other->json, labels, primary))
+        document_warn(look->document, "spec.targetRef",
+                      "%s %s selects the pods of %s and not those of %s-primary, which will serve; "
+                      "have it select both values of the label %s: %s and %s",
+                      other->kind, other->name, name, name, owned->label, owned->value, value);
+}
+
+static void warn_others(const struct look *look)
+{
+    const char *namespace_ = look->document->namespace_;
+    struct owned owned;
+
+    if (!find_owned(look, &owned))
+        return;
+    for (const struct document *d = look->document->lint->first; d; d = d->next) {
+        if (d == owned.target || strcmp(d->namespace_, namespace_) != 0)
+            continue;
+        warn_shared(look, &owned, d);
+        warn_companion(look, &owned, d);
+    }
+}
+
 void canary_warn(struct document *document, const struct canary *canary, struct tick *tick)
 {
     struct look look = {.document = document,
@@ -278,4 +371,5 @@ void canary_warn(struct document *document, const struct canary *canary, struct 
     }
     warn_pods(&look);
     warn_scaler(&look);
+    warn_others(&look);
 }

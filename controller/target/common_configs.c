@@ -469,12 +469,25 @@ static enum verdict sweep_kind(struct tick *tick, const struct config_ref *refs,
     return verdict;
 }
 
-enum verdict configs_sweep(struct tick *tick, const struct target_info *info)
+bool configs_has_copies(struct tick *tick, struct json_object *pod_spec)
+{
+    struct config_ref *refs = NULL;
+
+    if (!tick->settings->config_tracking || !pod_spec)
+        return false;
+    visit_spec(tick, pod_spec, collect, &refs);
+    for (; refs; refs = refs->next)
+        if (source_name(tick, refs->name))
+            return true;
+    return false;
+}
+
+enum verdict configs_sweep(struct tick *tick, const struct target_info *info, bool has_copies)
 {
     struct json_object *spec = json_at(info->primary, "spec", "template", "spec", NULL);
     struct config_ref *refs = NULL;
 
-    if (!tick->settings->config_tracking || !spec || !info->config_refs)
+    if (!tick->settings->config_tracking || !spec || (!info->config_refs && !has_copies))
         return VERDICT_GO;
     visit_spec(tick, spec, collect, &refs);
     enum verdict verdict = sweep_kind(tick, refs, info, &kube_configmaps);

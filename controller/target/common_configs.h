@@ -52,8 +52,12 @@ enum verdict configs_restore(struct tick *tick, struct json_object *pod_spec,
 /*
  * The release is over, and the primary, which is ready, runs one template: copies that it does not name
  * (of configs whose names change with their content) are deleted, where this Canary alone owns them.
+ * has_copies: there may be some although the target reads no config any more; otherwise nothing is
+ * asked for then.
  */
-enum verdict configs_sweep(struct tick *tick, const struct target_info *info);
+enum verdict configs_sweep(struct tick *tick, const struct target_info *info, bool has_copies);
+/* Pods of this spec may read copies. */
+bool configs_has_copies(struct tick *tick, struct json_object *pod_spec);
 /* Renames the tracked configs in pod_spec (a tree of the caller's own) to their primary copies. */
 void configs_rename(struct tick *tick, const struct target_info *info,
                     struct json_object *pod_spec);

@@ -10,13 +10,24 @@ static struct json_object *find(struct objstore *store, const char *group, const
     return kind ? objstore_get(store, kind, "test", name) : NULL;
 }
 
-static bool answers(struct objstore *store, const char *workload)
+static bool has_pods(struct objstore *store, const char *workload)
 {
     struct json_object *deployment = find(store, "apps", "deployments", workload);
     struct json_object *daemonset = find(store, "apps", "daemonsets", workload);
 
     return json_int_at(deployment, 0, "status", "availableReplicas", NULL) > 0 ||
            json_int_at(daemonset, 0, "status", "numberAvailable", NULL) > 0;
+}
+
+/* What stands in for a primary that is made anew has its labels. */
+static bool answers(struct arena *arena, struct objstore *store, const char *workload)
+{
+    const char *end = strrchr(workload, '-');
+
+    if (has_pods(store, workload))
+        return true;
+    return end && strcmp(end, "-primary") == 0 &&
+           has_pods(store, arena_printf(arena, "%.*s-renewal", (int)(end - workload), workload));
 }
 
 /* Of one rule. Services that are gone, or not of this release, say nothing. */
@@ -31,7 +42,7 @@ static const char *check_rule(struct arena *arena, struct objstore *store, struc
         const char *workload =
             json_str_at(find(store, "", "services", name), "spec", "selector", "app", NULL);
         sum += weight;
-        if (weight > 0 && workload && !answers(store, workload))
+        if (weight > 0 && workload && !answers(arena, store, workload))
             return arena_printf(arena, "%s had %lld %% of the traffic and no pod that is ready",
                                 name, (long long)weight);
     }

@@ -2,7 +2,8 @@
  * Policies, budgets and monitors that were written for the pods of the target. After the
  * initialisation those of the primary serve, with another value of one label: a NetworkPolicy or an
  * AuthorizationPolicy that selects by it does not hold for them, a PodDisruptionBudget does not
- * protect them, a PodMonitor does not measure them. (Flagger leaves that to be found out.) They are
+ * protect them, a PodMonitor does not measure them; nor does a ServiceMonitor of a Service that others
+ * have made for the target. (Flagger leaves that to be found out.) They are
  * looked at when the Canary is initialised and at the end of each release, and are never written.
  * What the cluster does not serve, or does not let the controller list, is not known.
  */
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #include "decide/release/condition.h"
+#include "router/common_services.h"
 #include "target/common_primary.h"
 
 static const struct kube_resource budgets = {.group = "policy",
@@ -29,14 +31,17 @@ static const struct kube_resource monitors = {.group = "monitoring.coreos.com",
                                               .version = "v1",
                                               .plural = "podmonitors",
                                               .kind = "PodMonitor"};
+/* It selects Services by their labels, and so the pods behind them. */
+static const struct kube_resource service_monitors = {.group = "monitoring.coreos.com",
+                                                      .version = "v1",
+                                                      .plural = "servicemonitors",
+                                                      .kind = "ServiceMonitor"};
 static const struct {
     const struct kube_resource *resource;
-    const char *selector; /* the field of spec that selects pods */
+    const char *selector; /* the field of spec that selects pods; NULL: of Services */
 } kinds[] = {
-    {&budgets, "selector"},
-    {&network_policies, "podSelector"},
-    {&authorizations, "selector"},
-    {&monitors, "selector"},
+    {&budgets, "selector"},  {&network_policies, "podSelector"}, {&authorizations, "selector"},
+    {&monitors, "selector"}, {&service_monitors, NULL},
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), NAMED = 5 };
 
@@ -45,16 +50,53 @@ static struct json_object *labels_of(struct json_object *workload)
     return json_at(workload, "spec", "template", "metadata", "labels", NULL);
 }
 
+bool companions_unfit(const char *kind, struct json_object *object, struct json_object *target,
+                      struct json_object *primary)
+{
+    for (size_t i = 0; i < KINDS; i++) {
+        if (!kinds[i].selector || strcmp(kinds[i].resource->kind, kind) != 0)
+            continue;
+        struct json_object *selector = json_at(object, "spec", kinds[i].selector, NULL);
+        return primary_selects(selector, target) && !primary_selects(selector, primary);
+    }
+    return false;
+}
+
+/* Of the Services that it selects, some lead to the pods of the target and none to those of the
+ * primary. The Service of the canary is meant to. */
+static bool monitor_is_unfit(struct release *r, struct json_object *monitor,
+                             struct json_object *services)
+{
+    struct json_object *selector = json_at(monitor, "spec", "selector", NULL);
+    bool leads = false;
+
+    for (size_t i = 0; i < json_len(services); i++) {
+        struct json_object *service = json_elem(services, i);
+        struct json_object *pods = json_at(service, "spec", "selector", NULL);
+        const char *name = json_str_at(service, "metadata", "name", NULL);
+        if (!name || strcmp(name, r->canary->service.canary_name) == 0 ||
+            !primary_selects(selector, json_at(service, "metadata", "labels", NULL)))
+            continue;
+        if (services_select(pods, json_at(r->info.primary, "spec", "template", NULL)))
+            return false;
+        leads |= services_select(pods, json_at(r->info.object, "spec", "template", NULL));
+    }
+    return leads;
+}
+
 /* Adds those of a list that select the pods of the target and not those of the primary. */
 static const char *add_unfit(struct release *r, size_t kind, struct json_object *list,
-                             const char *text, int *count)
+                             struct json_object *services, const char *text, int *count)
 {
+    struct json_object *target = labels_of(r->info.object), *primary = labels_of(r->info.primary);
+
     for (size_t i = 0; i < json_len(list); i++) {
         struct json_object *one = json_elem(list, i);
-        struct json_object *selector = json_at(one, "spec", kinds[kind].selector, NULL);
         const char *name = json_str_at(one, "metadata", "name", NULL);
-        if (!name || !primary_selects(selector, labels_of(r->info.object)) ||
-            primary_selects(selector, labels_of(r->info.primary)))
+        bool unfit = kinds[kind].selector
+                         ? companions_unfit(kinds[kind].resource->kind, one, target, primary)
+                         : monitor_is_unfit(r, one, services);
+        if (!name || !unfit)
             continue;
         if (++*count <= NAMED)
             text = arena_printf(r->tick->arena, "%s%s%s %s", text, *text ? ", " : "",
@@ -79,6 +121,7 @@ static void report(struct release *r, const char *names, int count)
 enum verdict companions_look(struct release *r)
 {
     const char *names = "";
+    struct json_object *services = NULL;
     bool known = true;
     int count = 0;
 
@@ -86,12 +129,16 @@ enum verdict companions_look(struct release *r)
         return VERDICT_GO;
     for (size_t i = 0; i < KINDS; i++) {
         const char *denied;
-        struct json_object *list;
+        struct json_object *list = NULL;
+        /* which are asked for where there is such a monitor */
         if (need_objects_if_allowed(r->tick, kinds[i].resource, r->canary->namespace_, &list,
                                     &denied))
-            names = add_unfit(r, i, list, names, &count);
+            known = (kinds[i].selector || json_len(list) == 0 ||
+                     need_objects(r->tick, &kube_services, r->canary->namespace_, &services)) &&
+                    known;
         else
             known = false;
+        names = add_unfit(r, i, list, services, names, &count);
     }
     if (!known)
         return VERDICT_NEED_FACTS;

@@ -18,9 +18,33 @@
 #include "decide/release/revision.h"
 #include "decide/release/status.h"
 #include "decide/release/steering.h"
+#include "target/common_configs.h"
 #include "tick/edit.h"
 
 static const char being_written[] = "Promoting"; /* the reason of the condition */
+
+static const char copies[] = "copiesLeft"; /* a field of the status */
+
+bool promote_left_copies(const struct release *r)
+{
+    return json_bool_at(r->canary->status.json, false, copies, NULL);
+}
+
+/* The revision reads no config any more, and the primary still does: once it is written, only the
+ * status knows of the copies. */
+static void note_copies(struct release *r)
+{
+    struct json_object *spec = json_at(r->info.primary, "spec", "template", "spec", NULL);
+
+    if (!r->info.config_refs && configs_has_copies(r->tick, spec))
+        json_set_bool(release_status(r), copies, true);
+}
+
+void promote_forget_copies(struct release *r)
+{
+    if (promote_left_copies(r))
+        status_object(r, copies, NULL);
+}
 
 enum verdict promote_begin(struct release *r)
 {
@@ -33,6 +57,7 @@ enum verdict promote_begin(struct release *r)
                   arena_printf(r->tick->arena, "%s-primary.%s is being promoted to %s",
                                r->canary->target.name, r->canary->namespace_,
                                r->canary->status.last_applied_spec));
+    note_copies(r);
     status_forget_waits(r);
     steering_forget(r);
     status_int(r, "canaryWeight", r->weights.canary);

@@ -16,6 +16,9 @@ void promote_give_up(struct release *r);
 enum verdict promote_is_untouched(struct release *r, bool *out);
 /* How much of the revision that the status speaks of is on the primary (which must exist). */
 enum verdict promote_look(struct release *r, enum carried *out);
+/* Copies of configs are to be swept although the revision reads none; they are. */
+bool promote_left_copies(const struct release *r);
+void promote_forget_copies(struct release *r);
 /* The primary is being written: the promotion has begun, and not all of it is known to be there. */
 bool promote_is_being_written(const struct release *r);
 /* The target is just what was analysed, and not only what was promoted before. */

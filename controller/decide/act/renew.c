@@ -141,8 +141,7 @@ static struct json_object *made_from(struct release *r, struct json_object *from
         json_object_object_del(annotations, notes[i]);
     edit_disown_toolkit(annotations);
     json_set(metadata, "annotations", annotations);
-    json_set(metadata, "labels",
-             json_copy(r->tick->arena, json_at(from, "metadata", "labels", NULL)));
+    edit_put(r->tick->arena, metadata, "labels", json_at(from, "metadata", "labels", NULL));
     json_set(out, "spec", edit_overlay(r->tick->arena, NULL, json_at(from, "spec", NULL)));
     json_set(json_sub(out, "spec"), "selector", wanted_selector(r));
     return out;

@@ -7,6 +7,7 @@
 #include "decide/act/capacity.h"
 #include "decide/act/companions.h"
 #include "decide/act/drain.h"
+#include "decide/act/promote.h"
 #include "decide/ask/hooks.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
@@ -38,7 +39,10 @@ static enum verdict sweep_copies(struct release *r)
 
     if (!r->info.primary || release_ready(r, SIDE_PRIMARY, &why) != READY)
         return VERDICT_GO;
-    return configs_sweep(r->tick, &r->info);
+    enum verdict verdict = configs_sweep(r->tick, &r->info, promote_left_copies(r));
+    if (verdict == VERDICT_GO)
+        promote_forget_copies(r);
+    return verdict;
 }
 
 /* The end of every release that succeeds: traffic is on the primary, the target goes to zero. */
