@@ -305,3 +305,29 @@ CASE(test_an_answer_of_another_workload_is_never_excused)
                   &(struct failure){.app = app(), .via = "apex", .text = "x", .stranger = true});
     assert_string_equal(kind_of(it), "stranger");
 }
+
+static struct json_object *written(struct json_object *object, const char *when)
+{
+    struct json_object *rows = json_object_new_array(), *row = json_object_new_object();
+    json_set_str(row, "manager", "flagger-controller");
+    json_set_str(row, "time", when);
+    json_object_array_add(rows, row);
+    json_set(json_sub(object, "metadata"), "managedFields", rows);
+    json_object_put(rows);
+    return object;
+}
+
+CASE(test_the_judge_looks_at_the_pods_of_a_step)
+{
+    struct judge *it = judge(arena);
+    put_canary(arena, "", "{}");
+    put_endpoints(arena, "blue-primary", 4);
+    put_endpoints(arena, "blue-canary", 1);
+    judge_look(it);
+    judge_change(it, &user_routes, written(route(arena, 100, 0), "1"),
+                 written(route(arena, 75, 25), "2"));
+    assert_string_equal(kind_of(it), "");
+    judge_change(it, &user_routes, written(route(arena, 75, 25), "2"),
+                 written(route(arena, 40, 60), "3"));
+    assert_string_equal(kind_of(it), "capacity");
+}

@@ -93,10 +93,14 @@ static const char *version(struct pick *pick, struct arena *arena)
 
 struct line pick_next(struct pick *pick, struct arena *arena)
 {
+    enum { MIDWAY = 50 };
     struct line line = {.app = pick->app, .edit = choose(pick)};
     int chance = below(pick, 100);
     if (line.edit->kind == EDIT_PUSH)
         line.version = version(pick, arena);
+    /* readiness matters while there is a share */
+    if (line.edit->kind == EDIT_UNREADY && line.edit->mid && chance < 45)
+        chance = MIDWAY;
     if (!pick->app)
         line.ms = 3000 + below(pick, 15000);
     else if (chance < 45)
