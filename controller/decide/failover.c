@@ -15,16 +15,22 @@
 #include "decide/ask/checks.h"
 #include "decide/release/condition.h"
 #include "decide/release/release.h"
+#include "decide/release/serving.h"
 #include "decide/release/status.h"
 #include "decide/release/steering.h"
 #include "decide/rules.h"
-
-static const char gone[] = "PrimaryNotServing"; /* the reason of the condition */
 
 static const char *primary_text(struct release *r)
 {
     return arena_printf(r->tick->arena, "%s-primary.%s", r->canary->target.name,
                         r->canary->namespace_);
+}
+
+static const char *gone_text(struct release *r)
+{
+    return arena_printf(r->tick->arena,
+                        "%s has no ready pod, all traffic goes to %s until it is ready again",
+                        primary_text(r), release_target(r));
 }
 
 /* The steps that were made are made again. */
@@ -82,10 +88,7 @@ static enum verdict leave_canary(struct release *r)
  */
 static enum verdict leave_primary(struct release *r)
 {
-    const char *text = arena_printf(
-        r->tick->arena, "%s has no ready pod, all traffic goes to %s until it is ready again",
-        primary_text(r), release_target(r));
-
+    const char *text = gone_text(r);
     const struct weights routed = r->weights;
 
     if (!condition_is_set(r, CONDITION_SHARES) && !release_goes_forward(r)) {
@@ -93,7 +96,7 @@ static enum verdict leave_primary(struct release *r)
         count(r);
         if (release_is_analysing(r))
             plan_alert(r->tick, "error", false, "%s", text);
-        return condition_hold(r, CONDITION_SHARES, gone, text);
+        return condition_hold(r, CONDITION_SHARES, SERVING_GONE, text);
     }
     enum verdict verdict = release_route_everything(r);
     if (verdict != VERDICT_GO || cannot_route(r, &routed))
@@ -184,10 +187,39 @@ static bool is_to_return(struct release *r)
     return release_is_analysing(r) && release_canary_serves_all(r) && promote_is_of_analysed(r);
 }
 
+/*
+ * Without a mesh there is the apex Service alone. It leads to the target, which is ready and was analysed
+ * or is being promoted, for as long as the primary has no ready pod (initialise_apex); the release goes on.
+ * One that is at zero, or of another revision, is no way out. A release that ends so leaves it there, and the target
+ * its pods, until the primary has one (services_selector(), drain.c).
+ */
+static enum verdict lead_apex(struct release *r)
+{
+    bool away = condition_has_reason(r, CONDITION_SHARES, SERVING_GONE);
+
+    if (away == !release_serves(r, SIDE_PRIMARY))
+        return VERDICT_GO;
+    if (!away && (!promote_is_of_analysed(r) || r->phase == PHASE_Waiting || r->info.at_zero ||
+                  !is_ready(r, SIDE_CANARY)))
+        return VERDICT_GO;
+    release_again(r, AGAIN_NOW);
+    if (away) {
+        condition_clear(r, CONDITION_SHARES);
+        release_say(r, "%s is ready again, its traffic is back", primary_text(r));
+        return VERDICT_STOP;
+    }
+    const char *text = gone_text(r);
+    count(r);
+    plan_alert(r->tick, "error", false, "%s", text);
+    return condition_hold(r, CONDITION_SHARES, SERVING_GONE, text);
+}
+
 enum verdict fail_over(struct release *r)
 {
-    if (!r->router->weighted || r->target->own_services || !r->info.primary)
+    if (r->target->own_services || !r->info.primary)
         return VERDICT_GO;
+    if (!r->router->weighted)
+        return lead_apex(r);
     bool canary = release_serves(r, SIDE_CANARY), primary = release_serves(r, SIDE_PRIMARY);
     if (!canary && primary && may_leave_canary(r))
         return leave_canary(r);

@@ -2,6 +2,7 @@
 #include "decide/act/promote.h"
 
 #include "decide/act/ready.h"
+#include "decide/act/share.h"
 #include "decide/act/shift.h"
 #include "decide/release/condition.h"
 #include "decide/release/release.h"
@@ -27,7 +28,7 @@ static enum verdict wait_for_analysed(struct release *r)
 /*
  * A primary whose pods are replaced all at once (strategy Recreate) has none for a while. The
  * canary, which has passed the analysis, takes its share for an interval before that, and until the
- * end of the promotion. (With Flagger the requests of that share fail.)
+ * end of the promotion; not before it has the pods for all of it. (With Flagger the requests of that share fail.)
  */
 static enum verdict relieve_primary(struct release *r)
 {
@@ -38,7 +39,11 @@ static enum verdict relieve_primary(struct release *r)
         return VERDICT_GO;
     if (release_canary_serves_all(r))
         return r->tick->due ? settled_or_hold(r) : VERDICT_STOP;
-    enum verdict verdict = release_route_everything(r);
+    enum verdict verdict = share_wait(r, 100);
+    if (verdict == VERDICT_STOP && r->phase == PHASE_Failed)
+        condition_clear(r, CONDITION_WHOLE); /* the pods did not come until the deadline */
+    if (verdict == VERDICT_GO)
+        verdict = release_route_everything(r);
     if (verdict != VERDICT_GO)
         return verdict;
     release_say(r, "Routing all traffic to %s while the pods of the primary are replaced at once",

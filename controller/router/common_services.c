@@ -400,7 +400,7 @@ enum verdict services_reconcile_apex(struct tick *tick, const struct service_pod
     const struct canary_service *service = &tick->canary->service;
     const struct wanted apex = {
         .name = service->name,
-        .primary = true,
+        .primary = !pods->apex_to_target,
         .metadata = service->apex,
     };
     struct json_object *live;

@@ -21,6 +21,7 @@ struct service_pods {
     struct json_object *primary;
     struct json_object *ports; /* discovered ports, array or NULL */
     bool drop_old_ports;       /* those that the spec no longer says go */
+    bool apex_to_target;       /* the apex Service leads to the target: the primary has no pods */
     bool (*answers)(void *arg, bool primary);
     int64_t (*ready)(void *arg, bool primary, struct json_object *selector);
     void *arg;

@@ -16,6 +16,7 @@ struct policy {
     uint8_t answers[QUESTIONS];
     const char *hook; /* only for scenarios that have this type of hook; NULL: all */
     bool judged;      /* only for scenarios with the judge */
+    bool lasts;       /* only for scenarios in which time passes */
     bool may_wait;    /* for ever, when it tells why */
 };
 
@@ -40,6 +41,8 @@ static const struct policy policies[] = {
            .answers = WELL),
     POLICY("new revisions never get ready as primary", .primary = HEALTH_STUCK, .only_new = true,
            .answers = WELL, .may_wait = true),
+    POLICY("the primary never gets ready again", .primary = HEALTH_STUCK, .answers = WELL,
+           .may_wait = true, .lasts = true),
     POLICY("somebody asks for a rollback",
            .answers = {PASS, PASS, PASS, PASS, PASS, PASS, PASS, PASS}, .hook = "rollback"),
     POLICY("somebody asks for a rollback, and the gate of the start stays closed",
@@ -257,6 +260,20 @@ static bool is_whole(struct model *model, const struct state *state, const struc
            model_primary_revision(model, &state->cluster) == state->ghost.promoted;
 }
 
+/* Nothing but the primary, which has no ready pod, keeps it from beginning. */
+static bool may_mend(struct model *model, const struct state *state, const struct canary *canary)
+{
+    const struct cluster *cluster = &state->cluster;
+    const struct look *primary = model_look(model, cluster, ROLE_PRIMARY);
+
+    return model->scenario->world & WORLD_TIME_PASSES && !canary->analysis.waits_for_primary &&
+           !primary->answers && !primary->at_zero &&
+           cluster->at[model->place[ROLE_TARGET]] != ABSENT &&
+           model_revision(model, cluster) != state->ghost.rejected &&
+           model_revision(model, cluster) != model_primary_revision(model, cluster) &&
+           model_revision(model, cluster) != state->ghost.promoted;
+}
+
 /* With a write that is refused for good: nothing is under way, but for what the primary carries already, and what is
  * not initialised yet. */
 static const char *check_refused_end(struct model *model, const struct state *state,
@@ -300,6 +317,8 @@ static const char *check_end(struct model *model, const struct policy *policy,
     bool by_person = primary->at_zero || lost;
     if (waits && !said_why(canary))
         return "what waits says for what";
+    if (waits && is_idle(model, cluster) && may_mend(model, state, canary) && !by_person)
+        return "a revision that may mend a primary without a ready pod begins";
     if (waits)
         return policy->may_wait || by_person ? NULL : "every run ends";
     if (weight > 0 && weight < 100)
@@ -388,7 +407,8 @@ static bool is_possible(const struct policy *policy, const struct model *model)
     unsigned world = model->scenario->world;
 
     if ((policy->hook && !scenario_has(model->scenario, policy->hook)) ||
-        (policy->judged && !model->scenario->judged))
+        (policy->judged && !model->scenario->judged) ||
+        (policy->lasts && !(world & WORLD_TIME_PASSES)))
         return false;
     if (policy->target != HEALTH_READY && !(world & WORLD_CANARY_FAILS))
         return false;

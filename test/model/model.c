@@ -368,6 +368,8 @@ struct model *model_new(const struct scenario *scenario)
     if (scenario->judged)
         ask_less(model->ticks);
     add_parts(model);
+    if (strstr(scenario->name, "in a row"))
+        ticks_remember(model->ticks);
     pool_init(&model->happened, offsetof(struct happening, value), sizeof(struct happening));
     pool_init(&model->clusters, sizeof(struct cluster), sizeof(struct cluster));
     add_world(model);

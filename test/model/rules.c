@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "asked.h"
+#include "begun.h"
 #include "judged.h"
 #include "numbers.h"
 #include "router/router.h"
@@ -152,6 +153,8 @@ const char *rules_decided(struct model *model, const struct cluster *facts,
         return "the rules come to a decision";
     if (outcome->reads_prose)
         return "no rule reads what is written for people";
+    if (ghost->flags & GHOST_PREPARED && outcome->answers[Q_PRE_ROLLOUT] != NOT_ASKED)
+        return "pre-rollout hooks that have passed for a revision are not asked again";
     if (check_passed(model, facts, outcome) && ghost->passes < needed &&
         model_revision(model, facts) == ghost->revision)
         ghost->passes++;
@@ -670,7 +673,15 @@ const char *rules_step(struct model *model, const struct cluster *facts,
         return broken;
     if (step->kind == EFFECT_STATUS) {
         broken = check_health(model, after);
-        return broken ? broken : check_status(model, facts, before, after, step, ghost);
+        if (!broken)
+            broken = begun_mend(model, facts, after, step);
+        if (!broken)
+            broken = begun_outrun(model_canary(model, after),
+                                  objects_patch_tree(model->objects, step->patch));
+        if (!broken)
+            broken = check_status(model, facts, before, after, step, ghost);
+        begun_note(model, after, outcome, ghost);
+        return broken;
     }
     if (step->place == model->place[ROLE_CANARY])
         return check_gone(model, facts, after);
@@ -690,6 +701,8 @@ const char *rules_step(struct model *model, const struct cluster *facts,
     if (step->place == model->place[ROLE_ROUTE])
         broken = check_route(model, facts, before, after);
     if (!broken && step->place == model->place[ROLE_ROUTE])
+        broken = begun_prepared(model, facts, before, after, outcome, ghost);
+    if (!broken && step->place == model->place[ROLE_ROUTE])
         broken = numbers_share(model, facts, before, after);
     if (!broken && step->place == model->place[ROLE_TARGET])
         broken = check_target(model, facts, before, after, ghost);
@@ -702,6 +715,25 @@ const char *rules_step(struct model *model, const struct cluster *facts,
     if (!broken && step->place == model->place[ROLE_CONFIG_COPY])
         broken = check_configs(model, facts, before, after, ghost);
     return broken;
+}
+
+/* Without a mesh, the apex Service leads to the side that has a ready pod, if it was analysed. */
+static const char *check_plain(struct model *model, const struct cluster *facts,
+                               const struct cluster *after, const struct outcome *outcome,
+                               const struct ghost *ghost)
+{
+    const struct canary *canary = model_canary(model, facts);
+    struct json_object *apex =
+        objects_tree(model->objects, model->place[ROLE_APEX], after->at[model->place[ROLE_APEX]]);
+    bool released = model_revision(model, facts) == ghost->revision &&
+                    *canary->status.last_applied_spec &&
+                    model_look(model, facts, ROLE_TARGET)->ready;
+
+    if (canary->suspend || canary->deleting || outcome->steps > 0 || !apex || !released ||
+        is_absent(model, facts, ROLE_PRIMARY) ||
+        !(is_analysing(canary) || canary->status.phase == PHASE_Promoting))
+        return NULL;
+    return endpoints(model, facts, apex) == 0 ? SAFE_SHARE ": the apex Service" : NULL;
 }
 
 /* A side that has a share has a ready pod, as far as any side has one. What is ready and was not
@@ -723,6 +755,8 @@ static const char *check_shares(struct model *model, const struct cluster *facts
 
     if (refused && strncmp(refused, "httproutes/", 11) == 0)
         return NULL;
+    if (strcmp(model->kind->plural, "deployments") == 0 && !is_weighted(canary))
+        return check_plain(model, facts, after, outcome, ghost);
     if (!has_pods || !is_weighted(canary) || is_absent(model, after, ROLE_ROUTE) ||
         canary->suspend || canary->deleting || !(is_analysing(canary) || promotes) ||
         is_absent(model, facts, ROLE_TARGET) || is_absent(model, facts, ROLE_PRIMARY))

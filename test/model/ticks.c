@@ -53,7 +53,8 @@ struct ticks {
     struct viewed *canaries; /* by version */
     uint32_t n_canaries;
     uint8_t allowed[QUESTIONS];
-    bool rewords; /* what is asked about now is asked once more in other words */
+    bool remembers; /* outcomes of releases are a part of the status */
+    bool rewords;   /* what is asked about now is asked once more in other words */
     struct pool clusters;
     struct pool asked;
     struct cluster last;    /* the cluster that was asked about last */
@@ -110,6 +111,11 @@ void ticks_rival(struct ticks *ticks, int place)
 void ticks_flags(struct ticks *ticks, int place)
 {
     ticks->flags = place;
+}
+
+void ticks_remember(struct ticks *ticks)
+{
+    ticks->remembers = true;
 }
 
 void ticks_refusals(struct ticks *ticks, int place)
@@ -433,8 +439,21 @@ static int place_of(struct ticks *ticks, const struct effect *effect)
                                                       effect->resource->plural, effect->name));
 }
 
-/* No rule reads what is remembered of releases: to the model, two states that differ in nothing else
- * are one. Of evidence only the verdict counts. */
+static struct json_object *outcomes_of(struct ticks *ticks, struct json_object *history)
+{
+    enum { OUTCOMES = 3 };
+    struct json_object *list = json_own(ticks->scratch, json_object_new_array());
+
+    for (size_t i = 0; i < json_len(history) && i < OUTCOMES; i++) {
+        struct json_object *entry = json_own(ticks->scratch, json_object_new_object());
+        json_set_str(entry, "outcome", json_str_at(json_elem(history, i), "outcome", NULL));
+        json_object_array_add(list, json_object_get(entry));
+    }
+    return list;
+}
+
+/* But for the outcomes, no rule reads what is remembered of releases: to the model, two states that
+ * differ in nothing else are one. Of evidence only the verdict counts. */
 static struct json_object *without_memory(struct ticks *ticks, const struct effect *effect)
 {
     if (effect->kind != EFFECT_STATUS)
@@ -442,8 +461,18 @@ static struct json_object *without_memory(struct ticks *ticks, const struct effe
     struct json_object *body = json_copy(ticks->scratch, effect->body);
     struct json_object *status = json_at(body, "status", NULL);
     if (status) {
-        json_object_object_del(status, "release");
-        json_object_object_del(status, "history");
+        struct json_object *release = json_at(status, "release", NULL);
+        const char *revision = json_str_at(release, "revision", NULL);
+        bool ends = json_object_object_get_ex(status, "release", NULL) && !release;
+        if (!ticks->remembers || !ends)
+            json_object_object_del(status, "release");
+        if (ticks->remembers && revision)
+            json_set_str(json_sub(status, "release"), "revision", revision);
+        struct json_object *history = json_at(status, "history", NULL);
+        if (ticks->remembers && history)
+            json_set(status, "history", outcomes_of(ticks, history));
+        else
+            json_object_object_del(status, "history");
         looks_abstract(ticks->scratch, status);
     }
     return body;

@@ -60,6 +60,8 @@ void ticks_free(struct ticks *ticks);
 /* The place of another Canary, whose own rules do not run: from now on both are judged by what they
  * claim, as the engine does. */
 void ticks_rival(struct ticks *ticks, int place);
+/* A rule reads how the last releases ended: their outcomes stay in the status, of three of them. */
+void ticks_remember(struct ticks *ticks);
 /* The place of what the process was started with: {selectorLabels: [...]}. */
 void ticks_flags(struct ticks *ticks, int place);
 /* The place of what the API server refuses, and of what the engine knows of that: {refuses: KEY, met:

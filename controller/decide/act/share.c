@@ -146,7 +146,8 @@ static bool is_over(const struct release *r)
 /* The least number of pods of the canary. */
 static int floor_of(const struct release *r)
 {
-    bool holds = release_is_analysing(r) || r->canary->status.canary_weight > 0;
+    bool holds = release_is_analysing(r) || r->canary->status.canary_weight > 0 ||
+                 condition_is_set(r, CONDITION_SHARE);
 
     return holds ? r->canary->status.share_replicas : 0;
 }

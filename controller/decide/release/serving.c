@@ -3,9 +3,17 @@
 
 #include <string.h>
 
+#include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "router/common_services.h"
 #include "target/common_primary.h"
+
+/* The apex Service, which is all there is, leads to the target instead (failover.c). */
+static bool leads_away(struct release *r)
+{
+    return condition_has_reason(r, CONDITION_SHARES, SERVING_GONE) && r->router &&
+           !r->router->weighted && r->info.primary && !release_serves(r, SIDE_PRIMARY);
+}
 
 /*
  * A Service may be made to select these pods. At first the primary must be ready as a whole: it
@@ -18,7 +26,8 @@ static bool answers(void *arg, bool primary)
     const char *why;
 
     if (!primary)
-        return r->canary->status.canary_weight == 0 || release_serves(r, SIDE_CANARY);
+        return (r->canary->status.canary_weight == 0 && !leads_away(r)) ||
+               release_serves(r, SIDE_CANARY);
     if (!r->info.primary)
         return false;
     return release_is_initialising(r) ? release_ready(r, SIDE_PRIMARY, &why) == READY
@@ -61,6 +70,7 @@ static struct json_object *selector(void *arg, bool primary, struct json_object 
 struct service_pods serving_pods(struct release *r)
 {
     return (struct service_pods){
+        .apex_to_target = leads_away(r),
         .label = r->info.label,
         .selector = selector,
         .target = json_at(r->info.object, "spec", "template", NULL),
@@ -100,8 +110,7 @@ enum verdict serving_needs_target(struct release *r, bool *needs)
     struct json_object *apex;
 
     *needs = false;
-    if (r->target->own_services || !r->info.primary || release_serves(r, SIDE_PRIMARY) ||
-        !release_serves(r, SIDE_CANARY))
+    if (r->target->own_services || !r->info.primary || release_serves(r, SIDE_PRIMARY))
         return VERDICT_GO;
     if (!need_object(r->tick, &kube_services, r->canary->namespace_, r->canary->service.name,
                      &apex))

@@ -15,4 +15,8 @@ enum verdict serving_leads(struct release *r, bool *leads);
 /* The primary has no ready pod, and the apex Service leads to those of the target. */
 enum verdict serving_needs_target(struct release *r, bool *needs);
 
+/* The reason of TrafficServed=False: the primary has no ready pod, and the canary serves. Where the
+ * router cannot split traffic, the apex Service leads to the target for as long. */
+#define SERVING_GONE "PrimaryNotServing"
+
 #endif

@@ -10,12 +10,12 @@ static enum verdict wait_for_nobody(struct release *r)
 MUTATION("the target goes before the primary is ready", "initialise", .rule = initialise_wait,
          .ask = wait_for_nobody)
 
-static enum verdict lead_when_initialised(struct release *r)
+static enum verdict lead_when_released(struct release *r)
 {
-    return r->phase == PHASE_Initialized ? real_serving_apex(r) : VERDICT_GO;
+    return r->phase == PHASE_Succeeded ? real_serving_apex(r) : VERDICT_GO;
 }
 MUTATION("the apex Service goes on selecting the target", "initialise",
-         .acts.serving_apex = lead_when_initialised)
+         .acts.serving_apex = lead_when_released)
 
 static bool promoted_anyhow(struct tick *tick, const struct target_info *info)
 {

@@ -97,6 +97,86 @@ static bool never_analyses(const struct release *r)
 MUTATION("another revision does not begin the analysis again", "canary",
          .rule = detect_other_revision, .acts.release_is_analysing = never_analyses)
 
+/* --- a primary that is not ready */
+
+MUTATION("a new revision begins beside a primary without pods", "a primary that breaks",
+         .rule = begin_primary, .ask = mutation_nothing)
+
+static enum verdict wait_without_end(struct release *r)
+{
+    const struct canary *before = r->canary;
+
+    mutation_canary(r)->analysis.waits_for_primary = true;
+    enum verdict verdict = begin_primary(r);
+    r->canary = before;
+    return verdict;
+}
+MUTATION("the revision that mends a primary waits for it", "a primary that breaks",
+         .rule = begin_primary, .ask = wait_without_end)
+
+static enum verdict wait_for_nothing(struct release *r)
+{
+    const struct canary *before = r->canary;
+
+    mutation_canary(r)->analysis.waits_for_primary = false;
+    enum verdict verdict = begin_primary(r);
+    r->canary = before;
+    return verdict;
+}
+MUTATION("onPrimaryNotReady: wait is not heard", "a primary that breaks", .rule = begin_primary,
+         .ask = wait_for_nothing)
+
+static enum verdict go_at_once(struct release *r)
+{
+    const struct canary *before = r->canary;
+
+    mutation_canary(r)->progress_deadline_s = 0;
+    enum verdict verdict = begin_primary(r);
+    r->canary = before;
+    return verdict;
+}
+MUTATION("a primary that has just lost its pods is given up", "a primary that breaks",
+         .rule = begin_primary, .ask = go_at_once)
+
+/* --- pushes that outrun the analysis */
+
+static bool tell_of_no_pushes(struct release *r, const char *type, const char *reason,
+                              const char *message)
+{
+    return strcmp(type, CONDITION_OUTRUN) != 0 && real_condition_set_true(r, type, reason, message);
+}
+MUTATION("pushes that outrun the analysis are not told", "pushes in a row",
+         .acts.condition_set_true = tell_of_no_pushes)
+
+static void keep_what_was_told(struct release *r, const char *type)
+{
+    if (strcmp(type, CONDITION_OUTRUN) != 0)
+        real_condition_clear(r, type);
+}
+MUTATION("what was told of pushes stays", "pushes in a row",
+         .acts.condition_clear = keep_what_was_told)
+
+/* --- what prepares a release */
+
+static void note_no_preparation(struct release *r, const char *key, const char *value)
+{
+    if (strcmp(key, "prepared") != 0)
+        real_status_text(r, key, value);
+}
+MUTATION("it is not noted that pre-rollout hooks have passed", "hooks", .rule = analysis_start,
+         .acts.status_text = note_no_preparation)
+
+static enum verdict pass_anyhow(struct release *r, enum hook_type type, enum phase phase,
+                                const char *text, const struct canary_webhook **closed,
+                                const struct hook_answer **answer)
+{
+    enum verdict verdict = real_hooks_ask(r, type, phase, text, closed, answer);
+
+    return verdict == VERDICT_STOP ? VERDICT_GO : verdict;
+}
+MUTATION("pre-rollout hooks are asked and not heard", "hooks", .rule = analysis_start,
+         .acts.hooks_ask = pass_anyhow)
+
 /* --- what hooks are asked about */
 
 static const char *last_revision(const struct release *r)
@@ -210,6 +290,13 @@ static enum verdict only_canary(struct release *r)
 }
 MUTATION("a primary without pods keeps its share", "canary in steps", .breaks = SAFE_SHARE,
          .rule = fail_over, .ask = only_canary)
+
+static enum verdict with_mesh_only(struct release *r)
+{
+    return r->router->weighted ? fail_over(r) : VERDICT_GO;
+}
+MUTATION("the apex Service goes on leading to a primary without pods", "blue/green on Services",
+         .breaks = SAFE_SHARE, .rule = fail_over, .ask = with_mesh_only)
 
 static enum verdict route_unwritten(struct release *r)
 {

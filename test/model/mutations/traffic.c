@@ -226,6 +226,15 @@ static enum verdict look_once(struct release *r)
 MUTATION("Services that would select pods of others are made at the second tick",
          "beside another workload", .breaks = SAFE_OWNER, .acts.owners_look = look_once)
 
+static enum verdict not_needed(struct release *r, bool *needs)
+{
+    (void)r;
+    *needs = false;
+    return VERDICT_GO;
+}
+MUTATION("the target goes while the apex Service has no other pods", "blue/green on Services",
+         .acts.serving_needs_target = not_needed)
+
 /* --- routes */
 
 MUTATION("routes that say something else than the status stay so", "moved weights",

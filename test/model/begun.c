@@ -1,0 +1,103 @@
+#include "begun.h"
+
+#include <string.h>
+
+static bool is_absent(const struct model *model, const struct cluster *cluster, enum role role)
+{
+    return cluster->at[model->place[role]] == ABSENT;
+}
+
+static bool is_initialising(const struct canary *canary)
+{
+    return canary->status.phase == PHASE_NONE || canary->status.phase == PHASE_Initializing;
+}
+
+static bool is_analysing(const struct canary *canary)
+{
+    return canary->status.phase == PHASE_Progressing ||
+           canary->status.phase == PHASE_WaitingPromotion;
+}
+
+static struct json_object *condition_of(const struct canary *canary, const char *wanted)
+{
+    struct json_object *conditions = json_at(canary->status.json, "conditions", NULL);
+
+    for (size_t i = 0; i < json_len(conditions); i++) {
+        const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
+        if (type && strcmp(type, wanted) == 0)
+            return json_elem(conditions, i);
+    }
+    return NULL;
+}
+
+/* What is to mend a primary without a ready pod begins behind the deadline of that, unless a person
+ * wants it to be waited for. */
+const char *begun_mend(struct model *model, const struct cluster *facts,
+                       const struct cluster *after, const struct step *step)
+{
+    const struct canary *was = model_canary(model, facts), *is = model_canary(model, after);
+    struct json_object *status =
+        json_at(objects_patch_tree(model->objects, step->patch), "status", NULL);
+    const char *promoted = json_str_at(status, "lastPromotedSpec", NULL);
+    const char *since = json_str_at(condition_of(was, "PrimaryReady"), "lastTransitionTime", NULL);
+    bool begun = is_analysing(was) || is_initialising(was) ||
+                 was->status.phase == PHASE_Promoting || was->status.phase == PHASE_Finalising;
+    bool answers = model_look(model, facts, ROLE_PRIMARY)->answers;
+
+    if (step->kind != EFFECT_STATUS || begun || !is || !*was->status.last_promoted_spec ||
+        is_absent(model, facts, ROLE_PRIMARY) || was->skip_analysis || was->deleting)
+        return NULL;
+    if (promoted && !*promoted &&
+        (answers || was->analysis.waits_for_primary || !since || strcmp(since, ticks_past) != 0))
+        return "no revision is to mend a primary that has a ready pod, or is waited for";
+    if (is->status.phase == PHASE_Progressing && !answers && model_weight(model, facts) < 100)
+        return "no release begins beside a primary without a ready pod before its deadline";
+    return NULL;
+}
+
+/* Releases that were replaced before they ended are told from the third in a row on, until one ends. */
+const char *begun_outrun(const struct canary *canary, struct json_object *patch)
+{
+    struct json_object *history = canary ? json_at(canary->status.json, "history", NULL) : NULL;
+    size_t row = 0;
+
+    while (row < json_len(history) &&
+           strcmp(json_str_at(json_elem(history, row), "outcome", NULL), "cancelled") == 0)
+        row++;
+    if (!canary || json_len(history) == 0)
+        return NULL;
+    if (row >= 3 && json_at(patch, "status", "history", NULL) && is_analysing(canary) &&
+        !condition_of(canary, "Outrun"))
+        return "pushes that outrun the analysis are told";
+    if (row == 0 && condition_of(canary, "Outrun"))
+        return "what is told of pushes goes when a release ends";
+    return NULL;
+}
+
+/* The first step is behind the pre-rollout hooks of its revision. */
+const char *begun_prepared(struct model *model, const struct cluster *facts,
+                           const struct cluster *before, const struct cluster *after,
+                           const struct outcome *outcome, const struct ghost *ghost)
+{
+    const struct canary *canary = model_canary(model, facts);
+    int was = model_weight(model, before), is = model_weight(model, after);
+    bool step = is_analysing(canary) && was == 0 && is > 0 && is < 100 &&
+                canary->status.canary_weight == 0 && canary->status.iterations == 0;
+
+    return step && scenario_has(model->scenario, "pre-rollout") &&
+                   !(ghost->flags & GHOST_PREPARED) && outcome->answers[Q_PRE_ROLLOUT] != PASS
+               ? "the first step is behind the pre-rollout hooks of its revision"
+               : NULL;
+}
+
+/* What they have set up stands until another revision begins. */
+void begun_note(struct model *model, const struct cluster *after, const struct outcome *outcome,
+                struct ghost *ghost)
+{
+    const struct canary *is = model_canary(model, after);
+
+    if (!is || !is_analysing(is))
+        ghost->flags &= (uint8_t)~GHOST_PREPARED;
+    else if (outcome->answers[Q_PRE_ROLLOUT] == PASS)
+        ghost->flags |= GHOST_PREPARED;
+}
