@@ -492,6 +492,8 @@ enum verdict initialise_finish(struct release *r)
     if (verdict == VERDICT_GO)
         verdict = companions_look(r);
     if (verdict == VERDICT_GO)
+        verdict = owners_look_at_pods(r);
+    if (verdict == VERDICT_GO)
         verdict = tell_found_ports(r);
     if (verdict != VERDICT_GO)
         return verdict;

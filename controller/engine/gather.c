@@ -141,7 +141,7 @@ static void read_object(struct lookup *lookup)
         seen)
         lookup->uid = seen->digest.uid;
     lookup->read = read_one_start(gather->context, need->resource, need->namespace_, need->name,
-                                  on_need_object, lookup);
+                                  need->query, on_need_object, lookup);
 }
 
 static enum deps_known find_object(struct gather *gather, const struct need *need)

@@ -355,7 +355,8 @@ static void read_canary(struct job *job)
         job->pause = timer_start(context->loop, GATHER_LOOK_MS, 0, look_again, job);
         return;
     }
-    job->read = read_one_start(context, &tick_canaries, job->namespace_, job->name, on_canary, job);
+    job->read =
+        read_one_start(context, &tick_canaries, job->namespace_, job->name, NULL, on_canary, job);
 }
 
 void job_run(struct job *job)

@@ -29,7 +29,7 @@ static void on_object(void *arg, const struct kube_result *result)
 
 struct read_one *read_one_start(struct engine_context *context,
                                 const struct kube_resource *resource, const char *namespace_,
-                                const char *name, read_done_fn done, void *arg)
+                                const char *name, const char *query, read_done_fn done, void *arg)
 {
     struct read_one *read = heap_alloc(sizeof(*read));
     *read = (struct read_one){.done = done, .arg = arg};
@@ -37,6 +37,7 @@ struct read_one *read_one_start(struct engine_context *context,
                                    .resource = resource,
                                    .namespace_ = resource->cluster_scoped ? NULL : namespace_,
                                    .name = name,
+                                   .query = query,
                                    .keeps = true};
     read->call = kube_send(context_kube(context, resource), &request, on_object, read);
     return read;

@@ -16,7 +16,7 @@ typedef void (*read_done_fn)(void *arg, enum err err, struct json_object *tree,
 /* name NULL: a list of all. */
 struct read_one *read_one_start(struct engine_context *context,
                                 const struct kube_resource *resource, const char *namespace_,
-                                const char *name, read_done_fn done, void *arg);
+                                const char *name, const char *query, read_done_fn done, void *arg);
 void read_one_free(struct read_one *read); /* NULL is allowed */
 
 #endif

@@ -147,7 +147,8 @@ struct secret_read *secrets_read(struct secrets *secrets, const char *namespace_
                                  .key = heap_printf("%s/%s", namespace_, name),
                                  .done = done,
                                  .arg = arg};
-    read->read = read_one_start(secrets->context, &kube_secrets, namespace_, name, on_read, read);
+    read->read =
+        read_one_start(secrets->context, &kube_secrets, namespace_, name, NULL, on_read, read);
     return read;
 }
 

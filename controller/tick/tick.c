@@ -234,6 +234,26 @@ bool need_objects_if_allowed(struct tick *tick, const struct kube_resource *reso
     return need_list(tick, resource, namespace_, out, denied);
 }
 
+bool need_selected(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
+                   struct json_object *labels, struct json_object **out)
+{
+    const char *query = "";
+    const struct fact *fact;
+
+    json_object_object_foreach(labels, key, value)
+    {
+        query = arena_printf(tick->arena, "%s%s%s%%3D%s", query,
+                             *query ? "," : "labelSelector=", key, json_object_get_string(value));
+    }
+    const char *name = arena_printf(tick->arena, "%s with %s",
+                                    object_key(tick, resource, namespace_, NULL), query);
+    fact = find_fact(tick, name);
+    *out = fact ? json_at(fact->object, "items", NULL) : NULL;
+    if (!fact)
+        record_object(tick, name, resource, namespace_, NULL)->query = query;
+    return fact != NULL;
+}
+
 bool need_scalers(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
                   const char *kind, const char *name, struct json_object **out)
 {

@@ -195,6 +195,11 @@ bool need_objects(struct tick *tick, const struct kube_resource *resource, const
 bool need_objects_if_allowed(struct tick *tick, const struct kube_resource *resource,
                              const char *namespace_, struct json_object **out, const char **denied);
 
+/* ... those with all of these labels (a map of texts); others may be among them. None where they may
+ * not be read. */
+bool need_selected(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
+                   struct json_object *labels, struct json_object **out);
+
 /*
  * The objects of the resource, an autoscaler's, that scale this workload: an array, NULL for none. At
  * least the name and the scaleTargetRef of each are in it, and others may be, of another
@@ -281,9 +286,10 @@ struct need {
     /* Of a list: "Deployment/podinfo", what its objects scale, or "Canary/podinfo", what controls them;
      * NULL: of all. */
     const char *scales;
-    bool surely;                   /* to be read, whatever its watch shows */
-    bool watched;                  /* ... only what the watch shows */
-    bool last;                     /* ... as it was before it was deleted */
+    const char *query; /* of a list: of which objects, as the request says it; NULL: of all */
+    bool surely;       /* to be read, whatever its watch shows */
+    bool watched;      /* ... only what the watch shows */
+    bool last;         /* ... as it was before it was deleted */
     struct metric_question metric; /* METRIC */
     int webhook;                   /* HOOK */
     enum phase phase;

@@ -125,14 +125,18 @@ static bool companions_unfit(struct why *w)
 }
 
 /* Told of a primary that serves; before it is made, the same condition holds everything. */
-static bool primary_selects_others(struct why *w)
+static bool labels_shared(struct why *w)
 {
     struct json_object *condition = why_condition(w, "PodsOwned", "False");
+    const char *reason = json_str_at(condition, "reason", NULL);
+    bool by_pods = reason && strcmp(reason, "PodsOfOthers") == 0;
 
     if (!condition || why_under_way(w))
         return false;
-    return why_say(w, why_ctl(w, "renew-primary"), "Nothing holds %s up, but for %s: %s", w->name,
-                   why_since(w, condition), why_message(w, condition));
+    return why_say(w,
+                   by_pods ? why_kubectl(w, "get pods --show-labels") : why_ctl(w, "renew-primary"),
+                   "Nothing holds %s up, but for %s: %s", w->name, why_since(w, condition),
+                   why_message(w, condition));
 }
 
 static bool outrun(struct why *w)
@@ -166,7 +170,7 @@ const struct why_situation why_phases[] = {{"failed", failed},
                                            {"superseded", superseded},
                                            {"not-begun", not_begun},
                                            {"target-idle", target_idle},
-                                           {"primary-selects-others", primary_selects_others},
+                                           {"labels-shared", labels_shared},
                                            {"companions-unfit", companions_unfit},
                                            {"at-rest", at_rest},
                                            {"under-way", under_way},

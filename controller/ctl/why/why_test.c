@@ -39,7 +39,13 @@ static const struct {
     const char *lease, *target, *pods, *gate, *live;
     const char *text, *next;
 } rows[] = {
-    {"primary-selects-others",
+    {"labels-shared",
+     "{\"status\": {\"phase\": \"Succeeded\", \"lastAppliedSpec\": \"a\", \"conditions\": "
+     "[{\"type\": \"PodsOwned\", \"status\": \"False\", \"reason\": "
+     "\"PodsOfOthers\", \"message\": \"it says so.\", " SINCE "}]}",
+     .text = "Nothing holds app up, but for 5m: it says so",
+     .next = "kubectl -n shop get pods --show-labels"},
+    {"labels-shared",
      "{\"status\": {\"phase\": \"Succeeded\", \"lastAppliedSpec\": \"a\", \"conditions\": "
      "[{\"type\": \"PodsOwned\", \"status\": \"False\", \"reason\": "
      "\"PrimarySelectsOthers\", \"message\": \"it says so.\", " SINCE "}]}",

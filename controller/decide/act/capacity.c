@@ -140,14 +140,17 @@ static bool is_analysed(const struct release *r)
     return strcmp(r->info.hash, r->canary->status.last_applied_spec) == 0;
 }
 
-/* Another revision than the analysed one rolls out pod by pod: those that are left answer. */
+/* Another revision than the analysed one rolls out pod by pod, and one that is asked for more pods gets
+ * them one by one: those that are there answer. */
 static bool canary_answers(struct release *r)
 {
     const char *why;
     enum readiness readiness = release_ready(r, SIDE_CANARY, &why);
 
     return pods(r, SIDE_CANARY) > 0 &&
-           (readiness == READY || (!is_analysed(r) && readiness == NOT_READY_YET));
+           (readiness == READY ||
+            (readiness == NOT_READY_YET &&
+             (!is_analysed(r) || condition_is_set(r, CONDITION_SHARE))));
 }
 
 bool capacity_is_empty(struct release *r)

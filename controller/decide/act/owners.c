@@ -27,7 +27,8 @@ enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 /* Reasons of the condition. */
 static const char selects_others[] = "SelectsOthers",
-                  primary_selects_others[] = "PrimarySelectsOthers";
+                  primary_selects_others[] = "PrimarySelectsOthers",
+                  pods_of_others[] = "PodsOfOthers";
 
 static bool is_own(struct release *r, const struct kube_resource *kind, const char *name)
 {
@@ -197,5 +198,91 @@ enum verdict owners_look_around(struct release *r)
         tell_around(r, found);
     else if (condition_has_reason(r, CONDITION_OWNERS, primary_selects_others))
         condition_clear(r, CONDITION_OWNERS);
+    return VERDICT_GO;
+}
+
+/* --- pods, whatever makes them */
+
+enum { NAMED = 3 };
+
+static const struct kube_resource pods = {
+    .group = "", .version = "v1", .plural = "pods", .kind = "Pod"};
+
+static struct json_object *controller_of(struct json_object *pod)
+{
+    struct json_object *owners = json_at(pod, "metadata", "ownerReferences", NULL);
+
+    for (size_t i = 0; i < json_len(owners); i++)
+        if (json_bool_at(json_elem(owners, i), false, "controller", NULL))
+            return json_elem(owners, i);
+    return NULL;
+}
+
+/* The target makes it: a Deployment by a ReplicaSet that is called by the hash of its template. */
+static bool is_of_target(struct release *r, struct json_object *pod)
+{
+    const char *maker = json_str_at(controller_of(pod), "name", NULL);
+    const char *hash = json_str_at(pod, "metadata", "labels", "pod-template-hash", NULL);
+    const char *name = r->canary->target.name;
+
+    return maker &&
+           (strcmp(maker, name) == 0 ||
+            (hash && strcmp(maker, arena_printf(r->tick->arena, "%s-%s", name, hash)) == 0));
+}
+
+static bool has_ended(struct json_object *pod)
+{
+    const char *phase = json_str_at(pod, "status", "phase", NULL);
+
+    return json_at(pod, "metadata", "deletionTimestamp", NULL) ||
+           (phase && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0));
+}
+
+/* "Job nightly, Pod debug": what makes them, or they themselves; "": there are none. */
+static const char *print_others(struct release *r, struct json_object *list,
+                                struct json_object *selector)
+{
+    const char *text = "";
+    int count = 0;
+
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *pod = json_elem(list, i), *maker = controller_of(pod);
+        const char *kind = json_str_at(maker, "kind", NULL);
+        const char *name = json_str_at(pod, "metadata", "name", NULL);
+        if (!services_select(selector, pod) || is_of_target(r, pod) || has_ended(pod))
+            continue;
+        const char *one = arena_printf(r->tick->arena, "%s %s", maker && kind ? kind : "Pod",
+                                       maker && kind ? json_str_at(maker, "name", NULL)
+                                       : name        ? name
+                                                     : "");
+        if (!strstr(text, one) && ++count <= NAMED)
+            text = arena_printf(r->tick->arena, "%s%s%s", text, *text ? ", " : "", one);
+    }
+    return text;
+}
+
+enum verdict owners_look_at_pods(struct release *r)
+{
+    struct json_object *list;
+
+    if (r->target->own_services || !r->info.label ||
+        condition_has_reason(r, CONDITION_OWNERS, primary_selects_others))
+        return VERDICT_GO;
+    struct json_object *selector = primary_pods(r->tick, &r->info, false, NULL);
+    if (!need_selected(r->tick, &pods, r->canary->namespace_, selector, &list))
+        return VERDICT_NEED_FACTS;
+    const char *others = print_others(r, list, selector);
+    if (*others) {
+        const char *text = arena_printf(
+            r->tick->arena,
+            "%s in namespace %s: its pods have all labels of the selector of %s, %s, and get a "
+            "part "
+            "of the requests that are meant for the canary; give them other labels",
+            others, r->canary->namespace_, release_target(r), services_print(r->tick, selector));
+        if (condition_set(r, CONDITION_OWNERS, pods_of_others, text))
+            release_warn(r, "%s", text);
+    } else if (condition_has_reason(r, CONDITION_OWNERS, pods_of_others)) {
+        condition_clear(r, CONDITION_OWNERS);
+    }
     return VERDICT_GO;
 }

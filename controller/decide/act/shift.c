@@ -7,6 +7,7 @@
 #include "decide/act/capacity.h"
 #include "decide/act/companions.h"
 #include "decide/act/drain.h"
+#include "decide/act/owners.h"
 #include "decide/act/promote.h"
 #include "decide/ask/hooks.h"
 #include "decide/release/release.h"
@@ -60,6 +61,8 @@ enum verdict shift_end(struct release *r)
     }
     if (verdict == VERDICT_GO)
         verdict = companions_look(r);
+    if (verdict == VERDICT_GO && r->info.object)
+        verdict = owners_look_at_pods(r);
     if (verdict != VERDICT_GO)
         return verdict;
     if (r->target->settle_primary)
