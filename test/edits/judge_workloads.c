@@ -63,6 +63,13 @@ static bool is_by_controller(struct json_object *before, struct json_object *now
     return writer && strcmp(writer, "flagger-controller") == 0;
 }
 
+/* Routes of a provider that the spec does not name any more are nobody's. */
+static bool is_routed_so(struct json_object *canary)
+{
+    const char *provider = json_str_at(canary, "spec", "provider", NULL);
+    return !provider || strncmp(provider, "gatewayapi", 10) == 0;
+}
+
 /* Whether its Canary is there and in the hands of a controller that may write. */
 static bool is_cared_for(const struct judge *judge, const struct ward *ward, int64_t now)
 {
@@ -70,7 +77,8 @@ static bool is_cared_for(const struct judge *judge, const struct ward *ward, int
     return judge_is_driven(judge, canary) && now - judge->controller_ms > SHARE_MS &&
            !json_at(canary, "metadata", "deletionTimestamp", NULL) &&
            !json_bool_at(canary, false, "spec", "suspend", NULL) && !ward->left_name &&
-           !ward->left_route && !ward->refused && now - ward->allowed_ms > ALLOWED_MS;
+           !ward->left_route && is_routed_so(canary) && !ward->refused &&
+           now - ward->allowed_ms > ALLOWED_MS;
 }
 
 static void see_canary(struct judge *judge, struct json_object *now)

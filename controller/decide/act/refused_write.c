@@ -13,19 +13,34 @@
 
 #define REASON "Refused"
 #define FIELD  "refusedWrite"
+#define ALSO   "also"
+
+enum { ALSO_MAX = 16 };
 
 static bool is_text(const char *a, const char *b)
 {
     return a && b && strcmp(a, b) == 0;
 }
 
-/* It is about the object that the status names; where it names none, about any. */
+static bool names(struct json_object *noted, const char *resource, const char *name)
+{
+    return is_text(json_str_at(noted, "resource", NULL), resource) &&
+           is_text(json_str_at(noted, "name", NULL), name);
+}
+
+/* It is about an object that the status names; where it names none, about any. */
 static bool is_of(const struct release *r, const char *resource, const char *name)
 {
     struct json_object *noted = json_at(r->canary->status.json, FIELD, NULL);
+    struct json_object *also = json_at(noted, ALSO, NULL);
 
-    return !noted || (is_text(json_str_at(noted, "resource", NULL), resource) &&
-                      is_text(json_str_at(noted, "name", NULL), name));
+    if (!noted || names(noted, resource, name))
+        return true;
+    for (size_t i = 0; i < json_len(also); i++) {
+        if (names(json_elem(also, i), resource, name))
+            return true;
+    }
+    return false;
 }
 
 bool refused_write_is_of_target(const struct release *r)
@@ -42,12 +57,36 @@ static bool plan_has_it(const struct release *r)
     return false;
 }
 
+static void keep(struct release *r, struct json_object *list, struct json_object *noted,
+                 const struct refused_write *refused)
+{
+    const char *resource = json_str_at(noted, "resource", NULL);
+    const char *name = json_str_at(noted, "name", NULL);
+    struct json_object *object = edit_object(r->tick->arena);
+
+    if (!resource || !name || names(noted, refused->resource, refused->name) ||
+        json_len(list) == ALSO_MAX)
+        return;
+    json_set_str(object, "resource", resource);
+    json_set_str(object, "name", name);
+    json_object_array_add(list, json_object_get(object));
+}
+
+/* Two that are refused in turn are both known: each is told once, and the end does without both. */
 static void note(struct release *r, const struct refused_write *refused)
 {
     struct json_object *object = edit_object(r->tick->arena);
+    struct json_object *noted = json_at(r->canary->status.json, FIELD, NULL);
+    struct json_object *list = json_own(r->tick->arena, json_object_new_array());
+    struct json_object *also = json_at(noted, ALSO, NULL);
 
+    keep(r, list, noted, refused);
+    for (size_t i = 0; i < json_len(also); i++)
+        keep(r, list, json_elem(also, i), refused);
     json_set_str(object, "resource", refused->resource);
     json_set_str(object, "name", refused->name);
+    if (json_len(list) > 0 || also)
+        json_set(object, ALSO, json_len(list) > 0 ? list : NULL);
     status_object(r, FIELD, object);
 }
 
