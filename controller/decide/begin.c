@@ -11,6 +11,7 @@
 #include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
+#include "decide/release/serving.h"
 #include "decide/release/settled.h"
 #include "decide/release/status.h"
 #include "decide/rules.h"
@@ -115,7 +116,12 @@ enum verdict begin_primary(struct release *r)
  * first. */
 enum verdict begin_configs(struct release *r)
 {
-    if (drain_is_under_way(r) && revision_configs_changed(r)) {
+    bool needs = false; /* they serve, and are not waited for */
+    enum verdict verdict = drain_is_under_way(r) ? serving_needs_target(r, &needs) : VERDICT_GO;
+
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (drain_is_under_way(r) && !needs && revision_configs_changed(r)) {
         if (release_is_idle(r) && condition_is_set(r, CONDITION_FREE))
             release_again(r, AGAIN_NEVER); /* the Service that keeps them wakes it */
         return VERDICT_STOP;

@@ -15,6 +15,7 @@
 #include "decide/release/history.h"
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
+#include "decide/release/serving.h"
 #include "decide/release/status.h"
 #include "decide/release/steering.h"
 #include "decide/rules.h"
@@ -439,7 +440,11 @@ static enum verdict restart(struct release *r, enum carried carried)
             arena_printf(r->tick->arena,
                          "The new revision of %s waits, nobody answers on the primary yet",
                          release_target(r)));
-    bool stops = must_stop_pods(r);
+    bool stops = must_stop_pods(r), needs = false;
+    verdict = stops ? serving_needs_target(r, &needs) : VERDICT_GO;
+    if (verdict != VERDICT_GO)
+        return verdict;
+    stops = stops && !needs; /* as where the canary has a share: no pod is stopped that serves */
     verdict = give_way(r, carried, &stops);
     if (verdict != VERDICT_GO)
         return verdict;
