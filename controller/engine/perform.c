@@ -22,12 +22,14 @@ struct perform {
     struct kube_call *call;
     uint64_t uid; /* of what is being deleted, as the watch shows it; 0: it does not */
     bool counts;  /* the write that is under way counts on a generation (replicas_only()) */
+    bool plainly; /* ... was refused, and is tried once more, counting on the version */
     int hooks;    /* informing ones so far */
     bool freed;
 };
 
 static enum perform_state run_on(struct perform *perform);
 static void go_on(struct perform *perform);
+static void write_effect(struct perform *perform);
 
 static const char *canary_label(struct arena *arena, const struct canary *canary)
 {
@@ -126,11 +128,13 @@ static void on_written(void *arg, const struct kube_result *result)
     }
     write_ended(context);
     if (result->err != ERR_OK && !already_so(effect, result)) {
-        /* the answer when it is another one by now */
-        bool other = perform->counts && result->status == 422;
-        enum err err = other ? ERR_CONFLICT : result->err;
-        gauges_effect(effect_name(effect->kind), err_name(err));
-        finish(perform, err, result->info);
+        gauges_effect(effect_name(effect->kind), err_name(result->err));
+        /* the answer when it is another one by now, and that of a policy: the version tells which */
+        perform->plainly = perform->counts && result->status == 422;
+        if (perform->plainly)
+            write_effect(perform);
+        else
+            finish(perform, result->err, result->info);
         return;
     }
     gauges_effect(effect_name(effect->kind), "ok");
@@ -231,7 +235,9 @@ static void write_effect(struct perform *perform)
         request.verb = KUBE_MERGE_PATCH;
         break;
     }
-    struct json_object *replicas = replicas_only(perform->tick->arena, effect);
+    struct json_object *replicas =
+        perform->plainly ? NULL : replicas_only(perform->tick->arena, effect);
+    perform->plainly = false;
     if (replicas) {
         request.verb = KUBE_JSON_PATCH;
         request.body = replicas;

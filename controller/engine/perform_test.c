@@ -31,11 +31,23 @@ static enum verdict rule_scale(struct fixture *f, struct tick *tick)
 FIXTURE_CASE(replicas_count_on_the_spec)
 {
     f->rule = rule_scale;
+    f->stop_after = 1;
+    run_engine(f, false);
+    assert_int_equal(noted(f, TESTED), 1);
+    assert_false(told(f, ""));
+}
+
+/* Where that is refused, the version tells whether the spec is another one or a policy forbids it. */
+FIXTURE_CASE(what_a_policy_refuses_is_no_conflict)
+{
+    f->rule = rule_scale;
     f->fail_writes = 1;
     f->fail_status = 422;
-    f->stop_after = 2;
+    f->stop_after = 1;
     run_engine(f, false);
-    assert_int_equal(noted(f, TESTED), 2);
+    assert_int_equal(noted(f, TESTED), 1);
+    assert_int_equal(noted(f, MERGED "{\"replicas\":2},\"metadata\":{\"resourceVersion\":\"4\"}}"),
+                     1);
     assert_false(told(f, ""));
 }
 
