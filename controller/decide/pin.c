@@ -8,6 +8,7 @@
 #include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
+#include "decide/release/serving.h"
 #include "decide/rules.h"
 
 /* As soon as all pods are of its revision, which may be before a step is due. A person who has paused
@@ -32,10 +33,11 @@ enum verdict pin_target(struct release *r)
     return VERDICT_STOP;
 }
 
-/* Nobody gets anything of it any more, and the pause in which clients may still come is over. */
-static bool is_done(struct release *r)
+/* Clients are sent to its pods, by a share or, without a mesh, by the apex Service. */
+static enum verdict serves_clients(struct release *r, bool *serves)
 {
-    return r->canary->status.canary_weight == 0 && !condition_is_set(r, CONDITION_DRAINED);
+    *serves = r->canary->status.canary_weight > 0;
+    return *serves || !release_is_idle(r) ? VERDICT_GO : serving_needs_target(r, serves);
 }
 
 /*
@@ -50,20 +52,20 @@ static bool is_given_up(const struct release *r)
            (*next && strcmp(next, r->canary->status.last_promoted_spec) == 0);
 }
 
-static bool must_unpin(struct release *r)
+/* serves: clients are sent to its pods; not before the pause in which they may still come is over. */
+static bool must_unpin(struct release *r, bool serves)
 {
     if (r->info.pin == PIN_BROKEN)
         return true;
     if (release_is_analysing(r))
         return is_given_up(r);
-    return !release_is_promoting(r) && is_done(r);
+    return !release_is_promoting(r) && !serves && !condition_is_set(r, CONDITION_DRAINED);
 }
 
 /* In Failed the canary may go on serving, where the promotion failed: its pods are not replaced then
  * by what nobody has analysed. */
-static void tell_next(struct release *r)
+static void tell_next(struct release *r, bool serves)
 {
-    bool serves = release_is_idle(r) && r->canary->status.canary_weight > 0;
     const char *text =
         serves ? arena_printf(r->tick->arena,
                               "Revision %s of %s waits, since clients are sent to its pods; "
@@ -84,13 +86,18 @@ static void tell_next(struct release *r)
 
 enum verdict unpin_target(struct release *r)
 {
+    bool serves;
+
     if (!*r->info.next)
         condition_clear(r, CONDITION_SUPERSEDED);
     if (r->info.pin == PIN_NONE)
         return VERDICT_GO;
-    if (!must_unpin(r)) {
+    enum verdict verdict = serves_clients(r, &serves);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (!must_unpin(r, serves)) {
         if (*r->info.next)
-            tell_next(r);
+            tell_next(r, serves && release_is_idle(r));
         return VERDICT_GO;
     }
     r->target->unpin(r->tick, &r->info);

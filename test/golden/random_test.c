@@ -245,6 +245,9 @@ static void come_to_rest(struct noise *n)
         note(n, arena_printf(w->arena, "[%s]", text));
         if (w->again == AGAIN_NEVER && strcmp(text, "again never\n") == 0)
             break;
+        /* what waited behind another revision may have broken the primary meanwhile */
+        if (strchr(world_image(w, "podinfo-primary"), '-'))
+            world_patch_canary(w, "{'spec':{'skipAnalysis':true}}");
         if (strstr(text, "`kubectl rollout resume")) /* a person does as told */
             world_patch(w, "deployments/podinfo", "{'spec':{'paused':null}}");
         w->now_ms += w->again == AGAIN_NOW ? 0 : 60000;

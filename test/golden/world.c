@@ -114,6 +114,21 @@ static bool is_stuck(struct world *world, const char *name, const char *image)
            (is_primary && strstr(image, "canary-only"));
 }
 
+/* The image of its pods: of one that is pinned that of the template in its annotation. */
+static const char *image_of_pods(struct world *world, struct json_object *object, const char *name)
+{
+    const char *note =
+        json_str_at(object, "metadata", "annotations", "flagger.app/pinned-template", NULL);
+    struct json_object *template = NULL;
+
+    if (!note || !json_bool_at(object, false, "spec", "paused", NULL) ||
+        json_parse(world->arena, note, strlen(note), strlen(note), &template, NULL) != ERR_OK)
+        return world_image(world, name);
+    const char *image =
+        json_str_at(json_elem(json_at(template, "spec", "containers", NULL), 0), "image", NULL);
+    return image ? image : "";
+}
+
 void world_settle(struct world *world)
 {
     const struct world_kind *kind = world_kind_of(world);
@@ -127,7 +142,7 @@ void world_settle(struct world *world)
     {
         if (strncmp(key, kind->plural, len) != 0 || key[len] != '/')
             continue;
-        const char *image = world_image(world, key + len + 1);
+        const char *image = image_of_pods(world, object, key + len + 1);
         bool stuck = is_stuck(world, key + len + 1, image);
         world_merge(world, key, kind->settle(world, object, stuck, strstr(image, "slow")));
     }

@@ -148,9 +148,8 @@ static bool canary_answers(struct release *r)
     enum readiness readiness = release_ready(r, SIDE_CANARY, &why);
 
     return pods(r, SIDE_CANARY) > 0 &&
-           (readiness == READY ||
-            (readiness == NOT_READY_YET &&
-             (!is_analysed(r) || condition_is_set(r, CONDITION_SHARE))));
+           (readiness == READY || (readiness == NOT_READY_YET &&
+                                   (!is_analysed(r) || condition_is_set(r, CONDITION_SHARE))));
 }
 
 bool capacity_is_empty(struct release *r)

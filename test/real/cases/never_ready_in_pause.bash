@@ -6,5 +6,6 @@ comes Initialized
 release 2.0.0-crash
 comes Failed 0
 runs app-primary 1.0.0
+change canary app '{"spec": {"progressDeadlineSeconds": 60}}'
 release 2.0.1
 comes Succeeded
