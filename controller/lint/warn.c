@@ -284,7 +284,8 @@ static bool find_owned(const struct look *look, struct owned *out)
             break;
         }
     }
-    return out->label && !json_at(out->target->json, "spec", "selector", "matchExpressions", NULL);
+    return out->target && out->label &&
+           !json_at(out->target->json, "spec", "selector", "matchExpressions", NULL);
 }
 
 /* The template of the pods that an object of this kind makes, or a pod itself; NULL: it makes none. */

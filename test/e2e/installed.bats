@@ -154,8 +154,8 @@ pods() { kubectl get pods -A -o json | gojq -r '.items[] | select(.spec.containe
     token=$(kubectl create --raw /api/v1/namespaces/flagger-system/serviceaccounts/flagger/token -f - <<<'{"spec": {}}' | gojq -r .status.token)
     as_controller() { kubectl --token "$token" --server "$(kubectl config view -o jsonpath='{.clusters[0].cluster.server}')" "$@"; }
     [ -n "$(as_controller -n test get canaries -o name)" ]
-    run ! as_controller -n test get pods
-    [[ $output == *'User "system:serviceaccount:flagger-system:flagger" cannot list resource "pods"'* ]]
+    run ! as_controller -n test get pods podinfo
+    [[ $output == *'User "system:serviceaccount:flagger-system:flagger" cannot get resource "pods"'* ]]
     run ! as_controller -n test delete canary podinfo
     [[ $output == *forbidden* ]]
 }

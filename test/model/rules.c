@@ -799,7 +799,8 @@ static const char *check_told(struct model *model, const struct cluster *before,
     const char *name = json_str_at(was->status.json, "refusedWrite", "name", NULL);
     const char *resource = json_str_at(was->status.json, "refusedWrite", "resource", NULL);
     size_t len = resource ? strlen(resource) : 0;
-    bool same = name && strncmp(met, resource, len) == 0 && strcmp(met + len + 1, name) == 0;
+    bool same = met && name && resource && strncmp(met, resource, len) == 0 &&
+                strcmp(met + len + 1, name) == 0;
     return said_refused(was) && same && outcome->warned ? SAFE_REFUSED ": told again" : NULL;
 }
 
