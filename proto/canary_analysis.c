@@ -134,7 +134,7 @@ static void read_weights(struct json_reader *r, struct json_object *json,
         out->max_weight = effective_max_weight(out);
 }
 
-/* Whether the field has the second of its two words; the first is the default. */
+/* Reads a field of two words, the first of which is the default: true for the second. */
 static bool read_second(struct json_reader *r, struct json_object *json, const char *key,
                         const char *first, const char *second)
 {

@@ -51,16 +51,24 @@ static void add_condition(struct json_object *list, const char *type, bool good,
     json_object_array_add(list, condition);
 }
 
-/* Its pods are of the template that an annotation holds, and not of its own. */
-static bool is_behind(struct json_object *deployment)
+struct json_object *pretend_template(struct json_object *workload)
 {
     const char *note =
-        json_str_at(deployment, "metadata", "annotations", "flagger.app/pinned-template", NULL);
-    struct json_object *pinned = note ? json_tokener_parse(note) : NULL;
-    bool behind = pinned && json_bool_at(deployment, false, "spec", "paused", NULL) &&
-                  !json_same(pinned, json_at(deployment, "spec", "template", NULL));
+        json_str_at(workload, "metadata", "annotations", "flagger.app/pinned-template", NULL);
+    struct json_object *pinned = note && json_bool_at(workload, false, "spec", "paused", NULL)
+                                     ? json_tokener_parse(note)
+                                     : NULL;
 
-    json_object_put(pinned);
+    return pinned ? pinned : json_object_get(json_at(workload, "spec", "template", NULL));
+}
+
+/* A template that was pushed while it is pinned has no pods. */
+static bool is_behind(struct json_object *deployment)
+{
+    struct json_object *template = pretend_template(deployment);
+    bool behind = !json_same(template, json_at(deployment, "spec", "template", NULL));
+
+    json_object_put(template);
     return behind;
 }
 
@@ -74,7 +82,6 @@ static void settle_deployment(struct json_object *deployment, struct json_object
     int64_t replicas = replicas_of(deployment);
 
     json_set_int(status, "replicas", replicas);
-    /* a template that was pushed while it is paused has no pods */
     json_set_int(status, "updatedReplicas", is_behind(deployment) ? 0 : replicas);
     json_set_int(status, "availableReplicas", answer ? replicas : 0);
     add_condition(conditions, "Progressing", health < HEALTH_STUCK, reasons[health], now);

@@ -17,6 +17,8 @@ enum health {
     HEALTH_KEPT,  /* the same, and the pods that it had before answer */
 };
 
+/* The template that its pods are of, a new reference: its own, or the one that it is pinned to. */
+struct json_object *pretend_template(struct json_object *workload);
 /* The workload gets the status that it has when its controller has seen the last change and its
  * pods are so; one at zero has none that could be otherwise. now: the time of its conditions; NULL:
  * they have none. */

@@ -137,9 +137,8 @@ static const char *refuse_analysis(struct release *r)
                "none to copy; leave out mirror or match";
     if (analysis->affinity.cookie_name && !r->router->session_affinity)
         return refuse_feature(r, "sessionAffinity:", can_bind);
-    if (refuse_finish(r))
-        return refuse_finish(r);
-    return refuse_no_step(r);
+    const char *sentence = refuse_finish(r);
+    return sentence ? sentence : refuse_no_step(r);
 }
 
 /* Names of objects and values of labels that are made of those of the spec, and how long they may be. */

@@ -414,6 +414,13 @@ static void hold_ports(struct release *r, const char *route)
                                 route, release_canary(r)));
 }
 
+/* A primary of one label may pick pods of others, whenever those are made. */
+enum verdict initialise_owners(struct release *r)
+{
+    return r->target->own_services || !r->info.label || !r->info.primary ? VERDICT_GO
+                                                                         : owners_look_around(r);
+}
+
 /* Nothing refers to a port any more that the spec no longer says. */
 enum verdict initialise_ports(struct release *r)
 {

@@ -13,7 +13,7 @@
 
 /* As soon as all pods are of its revision, which may be before a step is due. A person who has paused
  * the target keeps it as it is already. */
-enum verdict pin_target(struct release *r)
+enum verdict pin_begin(struct release *r)
 {
     const char *why;
 
@@ -41,8 +41,8 @@ static enum verdict serves_clients(struct release *r, bool *serves)
 }
 
 /*
- * What waits is the revision that was promoted: a person has taken the release back. Other configs
- * are a revision that no pin holds: pods that start read them.
+ * The revision that was promoted waits: a person has taken the release back. Other configs are a
+ * revision that no pin holds: pods that start read them.
  */
 static bool is_given_up(const struct release *r)
 {
@@ -84,7 +84,7 @@ static void tell_next(struct release *r, bool serves)
         release_say(r, "%s", text);
 }
 
-enum verdict unpin_target(struct release *r)
+enum verdict pin_end(struct release *r)
 {
     bool serves;
 

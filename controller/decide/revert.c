@@ -293,18 +293,15 @@ static enum verdict revert(struct release *r)
      * initialised. */
     if (handed)
         return let_canary_go(r);
-    if (!r->canary->revert_on_deletion || !r->info.object ||
-        (!r->info.label && !r->target->own_services)) {
-        if (r->info.pin != PIN_NONE)
-            r->target->unpin(r->tick, &r->info);
-        return end(r);
-    }
-    tell_beginning(r);
     if (r->info.pin != PIN_NONE) {
         r->target->unpin(r->tick, &r->info);
         release_again(r, AGAIN_NOW);
         return VERDICT_STOP;
     }
+    if (!r->canary->revert_on_deletion || !r->info.object ||
+        (!r->info.label && !r->target->own_services))
+        return end(r);
+    tell_beginning(r);
     for (size_t i = 0; verdict == VERDICT_GO && i < sizeof(steps) / sizeof(steps[0]); i++)
         verdict = steps[i](r);
     return verdict;

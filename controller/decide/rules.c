@@ -39,7 +39,7 @@ const struct rule rules[] = {
     /* step 6: the Services -canary and -primary */
     {RULE(initialise_services), LIVING},
     /* §15: one that is made anew by request */
-    {RULE(renew_primary), LIVING},
+    {RULE(steer_renew), LIVING},
     /* step 9 */
     {RULE(initialise_primary), LIVING},
     /* the configs that it was promoted with */
@@ -62,7 +62,7 @@ const struct rule rules[] = {
     /* what was repaired is read again before it is judged */
     {RULE(initialise_settle), LIVING},
     /* a primary whose selector picks the pods of others */
-    {RULE(owners_tell), STARTED},
+    {RULE(initialise_owners), STARTED},
     /* what of the spec has no effect */
     {RULE(ignored_tell), LIVING, .asked = IF_ACCEPTED},
     /* ports that nothing refers to any more */
@@ -79,7 +79,7 @@ const struct rule rules[] = {
     /* a side without a ready pod has no share */
     {RULE(fail_over), RUNNING | IN(Waiting)},
     /* a target that was kept at the revision of a release gets on with the next */
-    {RULE(unpin_target), STARTED},
+    {RULE(pin_end), STARTED},
     /* the API server refuses a write for good */
     {RULE(refused_writes_end), STARTED},
     /* what waits until the primary can carry all traffic */
@@ -112,7 +112,7 @@ const struct rule rules[] = {
     /* §16: the canary beside the primary, also between the steps */
     {RULE(looks_take), ANALYSING},
     /* onNewRevision: finish, as soon as its pods are there */
-    {RULE(pin_target), ANALYSING, .asked = IF_ACCEPTED},
+    {RULE(pin_begin), ANALYSING, .asked = IF_ACCEPTED},
     /* everything below runs once an interval */
     {RULE(detect_due), STARTED},
 

@@ -229,6 +229,12 @@ static bool is_in_between(struct release *r)
            (release_is_analysing(r) && (!revision_is_applied(r) || revision_configs_changed(r)));
 }
 
+/* A primary that a request has made anew is followed to its end. */
+enum verdict steer_renew(struct release *r)
+{
+    return renew_go_on(r);
+}
+
 enum verdict steer_carry_out(struct release *r)
 {
     const struct request *request;

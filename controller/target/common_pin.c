@@ -11,10 +11,12 @@ static const char *note_of(struct json_object *object)
     return json_str_at(object, "metadata", "annotations", PIN_TEMPLATE, NULL);
 }
 
-void pin_erase(struct json_object *copy)
+void pin_erase(struct json_object *copy, enum pin pin)
 {
     json_del(json_at(copy, "metadata", "annotations", NULL), PIN_TEMPLATE);
-    json_del(json_at(copy, "spec", NULL), "paused");
+    /* one that somebody has resumed may be paused again, by somebody */
+    if (pin == PIN_HOLDS)
+        json_del(json_at(copy, "spec", NULL), "paused");
 }
 
 void pin_read(struct arena *arena, struct target_info *out)
@@ -53,10 +55,6 @@ void pin_drop(struct tick *tick, const struct workload *kind, const struct targe
 {
     struct json_object *to = json_copy(tick->arena, info->live);
 
-    /* one that somebody has resumed may be paused again, by somebody */
-    if (info->pin == PIN_HOLDS)
-        pin_erase(to);
-    else
-        json_del(json_at(to, "metadata", "annotations", NULL), PIN_TEMPLATE);
+    pin_erase(to, info->pin);
     plan_update(tick, kind->resource, info->live, to);
 }

@@ -16,7 +16,7 @@ void pin_read(struct arena *arena, struct target_info *out);
 /* As target.pin and target.unpin. */
 bool pin_put(struct tick *tick, const struct workload *kind, const struct target_info *info);
 void pin_drop(struct tick *tick, const struct workload *kind, const struct target_info *info);
-/* What pins it is gone from this copy of info->object, or of info->live. */
-void pin_erase(struct json_object *copy);
+/* Takes out of this copy of info->live all that pins it. */
+void pin_erase(struct json_object *copy, enum pin pin);
 
 #endif

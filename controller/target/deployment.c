@@ -125,7 +125,7 @@ static bool is_stuck(struct tick *tick, struct json_object *deployment, bool pin
            is_overdue(tick, progressing);
 }
 
-/* What the rollout still waits for, NULL when it is complete. All pods of a target that is pinned are
+/* The next thing that the rollout waits for, NULL when it is complete. All pods of a target that is pinned are
  * of the revision that it is pinned to, whatever its status says of a template that was pushed since. */
 static const char *rollout_waits_for(struct tick *tick, struct json_object *deployment,
                                      int threshold, bool pinned)
@@ -290,14 +290,12 @@ static void deployment_scale_to_zero(struct tick *tick, const struct target_info
 {
     if (info->at_zero)
         return;
-    if (info->pin != PIN_HOLDS) {
-        plan_replicas(tick, info, 0);
-        return;
-    }
-    struct json_object *to = json_copy(tick->arena, info->live);
-    pin_erase(to);
+    struct json_object *from = info->pin == PIN_HOLDS ? info->live : info->object;
+    struct json_object *to = json_copy(tick->arena, from);
+    if (info->pin == PIN_HOLDS)
+        pin_erase(to, info->pin);
     json_set_int(json_sub(to, "spec"), "replicas", 0);
-    plan_update(tick, &kube_deployments, info->live, to);
+    plan_update(tick, &kube_deployments, from, to);
 }
 
 static void deployment_scale_from_zero(struct tick *tick, const struct target_info *info,

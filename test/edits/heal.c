@@ -246,7 +246,7 @@ static void raise_primary(struct heal *heal)
         user_json(o->arena, "{'spec':{'replicas':1}}", NULL, NULL));
 }
 
-/* What a person has paused stays so until one resumes it. */
+/* A Canary that a person has paused stays so until one resumes it. */
 static void resume(struct heal *heal)
 {
     const struct heal_options *o = &heal->options;

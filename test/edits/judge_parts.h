@@ -54,7 +54,7 @@ struct ward {
     size_t n_samples;
 };
 
-/* What the controller has written: looked at again when what follows from it is known. */
+/* Writes of the controller, looked at again when it is known what follows from them. */
 struct rewritten {
     struct ward *ward;
     const char *service;        /* NULL: a Deployment */
@@ -98,7 +98,7 @@ struct json_object *judge_rules(const struct judge *judge, const struct app *app
 bool judge_is_driven(const struct judge *judge, struct json_object *canary);
 
 void judge_note_edit(struct ward *ward, const struct edit *edit);
-/* What was written a while ago, and what is the case now. */
+/* Compares writes of a while ago with the cluster now. */
 void judge_look_at_written(struct judge *judge, int64_t now);
 void judge_look_at_workload(struct judge *judge, struct ward *ward, int64_t now);
 void judge_look_at_copies(struct judge *judge, const struct app *app);

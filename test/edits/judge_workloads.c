@@ -70,7 +70,7 @@ static bool is_routed_so(struct json_object *canary)
     return !provider || strncmp(provider, "gatewayapi", 10) == 0;
 }
 
-/* Whether its Canary is there and in the hands of a controller that may write. */
+/* True: its Canary is there, and in the hands of a controller that may write. */
 static bool is_cared_for(const struct judge *judge, const struct ward *ward, int64_t now)
 {
     struct json_object *canary = view_get(judge->view, &user_canaries, ward->app->name);
@@ -222,7 +222,7 @@ static bool asks_to_start(struct json_object *spec)
     return false;
 }
 
-/* What began without a gate has passed none. */
+/* A release that began without a gate has passed none. */
 static void look_at_gate(struct judge *judge, struct ward *ward)
 {
     struct json_object *canary = view_get(judge->view, &user_canaries, ward->app->name);

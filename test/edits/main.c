@@ -66,7 +66,7 @@ static const struct option_program program = {
     .rows = rows,
 };
 
-/* What the judge has looked at, by the names of round.h. */
+/* Counts of what the judge has looked at, by the names of round.h. */
 static const char *const seen[] = {"statuses", "services", "steps",   "numbers",
                                    "gates",    "shares",   "refusals"};
 enum { SEEN = sizeof(seen) / sizeof(seen[0]) };

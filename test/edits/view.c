@@ -111,7 +111,7 @@ static struct told *told_of(struct warning *warning, const char *message)
     return oldest;
 }
 
-/* What is told again is another event of the same text, or the same one with a greater count. */
+/* A repetition is another event of the same text, or the same one with a greater count. */
 static void count_told(struct warning *warning, const char *message, int64_t count)
 {
     if (strncmp(message, REFUSED, strlen(REFUSED)) != 0)

@@ -2,21 +2,7 @@
 
 #include <string.h>
 
-static bool is_absent(const struct model *model, const struct cluster *cluster, enum role role)
-{
-    return cluster->at[model->place[role]] == ABSENT;
-}
-
-static bool is_initialising(const struct canary *canary)
-{
-    return canary->status.phase == PHASE_NONE || canary->status.phase == PHASE_Initializing;
-}
-
-static bool is_analysing(const struct canary *canary)
-{
-    return canary->status.phase == PHASE_Progressing ||
-           canary->status.phase == PHASE_WaitingPromotion;
-}
+#include "said.h"
 
 static struct json_object *condition_of(const struct canary *canary, const char *wanted)
 {
@@ -30,7 +16,7 @@ static struct json_object *condition_of(const struct canary *canary, const char 
     return NULL;
 }
 
-/* What is to mend a primary without a ready pod begins behind the deadline of that, unless a person
+/* A revision that is to mend a primary without a ready pod begins behind its deadline, unless a person
  * wants it to be waited for. */
 const char *begun_mend(struct model *model, const struct cluster *facts,
                        const struct cluster *after, const struct step *step)
@@ -40,12 +26,12 @@ const char *begun_mend(struct model *model, const struct cluster *facts,
         json_at(objects_patch_tree(model->objects, step->patch), "status", NULL);
     const char *promoted = json_str_at(status, "lastPromotedSpec", NULL);
     const char *since = json_str_at(condition_of(was, "PrimaryReady"), "lastTransitionTime", NULL);
-    bool begun = is_analysing(was) || is_initialising(was) ||
+    bool begun = said_analysing(was) || said_initialising(was) ||
                  was->status.phase == PHASE_Promoting || was->status.phase == PHASE_Finalising;
     bool answers = model_look(model, facts, ROLE_PRIMARY)->answers;
 
     if (step->kind != EFFECT_STATUS || begun || !is || !*was->status.last_promoted_spec ||
-        is_absent(model, facts, ROLE_PRIMARY) || was->skip_analysis || was->deleting)
+        model_is_absent(model, facts, ROLE_PRIMARY) || was->skip_analysis || was->deleting)
         return NULL;
     if (promoted && !*promoted &&
         (answers || was->analysis.waits_for_primary || !since || strcmp(since, ticks_past) != 0))
@@ -66,7 +52,7 @@ const char *begun_outrun(const struct canary *canary, struct json_object *patch)
         row++;
     if (!canary || json_len(history) == 0)
         return NULL;
-    if (row >= 3 && json_at(patch, "status", "history", NULL) && is_analysing(canary) &&
+    if (row >= 3 && json_at(patch, "status", "history", NULL) && said_analysing(canary) &&
         !condition_of(canary, "Outrun"))
         return "pushes that outrun the analysis are told";
     if (row == 0 && condition_of(canary, "Outrun"))
@@ -81,7 +67,7 @@ const char *begun_prepared(struct model *model, const struct cluster *facts,
 {
     const struct canary *canary = model_canary(model, facts);
     int was = model_weight(model, before), is = model_weight(model, after);
-    bool step = is_analysing(canary) && was == 0 && is > 0 && is < 100 &&
+    bool step = said_analysing(canary) && was == 0 && is > 0 && is < 100 &&
                 canary->status.canary_weight == 0 && canary->status.iterations == 0;
 
     return step && scenario_has(model->scenario, "pre-rollout") &&
@@ -90,13 +76,13 @@ const char *begun_prepared(struct model *model, const struct cluster *facts,
                : NULL;
 }
 
-/* What they have set up stands until another revision begins. */
+/* Pre-rollout hooks have prepared a revision until another one begins. */
 void begun_note(struct model *model, const struct cluster *after, const struct outcome *outcome,
                 struct ghost *ghost)
 {
     const struct canary *is = model_canary(model, after);
 
-    if (!is || !is_analysing(is))
+    if (!is || !said_analysing(is))
         ghost->flags &= (uint8_t)~GHOST_PREPARED;
     else if (outcome->answers[Q_PRE_ROLLOUT] == PASS)
         ghost->flags |= GHOST_PREPARED;

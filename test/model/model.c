@@ -596,6 +596,11 @@ const struct look *model_look_at(struct model *model, const struct cluster *clus
     return look;
 }
 
+bool model_is_absent(const struct model *model, const struct cluster *cluster, enum role role)
+{
+    return cluster->at[model->place[role]] == ABSENT;
+}
+
 const struct canary *model_canary(struct model *model, const struct cluster *cluster)
 {
     return ticks_canary(model->ticks, cluster->at[model->place[ROLE_CANARY]]);

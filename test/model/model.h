@@ -85,6 +85,7 @@ struct cluster model_start(struct model *model);
 const struct look *model_look(struct model *model, const struct cluster *cluster, enum role role);
 const struct look *model_look_at(struct model *model, const struct cluster *cluster, int place);
 const struct canary *model_canary(struct model *model, const struct cluster *cluster);
+bool model_is_absent(const struct model *model, const struct cluster *cluster, enum role role);
 /* Configs count as a part of the revision: 4 for each other config. */
 int model_revision(struct model *model, const struct cluster *cluster);
 int model_primary_revision(struct model *model, const struct cluster *cluster);

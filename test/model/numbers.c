@@ -3,13 +3,8 @@
 #include <string.h>
 
 #include "rules.h"
+#include "said.h"
 #include "test/pretend.h"
-
-static bool is_analysing(const struct canary *canary)
-{
-    return canary->status.phase == PHASE_Progressing ||
-           canary->status.phase == PHASE_WaitingPromotion;
-}
 
 /* --- sizes */
 
@@ -46,7 +41,7 @@ const char *numbers_share(struct model *model, const struct cluster *facts,
     int64_t needs = (primary * is + 99) / 100, most = most_of_target(model, facts);
 
     if (!model->scenario->sized || is <= was || primary == 0 ||
-        !is_analysing(model_canary(model, facts)) ||
+        !said_analysing(model_canary(model, facts)) ||
         is <= model_canary(model, facts)->status.canary_weight)
         return NULL;
     return available(model, facts, ROLE_TARGET) < (needs < most ? needs : most) ? SAFE_CAPACITY

@@ -11,22 +11,6 @@
 #include "said.h"
 #include "test/health.h"
 
-static bool is_absent(const struct model *model, const struct cluster *cluster, enum role role)
-{
-    return cluster->at[model->place[role]] == ABSENT;
-}
-
-static bool is_initialising(const struct canary *canary)
-{
-    return canary->status.phase == PHASE_NONE || canary->status.phase == PHASE_Initializing;
-}
-
-static bool is_analysing(const struct canary *canary)
-{
-    return canary->status.phase == PHASE_Progressing ||
-           canary->status.phase == PHASE_WaitingPromotion;
-}
-
 static bool is_weighted(const struct canary *canary)
 {
     const struct router *router = canary->provider ? router_find(canary->provider) : NULL;
@@ -104,7 +88,8 @@ static bool has_cause(struct model *model, const struct cluster *facts,
            /* a write was refused until its deadline */
            (model->scenario->world & WORLD_TIME_PASSES && said_refused(canary)) ||
            /* gone until its deadline */
-           (model->scenario->world & WORLD_TIME_PASSES && is_absent(model, facts, ROLE_TARGET)) ||
+           (model->scenario->world & WORLD_TIME_PASSES &&
+            model_is_absent(model, facts, ROLE_TARGET)) ||
            /* refused until its deadline */
            (model->scenario->world & WORLD_TIME_PASSES &&
             (rules_refuse(model, facts) || is_held(canary))) ||
@@ -130,7 +115,8 @@ static void note_traffic(struct model *model, const struct cluster *cluster, str
 /* While the gateway has not taken over a route, it goes on by the one before. */
 void rules_waited(struct model *model, const struct cluster *cluster, struct ghost *ghost)
 {
-    if (is_absent(model, cluster, ROLE_ROUTE) || model_look(model, cluster, ROLE_ROUTE)->settled)
+    if (model_is_absent(model, cluster, ROLE_ROUTE) ||
+        model_look(model, cluster, ROLE_ROUTE)->settled)
         ghost->flags &= (uint8_t)~GHOST_WARM;
     note_traffic(model, cluster, ghost);
 }
@@ -184,9 +170,10 @@ static const char *check_route(struct model *model, const struct cluster *facts,
     const struct look *primary = model_look(model, facts, ROLE_PRIMARY);
     const struct canary *canary = model_canary(model, facts);
     /* a route that somebody deleted, while the canary had everything */
-    bool restored = is_absent(model, before, ROLE_ROUTE) && canary->status.canary_weight == 100;
+    bool restored =
+        model_is_absent(model, before, ROLE_ROUTE) && canary->status.canary_weight == 100;
 
-    if (!is_absent(model, after, ROLE_ROUTE) && !is->adds_up)
+    if (!model_is_absent(model, after, ROLE_ROUTE) && !is->adds_up)
         return "the weights of a route add up to 100";
     if (canary->deleting)
         return is->alone && !was->alone && !target->ready && primary->ready
@@ -201,7 +188,7 @@ static const char *check_route(struct model *model, const struct cluster *facts,
     if (is->canary_weight < was->canary_weight && !primary->answers && target->ready)
         return "nobody is sent to a primary without pods while the canary answers";
     if (was->canary_weight == 100 && !was->rest && is->canary_weight < 100 && !primary->answers &&
-        !target->at_zero && !is_absent(model, facts, ROLE_TARGET))
+        !target->at_zero && !model_is_absent(model, facts, ROLE_TARGET))
         return "traffic goes only to a primary that is ready, or that was serving";
     return NULL;
 }
@@ -274,8 +261,10 @@ static const char *check_gone(struct model *model, const struct cluster *facts,
 {
     if (model_has_rival(model, facts))
         return NULL; /* what is left to it is looked at in the end */
-    if (model_canary(model, facts)->revert_on_deletion && is_absent(model, after, ROLE_CANARY) &&
-        model_look(model, facts, ROLE_PRIMARY)->ready && !is_absent(model, facts, ROLE_TARGET) &&
+    if (model_canary(model, facts)->revert_on_deletion &&
+        model_is_absent(model, after, ROLE_CANARY) &&
+        model_look(model, facts, ROLE_PRIMARY)->ready &&
+        !model_is_absent(model, facts, ROLE_TARGET) &&
         (!model_look(model, facts, ROLE_TARGET)->ready ||
          model_look(model, after, ROLE_APEX)->selects_primary))
         return "a Canary goes only once its target serves";
@@ -314,7 +303,7 @@ static const char *check_target(struct model *model, const struct cluster *facts
     bool is = model_look(model, after, ROLE_TARGET)->at_zero;
     const struct canary *canary = model_canary(model, facts);
 
-    if (is_absent(model, after, ROLE_TARGET))
+    if (model_is_absent(model, after, ROLE_TARGET))
         return "the target is never deleted";
     if (model->kind->copied)
         return "a Service target is its owner's alone";
@@ -330,13 +319,13 @@ static const char *check_target(struct model *model, const struct cluster *facts
         return "between moving traffic and scaling down there is a pause";
     if (is_led_to(model, facts))
         return "a target that a Service of others leads to keeps its pods";
-    if (!canary->deleting && is_weighted(canary) && !is_absent(model, facts, ROLE_ROUTE) &&
+    if (!canary->deleting && is_weighted(canary) && !model_is_absent(model, facts, ROLE_ROUTE) &&
         !model_look(model, facts, ROLE_ROUTE)->settled)
         return "nobody is scaled down before the gateway has taken over the routes";
     if (!model_look(model, before, ROLE_APEX)->selects_primary &&
-        !is_absent(model, before, ROLE_APEX))
+        !model_is_absent(model, before, ROLE_APEX))
         return "the target is scaled down only once the apex Service selects the primary";
-    if (is_initialising(canary) && !model_look(model, facts, ROLE_PRIMARY)->ready)
+    if (said_initialising(canary) && !model_look(model, facts, ROLE_PRIMARY)->ready)
         return "the target is scaled down only once the primary is ready";
     return NULL;
 }
@@ -416,7 +405,7 @@ static bool begins_analysis(struct model *model, const struct canary *was, const
         json_at(objects_patch_tree(model->objects, step->patch), "status", NULL);
     const char *applied = json_str_at(status, "lastAppliedSpec", NULL);
     /* a promotion that is meant, and of which nothing is written, may be an analysis again */
-    bool begun = is_analysing(was) || was->status.phase == PHASE_Promoting;
+    bool begun = said_analysing(was) || was->status.phase == PHASE_Promoting;
 
     return !begun || (applied && *applied) || json_at(status, "trackedConfigs", NULL);
 }
@@ -427,7 +416,7 @@ static const char *check_consent(struct model *model, const struct cluster *fact
 {
     const struct canary *canary = model_canary(model, facts);
     const struct canary *is = model_canary(model, after);
-    bool analysing = is_analysing(canary), begins = begins_analysis(model, canary, is, step);
+    bool analysing = said_analysing(canary), begins = begins_analysis(model, canary, is, step);
 
     if (begins && json_at(canary->status.json, "paused", NULL))
         return SAFE_CONSENT ": it is paused";
@@ -456,14 +445,14 @@ static const char *check_refusal(struct model *model, const struct cluster *fact
     const struct canary *canary = model_canary(model, facts);
     const struct canary *is = model_canary(model, after);
 
-    if (!rules_refuse(model, facts) || canary->deleting || is_initialising(canary))
+    if (!rules_refuse(model, facts) || canary->deleting || said_initialising(canary))
         return NULL;
     if (model_weight(model, after) > model_weight(model, before) &&
         model_weight(model, after) > canary->status.canary_weight &&
         model_look(model, facts, ROLE_PRIMARY)->ready)
         return "no step is made by a spec that is refused";
     /* a promotion of which nothing is written may be an analysis again */
-    if (!is_analysing(canary) && canary->status.phase != PHASE_Promoting && is &&
+    if (!said_analysing(canary) && canary->status.phase != PHASE_Promoting && is &&
         is->status.phase == PHASE_Progressing && step->kind == EFFECT_STATUS)
         return "nothing begins by a spec that is refused";
     return NULL;
@@ -491,7 +480,7 @@ static bool not_begun(const struct canary *canary)
         if (type && reason && strcmp(type, "Promoted") == 0)
             return strcmp(reason, "NotBegun") == 0;
     }
-    return is_initialising(canary);
+    return said_initialising(canary);
 }
 
 /* Who comes later touches nothing, until the other one is gone. */
@@ -518,7 +507,7 @@ static const char *check_about(struct model *model, const struct cluster *facts,
     bool holds = true;
 
     bool waits = is && is->status.phase == PHASE_Waiting; /* for the gate of another revision */
-    if (*outcome->about && is_analysing(canary) && !waits &&
+    if (*outcome->about && said_analysing(canary) && !waits &&
         !begins_analysis(model, canary, is, step))
         holds = strcmp(outcome->about, canary_checksum(arena, canary)) == 0;
     else if (*outcome->about && is && applied && *applied)
@@ -550,17 +539,17 @@ static const char *check_primary(struct model *model, const struct cluster *fact
     const struct look *was = model_look(model, before, ROLE_PRIMARY);
     const struct look *is = model_look(model, after, ROLE_PRIMARY);
 
-    if (is_absent(model, after, ROLE_PRIMARY))
+    if (model_is_absent(model, after, ROLE_PRIMARY))
         return "the primary is never deleted";
     if (is->at_zero && !was->at_zero)
         return "the primary is never scaled to zero";
     if (model->kind->named && canary->deleting && !is->revision)
         return NULL; /* nobody is called the primary any more */
-    if (is->revision != was->revision && !is_initialising(canary) &&
+    if (is->revision != was->revision && !said_initialising(canary) &&
         !may_run(model, canary, ghost, is->revision, 3))
         return "what is promoted is what passed its analysis";
     if (model->kind->named && is->revision != was->revision && is->revision && !is->ready &&
-        model_weight(model, after) < 100 && !is_initialising(canary))
+        model_weight(model, after) < 100 && !said_initialising(canary))
         return "traffic goes only to a primary that is ready";
     ghost->carried = (uint8_t)model_primary_revision(model, after);
     return NULL;
@@ -574,7 +563,7 @@ static const char *check_configs(struct model *model, const struct cluster *fact
     signed char was = model_look(model, before, ROLE_CONFIG_COPY)->revision;
     signed char is = model_look(model, after, ROLE_CONFIG_COPY)->revision;
 
-    if (is != was && !is_initialising(canary) && !may_run(model, canary, ghost, is, 12))
+    if (is != was && !said_initialising(canary) && !may_run(model, canary, ghost, is, 12))
         return "the configs that are promoted are those that passed the analysis";
     return NULL;
 }
@@ -608,13 +597,13 @@ static const char *check_status(struct model *model, const struct cluster *facts
         ghost->fails < is->analysis.threshold)
         ghost->fails++;
     /* what is promoted without an analysis is so from the intent on */
-    if (is->status.phase == PHASE_Promoting && is_analysing(was) &&
+    if (is->status.phase == PHASE_Promoting && said_analysing(was) &&
         (is->skip_analysis || asked_to_skip(was))) {
         ghost->passes = (uint8_t)(model->scenario->passes > 0 ? model->scenario->passes : 1);
         ghost->fails = 0;
     }
     bool begins =
-        (applied && *applied) || json_at(status, "trackedConfigs", NULL) || !is_analysing(was);
+        (applied && *applied) || json_at(status, "trackedConfigs", NULL) || !said_analysing(was);
     if (begins && is->status.phase == PHASE_Progressing) {
         ghost->revision = (uint8_t)revision;
         ghost->passes = ghost->fails = 0;
@@ -623,7 +612,7 @@ static const char *check_status(struct model *model, const struct cluster *facts
     if (phase && is->status.phase == PHASE_Failed) {
         /* another one may have come while a rollback waited */
         ghost->rejected = applied || !ghost->revision ? (uint8_t)revision : ghost->revision;
-        if (is_analysing(model_canary(model, facts)) &&
+        if (said_analysing(model_canary(model, facts)) &&
             model_primary_revision(model, after) == revision &&
             (ghost->promoted & 3) != (revision & 3)) /* new configs may wait for their pods */
             return "what the primary runs already does not fail";
@@ -730,8 +719,8 @@ static const char *check_plain(struct model *model, const struct cluster *facts,
                     model_look(model, facts, ROLE_TARGET)->ready;
 
     if (canary->suspend || canary->deleting || outcome->steps > 0 || !apex || !released ||
-        is_absent(model, facts, ROLE_PRIMARY) ||
-        !(is_analysing(canary) || canary->status.phase == PHASE_Promoting))
+        model_is_absent(model, facts, ROLE_PRIMARY) ||
+        !(said_analysing(canary) || canary->status.phase == PHASE_Promoting))
         return NULL;
     return endpoints(model, facts, apex) == 0 ? SAFE_SHARE ": the apex Service" : NULL;
 }
@@ -757,14 +746,14 @@ static const char *check_shares(struct model *model, const struct cluster *facts
         return NULL;
     if (strcmp(model->kind->plural, "deployments") == 0 && !is_weighted(canary))
         return check_plain(model, facts, after, outcome, ghost);
-    if (!has_pods || !is_weighted(canary) || is_absent(model, after, ROLE_ROUTE) ||
-        canary->suspend || canary->deleting || !(is_analysing(canary) || promotes) ||
-        is_absent(model, facts, ROLE_TARGET) || is_absent(model, facts, ROLE_PRIMARY))
+    if (!has_pods || !is_weighted(canary) || model_is_absent(model, after, ROLE_ROUTE) ||
+        canary->suspend || canary->deleting || !(said_analysing(canary) || promotes) ||
+        model_is_absent(model, facts, ROLE_TARGET) || model_is_absent(model, facts, ROLE_PRIMARY))
         return NULL;
     if (route->canary_weight > 0 && !target->answers && primary->answers && !said_drains(canary))
         return SAFE_SHARE ": the canary";
     if ((route->canary_weight < 100 || route->rest) && !primary->answers && target->ready &&
-        is_analysing(canary) && (outcome->steps == 0 || refused) &&
+        said_analysing(canary) && (outcome->steps == 0 || refused) &&
         model_revision(model, facts) == ghost->revision && *canary->status.last_applied_spec)
         return SAFE_SHARE ": the primary";
     return NULL;
@@ -833,7 +822,7 @@ const char *rules_done(struct model *model, const struct cluster *before,
     }
     if (!canary || !due || outcome->again == AGAIN_NOW || canary->suspend ||
         (outcome->warned && outcome->answers[Q_METRIC] == NOT_ASKED) || said_holds(canary) ||
-        canary->deleting || is_initialising(canary) || !is_weighted(canary))
+        canary->deleting || said_initialising(canary) || !is_weighted(canary))
         return NULL;
     if (canary->status.canary_weight != model_weight(model, after))
         return "the status says the weight that is routed";

@@ -89,6 +89,17 @@ static bool is_false(const struct canary *canary, const char *types)
     return false;
 }
 
+bool said_initialising(const struct canary *canary)
+{
+    return canary->status.phase == PHASE_NONE || canary->status.phase == PHASE_Initializing;
+}
+
+bool said_analysing(const struct canary *canary)
+{
+    return canary->status.phase == PHASE_Progressing ||
+           canary->status.phase == PHASE_WaitingPromotion;
+}
+
 bool said_holds(const struct canary *canary)
 {
     return is_false(canary, "PrimaryReady RoutesSettled");

@@ -362,7 +362,7 @@ static void take_flags(struct ticks *ticks, const struct cluster *cluster)
     ticks->settings.selector_labels = n > 0 ? names : labels;
 }
 
-/* What the engine tells of a write that was refused a moment ago. */
+/* Tells of a write that was refused a moment ago, as the engine does. */
 static void show_refusal(struct ticks *ticks, const struct cluster *cluster, struct tick *tick)
 {
     struct json_object *known = ticks->refusals < 0 ? NULL

@@ -116,7 +116,7 @@ enum verdict owners_look(struct release *r)
 
 /* --- beside a primary that serves */
 
-/* What the list says of a workload: at least its name, and then it has the label; or all of it. */
+/* The list has at least the name of a workload, and then that has the label; or all of it. */
 static bool may_overlap(struct release *r, struct json_object *workload, const char *value)
 {
     struct json_object *labels = json_at(workload, "spec", "template", "metadata", "labels", NULL);
@@ -238,26 +238,27 @@ static bool has_ended(struct json_object *pod)
            (phase && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0));
 }
 
-/* "Job nightly, Pod debug": what makes them, or they themselves; "": there are none. */
+/* "Job nightly, Pod debug": their makers, or they themselves; "": there are none. */
 static const char *print_others(struct release *r, struct json_object *list,
                                 struct json_object *selector)
 {
     const char *text = "";
     int count = 0;
 
-    for (size_t i = 0; i < json_len(list); i++) {
+    for (size_t i = 0; i < json_len(list) && count <= NAMED; i++) {
         struct json_object *pod = json_elem(list, i), *maker = controller_of(pod);
         const char *kind = json_str_at(maker, "kind", NULL);
-        const char *name = json_str_at(pod, "metadata", "name", NULL);
+        const char *name =
+            kind ? json_str_at(maker, "name", NULL) : json_str_at(pod, "metadata", "name", NULL);
         if (!services_select(selector, pod) || is_of_target(r, pod) || has_ended(pod))
             continue;
-        const char *one = arena_printf(r->tick->arena, "%s %s", maker && kind ? kind : "Pod",
-                                       maker && kind ? json_str_at(maker, "name", NULL)
-                                       : name        ? name
-                                                     : "");
-        if (!strstr(text, one) && ++count <= NAMED)
-            text = arena_printf(r->tick->arena, "%s%s%s", text, *text ? ", " : "", one);
+        const char *one =
+            arena_printf(r->tick->arena, "%s %s, ", kind ? kind : "Pod", name ? name : "");
+        if (!strstr(text, one))
+            text = arena_printf(r->tick->arena, "%s%s", text, ++count <= NAMED ? one : "others, ");
     }
+    if (count > 0) /* without the last comma */
+        text = arena_strndup(r->tick->arena, text, strlen(text) - strlen(", "));
     return text;
 }
 
@@ -276,8 +277,7 @@ enum verdict owners_look_at_pods(struct release *r)
         const char *text = arena_printf(
             r->tick->arena,
             "%s in namespace %s: its pods have all labels of the selector of %s, %s, and get a "
-            "part "
-            "of the requests that are meant for the canary; give them other labels",
+            "part of the requests that are meant for the canary; give them other labels",
             others, r->canary->namespace_, release_target(r), services_print(r->tick, selector));
         if (condition_set(r, CONDITION_OWNERS, pods_of_others, text))
             release_warn(r, "%s", text);
