@@ -1,4 +1,5 @@
 #include "ends.h"
+#include "begun.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -340,6 +341,8 @@ static const char *check_end(struct model *model, const struct policy *policy,
     if (model->kind->copied &&
         model_look(model, cluster, ROLE_COPY)->revision != model_revision(model, cluster))
         return "at the end, the canary's Service is a copy of the target";
+    if (weight == 0 && is_idle(model, cluster) && begun_pinned(model, cluster))
+        return "at the end, what was pushed is no longer kept back";
     if (!is_whole(model, state, canary))
         return "at the end, the primary is of one revision, template and configs";
     return said_wrong(model, canary, cluster);
