@@ -149,10 +149,10 @@ cluster_parts() {
         --kubelet-client-certificate "$pki/kubelet-client.crt" --kubelet-client-key "$pki/kubelet-client.key" --kubelet-preferred-address-types InternalIP \
         --service-account-key-file "$pki/sa.pub" --service-account-signing-key-file "$pki/sa.key" \
         --service-account-issuer https://kubernetes.default.svc.cluster.local --requestheader-client-ca-file "$pki/ca.crt" \
-        --proxy-client-cert-file "$pki/kubelet-client.crt" --proxy-client-key-file "$pki/kubelet-client.key" --requestheader-username-headers X-Remote-User \
+        --proxy-client-cert-file "$pki/kubelet-client.crt" --proxy-client-key-file "$pki/kubelet-client.key" --requestheader-allowed-names kube-apiserver-kubelet-client --requestheader-username-headers X-Remote-User \
         --requestheader-group-headers X-Remote-Group --requestheader-extra-headers-prefix X-Remote-Extra- \
         --service-cluster-ip-range 10.96.0.0/16 --authorization-mode Node,RBAC --enable-admission-plugins NodeRestriction --allow-privileged
-    within 120 sh -c 'curl -sk https://127.0.0.1:6443/readyz | grep -q ok'
+    within 60 sh -c 'curl -sk https://127.0.0.1:6443/readyz | grep -q ok'
     part controller-manager "$a/kube-controller-manager" --kubeconfig "$state/controller-manager.kubeconfig" --leader-elect=false \
         --service-account-private-key-file "$pki/sa.key" --root-ca-file "$pki/ca.crt" --cluster-signing-cert-file "$pki/ca.crt" \
         --cluster-signing-key-file "$pki/ca.key" --use-service-account-credentials --cluster-cidr 10.244.0.0/16 \

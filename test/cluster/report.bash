@@ -8,8 +8,8 @@ traces() {
     find /sys/fs/cgroup -maxdepth 2 -type d -name 'kubepods*' -printf 'cgroup %p\n'
     find /var/lib/cni /run/containerd /run/netns /var/log/pods /var/log/containers -mindepth 1 -maxdepth 1 -printf 'file %p\n' 2>/dev/null || true
     grep -lzE -- "${state:-/nowhere}|io.containerd.runc.v2" /proc/[0-9]*/cmdline 2>/dev/null | while read -r file; do
-        [ "$file" = "/proc/$$/cmdline" ] || tr '\0' ' ' <"$file" 2>/dev/null | sed 's/^/process /; s/$/\n/'
-    done
+        { [ "$file" = "/proc/$$/cmdline" ] || tr '\0' ' ' <"$file" | sed 's/^/process /; s/$/\n/'; } 2>/dev/null || true
+    done || true
 }
 # left_end: the namespaces have ended; their cgroups and files remain
 left_end() {
