@@ -4,6 +4,7 @@
 traces() {
     awk '$5 ~ /flagger-cluster/ {print "mount " $5}' /proc/self/mountinfo
     ip -o link | awk -F': ' '{print "interface " $2}' | sed 's/@.*//'
+    find /tmp -maxdepth 1 -name 'flagger-cluster.*' -printf 'folder %p\n'
     ip netns list | sed 's/^/network namespace /'
     find /sys/fs/cgroup -maxdepth 2 -type d -name 'kubepods*' -printf 'cgroup %p\n'
     find /var/lib/cni /run/containerd /run/netns /var/log/pods /var/log/containers -mindepth 1 -maxdepth 1 -printf 'file %p\n' 2>/dev/null || true
@@ -24,7 +25,11 @@ left_end() {
         cp "$state"/case.* "$state"/client.* "$state"/results "$state"/requests "$state"/pages build/cluster-log/ 2>/dev/null || true
         chown -R --reference=. build/cluster-log 2>/dev/null || true
     fi
-    rm -rf --one-file-system "$state"
+    # What was ended a moment ago may still write.
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        rm -rf --one-file-system "$state" 2>/dev/null && break
+        sleep 0.5
+    done
 }
 left_check() { # BEFORE
     local left deadline=$((SECONDS + 20))

@@ -202,7 +202,7 @@ case_ended() { # NAME STATUS SECONDS
 }
 # Cases whose file says "# alone" change what all others stand on.
 run_cases() { # NAME...
-    local name at=0
+    local name at=0 running=()
     kubectl create namespace clients >/dev/null
     for name; do if alone "$name" page; then run_one "$name"; fi; done
     for name; do
@@ -214,11 +214,61 @@ run_cases() { # NAME...
     [ ${#running[@]} -eq 0 ] || wait "${running[@]}" || true
     for name; do if alone "$name" last; then run_one "$name"; fi; done
 }
-running=()
-# alone NAME [WORD]: its second line says "# alone: WORD"
-alone() { sed -n 2p "test/cluster/cases/$1.bash" | grep -q "^# alone: ${2:-}"; }
+# alone NAME [WORD]: its first line says "# alone: WORD"
+alone() { head -n 1 "test/cluster/cases/$1.bash" | grep -q "^# alone: ${2:-}"; }
 run_one() {
     local since=$SECONDS status=0
     (run_case "$1") >"$state/case.$1" 2>&1 </dev/null || status=$?
     case_ended "$1" "$status" $((SECONDS - since))
+}
+
+# --- pages
+
+# tree: the project as somebody has cloned it, once for each case; pages write files into it
+tree() {
+    local folder=$state/tree.$case
+    [ -d "$folder" ] || {
+        mkdir "$folder"
+        git -c safe.directory='*' ls-files -z --cached --others --exclude-standard |
+            xargs -0 sh -c 'for file; do [ ! -e "$file" ] || printf "%s\0" "$file"; done' _ | tar --null -T - -c | tar -x -C "$folder"
+    }
+    echo "$folder"
+}
+# The names of a page, adapted here and nowhere else: its images have been built by another engine, and lie in the registry that
+# stands for all.
+docker() {
+    local name=''
+    while [ $# -gt 0 ]; do
+        [[ $1 != *flagger-*:* ]] || name=${1##*/}
+        shift
+    done
+    curl -sSf -o "$state/never-kept" -H 'Accept: application/vnd.oci.image.manifest.v1+json' \
+        "http://$REGISTRY/v2/${name%:*}/manifests/${name#*:}" || fail "there is no image $name"
+}
+# typed PAGE [N...]: the blocks of a page that are marked sh, as they are printed; all of them, or these
+typed() {
+    local page=$1 folder since=$SECONDS
+    shift
+    folder=$(tree)
+    awk -v wanted=" $* " '/^```/ { shown = $0 == "```sh" && !shown; if (shown) at++; next }
+        shown && (wanted == "  " || index(wanted, " " at " "))' "$folder/$page" >"$state/typed.$case"
+    [ -s "$state/typed.$case" ] || fail "$page has no such block"
+    cd "$folder"
+    # shellcheck disable=SC1090
+    source "$state/typed.$case"
+    cd - >/dev/null
+    echo "$page|$(grep -cE '^(docker|helm|kubectl|cat|password)' "$state/typed.$case") commands|$((SECONDS - since)) s|passed" >>"$state/pages"
+}
+# swept: what a page has installed goes, and the next one finds an empty cluster
+swept() {
+    local namespace
+    for namespace in flagger-system flagger; do
+        kubectl get namespace "$namespace" >/dev/null 2>&1 || continue
+        helm list --namespace "$namespace" --short | xargs -r -n 1 helm uninstall --namespace "$namespace" --wait
+    done
+    kubectl delete namespace flagger-system flagger test --ignore-not-found --timeout 90s
+    kubectl get clusterrole,clusterrolebinding -o name | grep '/flagger' | xargs -r kubectl delete
+    kubectl get crd -o name | grep 'flagger\.app' | xargs -r kubectl delete --timeout 60s
+    kubectl get pv -o name | while read -r name; do kubectl patch "$name" --type json -p '[{"op": "remove", "path": "/spec/claimRef"}]' >/dev/null 2>&1 || true; done
+    rm -rf --one-file-system "$state"/volumes/*/*
 }
