@@ -34,13 +34,57 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
-{{/* image.repository, of this project. A values file may still name Flagger's image, which would start Flagger itself. */}}
+{{/* image.repository, of this project, with its digest or its tag. A values file may still name Flagger's image, which would start Flagger itself. */}}
 {{- define "flagger.image" -}}
 {{- $image := .Values.image -}}
 {{- if regexMatch "(^|/)fluxcd/flagger(-loadtester)?$" $image.repository -}}
 {{- fail (printf "image.repository is %s, the image of Flagger: leave image.repository and image.tag out, or name yours of this chart's program" $image.repository) -}}
 {{- end -}}
-{{ printf "%s:%v" $image.repository (default .Chart.AppVersion $image.tag) | quote }}
+{{ include "flagger.reference" (dict "image" $image "version" .Chart.AppVersion) | quote }}
+{{- end }}
+
+{{/* REPOSITORY@DIGEST, or REPOSITORY:TAG; (dict "image" IMAGE "version" TAG) */}}
+{{- define "flagger.reference" -}}
+{{- with .image -}}
+{{ ternary (printf "%s@%s" .repository (default "" .digest)) (printf "%s:%v" .repository (default $.version .tag)) (not (empty .digest)) }}
+{{- end -}}
+{{- end }}
+
+{{/* The pod of `helm test`: it asks a URL in the image of the load tester, beside the image of the chart unless test.image names it; (dict "root" . "url" URL) */}}
+{{- define "flagger.test" -}}
+{{- $root := .root -}}
+{{- $image := $root.Values.image -}}
+apiVersion: v1
+kind: Pod
+metadata:
+  name: {{ include "flagger.fullname" $root }}-test
+  namespace: {{ $root.Release.Namespace }}
+  labels:
+    {{- include "flagger.labels" $root | nindent 4 }}
+  annotations:
+    helm.sh/hook: test
+    helm.sh/hook-weight: "1"
+    helm.sh/hook-delete-policy: before-hook-creation
+spec:
+  restartPolicy: Never
+  automountServiceAccountToken: false
+  enableServiceLinks: false
+  {{- with $image.pullSecret }}
+  imagePullSecrets:
+    - name: {{ . }}
+  {{- end }}
+  containers:
+    - name: test
+      image: {{ default (printf "%s:%s" (regexReplaceAll "flagger-[a-z]+(-slim)?$" $image.repository "flagger-loadtester") $root.Chart.AppVersion) $root.Values.test.image | quote }}
+      imagePullPolicy: {{ $image.pullPolicy }}
+      command: [curl, --fail, --silent, --show-error, --insecure, --retry, "10", --retry-all-errors, --retry-delay, "2", --max-time, "10", {{ .url | quote }}]
+      securityContext:
+        runAsNonRoot: true
+        runAsUser: 10001
+        readOnlyRootFilesystem: true
+        allowPrivilegeEscalation: false
+        capabilities: {drop: [ALL]}
+        seccompProfile: {type: RuntimeDefault}
 {{- end }}
 
 {{/* Where pods may run. */}}

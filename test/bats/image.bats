@@ -72,15 +72,21 @@ stage() { sed -n "/^FROM .* AS $1\$/,/^FROM /p" "$BATS_TEST_DIRNAME/../../deploy
 
 @test "each image starts its daemon once while it is built, and none lists libraries" {
     local daemon
-    for daemon in controller gate loadtester; do
-        stage "$daemon" | grep -qE "^RUN .*flagger-$daemon\"?,? *\"?--version" || { echo "the image of the $daemon never starts it" && return 1; }
-        # As the user that it will be, of which the last line says who that is.
-        stage "$daemon" | awk '/^USER/ {user = 1} /^RUN .*--version/ {started = user} END {exit !started}'
-        refute grep -qE '[ /]lib[a-z0-9.+-]+ ' <(stage "$daemon")
+    # Those that are the root folder alone: there, as the user that the image has; where it is cross-compiled nothing can be started.
+    stage build | grep -qF 'chroot --userspec=10001:10001 "/roots/$daemon" "/usr/local/bin/flagger-$daemon" --version'
+    for daemon in controller gate; do
+        stage "$daemon" | grep -qx "COPY --from=build /roots/$daemon /"
+        stage "$daemon" | grep -qx 'USER 10001:10001'
+        refute grep -qE '^(RUN|ADD)' <(stage "$daemon")
     done
+    # Those with tools: as the last step.
+    for daemon in loadtester loadtester-slim; do
+        stage "$daemon" | awk '/^USER/ {user = 1} /^RUN .*flagger-loadtester --version/ {started = user} END {exit !started}'
+    done
+    for daemon in controller gate slim full loadtester; do refute grep -qE '[ /]lib[a-z0-9.+-]+ ' <(stage "$daemon"); done
     # Those of the one that is a Debian come from its program.
     grep -q 'deploy/image loadtester --packages >/out/packages' "$BATS_TEST_DIRNAME/../../deploy/Dockerfile"
-    stage loadtester | grep -qE 'xargs apt-get install .*</tmp/packages'
+    stage slim | grep -qE 'xargs apt-get install .*</tmp/packages'
 }
 
 # wrk, too, which is started where nothing answers: it must get as far as that.
@@ -92,6 +98,18 @@ stage() { sed -n "/^FROM .* AS $1\$/,/^FROM /p" "$BATS_TEST_DIRNAME/../../deploy
         stage loadtester | grep '^RUN .*--version' | grep -qw "$tool" || { echo "$tool is never started" && return 1; }
     done
     stage loadtester | grep -q 'getent services http'
+}
+
+# A cross-compiled daemon cannot be asked what it loads: the same is read from its file.
+@test "what a program of another architecture loads is found as the loader finds it" {
+    # shellcheck disable=SC1090
+    source <(sed -n '/^needed() {/,/^}/p' "$IMAGE")
+    local daemon triplet
+    triplet=$(gcc -print-multiarch)
+    for daemon in controller gate loadtester; do
+        ldd "$FLAGGER_BUILD/flagger-$daemon" | awk '$3 ~ /^\// {print $3} $1 ~ /^\// {print $1}' | xargs -n 1 basename | sort >"$BATS_TEST_TMPDIR/asked"
+        needed "$FLAGGER_BUILD/flagger-$daemon" | xargs -n 1 basename | sort | diff "$BATS_TEST_TMPDIR/asked" -
+    done
 }
 
 @test "the packages of a daemon's libraries are those that it loads" {

@@ -105,6 +105,65 @@ objects() { gojq --yaml-input -c 'select(.)' "$@"; }
     [ "$count" -ge 8 ]
 }
 
+# copied: a chart as somebody has it who took its folder out of the tree
+copied() { cp -r "deploy/charts/$1" "$BATS_TEST_TMPDIR/$1" && echo "$BATS_TEST_TMPDIR/$1"; }
+
+@test "a chart has files and no links, and they are those of the tree: deploy/charts/copy brings them" {
+    local original copy
+    [ -z "$(find deploy/charts -type l)" ]
+    [ "$(deploy/charts/copy --list | wc -l)" -ge 12 ]
+    deploy/charts/copy --list | while read -r original copy; do cmp "$original" "$copy" || { echo "run deploy/charts/copy" && exit 1; }; done
+    # Every CRD of the controller is among them; those of the fleet are not of the chart.
+    [ "$(ls deploy/charts/flagger/crds)" = "$(ls proto/crd)" ]
+}
+
+@test "the tables of the charts' values are current, and have every value" {
+    local chart
+    deploy/charts/values "$BATS_TEST_TMPDIR"
+    for chart in flagger gate loadtester; do
+        diff "deploy/charts/$chart/README.md" "$BATS_TEST_TMPDIR/$chart/README.md" || { echo "run deploy/charts/values deploy/charts" && false; }
+        # Each leaf of values.yaml, but for those below a list, and those without a word that a row above it says.
+        gojq --yaml-input -r '[paths(type != "object" or . == {}) | select(all(type == "string"))] | unique | .[] | join(".")' "deploy/charts/$chart/values.yaml" >"$BATS_TEST_TMPDIR/leaves"
+        [ "$(wc -l <"$BATS_TEST_TMPDIR/leaves")" -ge 30 ]
+        while read -r path; do
+            grep -qF "\`$path\`" "deploy/charts/$chart/README.md" || grep -qF "\`${path%.*}\`" "deploy/charts/$chart/README.md" || [[ $path == affinity.* ]] ||
+                { echo "$chart: $path is in no row" && false; }
+        done <"$BATS_TEST_TMPDIR/leaves"
+    done
+}
+
+@test "a chart that is packaged renders from its archive what its folder renders" {
+    needs_helm
+    local helm chart folder
+    helm=$(find_helm)
+    for chart in flagger gate loadtester; do
+        folder=$(copied "$chart")
+        "$helm" package "$folder" --destination "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/out" 2>&1
+        refute grep -q link "$BATS_TEST_TMPDIR/out"
+        "$helm" template x "$BATS_TEST_TMPDIR/$chart-"*.tgz --include-crds >"$BATS_TEST_TMPDIR/packaged"
+        "$helm" template x "deploy/charts/$chart" --include-crds | diff - "$BATS_TEST_TMPDIR/packaged"
+        # Its test asks a Service that there is, in an image that is the load tester's.
+        objects "$BATS_TEST_TMPDIR/packaged" | gojq -se '(map(select(.kind == "Service").metadata.name)) as $services |
+            [.[] | select(.metadata.annotations["helm.sh/hook"] == "test" and .kind == "Pod").spec.containers[0]] | length == 1 and all(
+            (.image | test("^flagger-loadtester:[0-9.]+$")) and (.command[-1] | capture("^https?://(?<name>[^.]+)[.]").name | IN($services[])))'
+    done
+    "$helm" template x "$BATS_TEST_TMPDIR"/flagger-*.tgz --include-crds | objects | gojq -se 'map(select(.kind == "CustomResourceDefinition")) | length == 4'
+}
+
+@test "images are named by tag or by digest, and those of the values for air-gapped clusters are of one registry" {
+    needs_helm
+    local chart digest
+    digest=sha256:$(printf '%064d' 7)
+    for chart in flagger gate loadtester; do
+        render "$chart" --set image.repository=registry.example.com/a/b --set "image.digest=$digest" --set image.tag=1 | objects |
+            gojq -se --arg image "registry.example.com/a/b@$digest" '[.[] | select(.kind == "Deployment").spec.template.spec.containers[0].image] == [$image]'
+        run ! render "$chart" --set image.digest=latest
+        render "$chart" --set image.tag=7 | objects | gojq -se 'any(.kind == "Deployment" and (.spec.template.spec.containers[0].image | endswith(":7")))'
+        "$(find_helm)" template x "deploy/charts/$chart" -f "deploy/charts/$chart/values-airgapped.yaml" $([ "$chart" != flagger ] || echo --set prometheus.install=true) | objects |
+            gojq -se '[.[] | .. | objects | select(.image | type == "string").image] | length > 1 and all(startswith("registry.example.com/"))'
+    done
+}
+
 @test "each option of a daemon has a value of its chart, or is named where further ones go" {
     local chart program
     for chart in flagger gate loadtester; do

@@ -28,7 +28,7 @@ if helm=$(find_helm); then
             if .kind | test("^(Cluster|CustomResource)") then . else .metadata.namespace //= "flagger-system" end' | taken "$values"
     done < <(charts_rendered)
 
-    own() { "$helm" --namespace "$case" "$@" 2>"$state/$case.helm" || fail "helm $1: $(grep -v 'symbolic link' "$state/$case.helm")"; }
+    own() { "$helm" --namespace "$case" "$@" 2>"$state/$case.helm" || fail "helm $1: $(cat "$state/$case.helm")"; }
     own install other deploy/charts/flagger --wait --timeout 60s --set namespace="$case" --set rbac.namespaced=true --set rbac.pspEnabled=true |
         grep 'rbac.pspEnabled has no effect'
     kubectl create --raw "/api/v1/namespaces/$case/serviceaccounts/other-flagger/token" -f - <<<'{"spec": {}}' >"$state/$case.token"

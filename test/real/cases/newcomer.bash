@@ -17,7 +17,7 @@ pod() {
     mapfile -t args < <(gojq -r '.spec.template.spec.containers[0].args[]' "$state/$case.deployment")
     exec "$build/flagger-controller" "${args[@]}" --kubeconfig "$state/kubeconfig-$case" --address 127.0.0.1 --port "$metrics" >>"$state/log/$case.log" 2>&1
 }
-helm() { "$helm" "$@" 2> >(grep -v 'found symbolic link' >&2 || true); }
+helm() { "$helm" "$@"; }
 # `kubectl get --watch` shows what comes, until a person has seen enough
 kubectl() {
     local watcher
