@@ -52,6 +52,7 @@ struct http_call {
     void *arg;
     enum call_state state;
     bool added;
+    bool tried;       /* curl looks for its host, or has done so: it waits for no connection */
     char *curl_error; /* in the arena */
 };
 
@@ -236,16 +237,28 @@ static void describe(struct http_call *call, CURLcode code)
     call->result.err = err_set(&call->info, classify(call, code), "%s: %s", call->label, text);
 }
 
+/* Before each look-up of a name; one that curl remembers is told by its time alone. */
+static int on_lookup(void *resolver, void *reserved, void *arg)
+{
+    struct http_call *call = arg;
+
+    (void)resolver;
+    (void)reserved;
+    call->tried = true;
+    return 0;
+}
+
 static void fill_result(struct http_call *call)
 {
     struct http_result *result = &call->result;
     long status = 0, request_size = 0;
-    curl_off_t retry_after = 0;
+    curl_off_t retry_after = 0, looked_up = 0;
     char *content_type = NULL, *redirect_url = NULL;
 
     curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(call->easy, CURLINFO_REQUEST_SIZE, &request_size);
     curl_easy_getinfo(call->easy, CURLINFO_RETRY_AFTER, &retry_after);
+    curl_easy_getinfo(call->easy, CURLINFO_NAMELOOKUP_TIME_T, &looked_up);
     curl_easy_getinfo(call->easy, CURLINFO_CONTENT_TYPE, &content_type);
     curl_easy_getinfo(call->easy, CURLINFO_REDIRECT_URL, &redirect_url);
     result->info = &call->info;
@@ -259,6 +272,8 @@ static void fill_result(struct http_call *call)
     result->content_type = content_type ? content_type : "";
     result->redirect_url = redirect_url;
     result->sent = request_size > 0;
+    result->unconnected =
+        result->err == ERR_RETRY && !result->sent && (call->tried || looked_up > 0);
     call->info.status = result->status;
     call->info.retry_after_ms = result->retry_after_ms;
 }
@@ -370,6 +385,8 @@ static void set_callbacks(struct http_call *call)
     curl_easy_setopt(call->easy, CURLOPT_WRITEDATA, call);
     curl_easy_setopt(call->easy, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(call->easy, CURLOPT_HEADERDATA, call);
+    curl_easy_setopt(call->easy, CURLOPT_RESOLVER_START_FUNCTION, on_lookup);
+    curl_easy_setopt(call->easy, CURLOPT_RESOLVER_START_DATA, call);
 }
 
 struct http_call *http_send(struct http_client *client, const struct http_request *request,

@@ -78,6 +78,8 @@ struct http_result {
     const char *content_type; /* "" if none */
     const char *redirect_url; /* where a redirect that was not followed leads, absolute; or NULL */
     bool sent;                /* false: the request certainly never reached the server */
+    bool unconnected; /* ERR_RETRY: no such host, refused, no TLS, or not in time; false for one
+                               * that has only waited for a connection of others */
 };
 /* Value of a response header, case-insensitive, NULL if absent. Only inside done. */
 const char *http_result_header(const struct http_result *result, const char *name);

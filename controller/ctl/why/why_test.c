@@ -150,6 +150,8 @@ static const struct {
     {"stalled", CONDITION("Advancing", "False", "Stalled"),
      .text = "has stalled, for 5m: it says so"},
     {"metrics-held", CONDITION("Measured", "False", "Held"), .text = "it says so"},
+    {"metrics-held", CONDITION("Measured", "False", "Unreachable"),
+     .text = "until its metrics can be asked, for 5m: it says so"},
     {"hook-failing", CONDITION("ChecksPassed", "False", "HookFailed"), .text = "fails, for 5m"},
     {"no-metrics", CONDITION("ChecksPassed", "False", "NoValues"),
      "\"analysis\": {\"threshold\": 5}",

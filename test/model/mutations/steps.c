@@ -285,6 +285,16 @@ MUTATION("a failed check is not counted", "canary", .rule = analysis_check,
 
 MUTATION("nothing is checked", "canary", .acts.metrics_check = mutation_nothing)
 
+static enum verdict check_without_hold(struct release *r)
+{
+    enum verdict verdict = real_metrics_check(r);
+
+    r->held = false;
+    return verdict;
+}
+MUTATION("a metric that cannot be asked is none", "canary",
+         .acts.metrics_check = check_without_hold)
+
 static enum verdict check_late(struct release *r)
 {
     return r->canary->status.iterations <= r->iterations ? VERDICT_GO : analysis_check(r);
