@@ -235,8 +235,10 @@ struct canary {
     struct canary_ref autoscaler;        /* name NULL: none */
     struct json_object *autoscaler_json; /* spec.autoscalerRef */
     struct canary_ref ingress, route;    /* name NULL: none */
-    int progress_deadline_s;             /* 600 */
-    bool skip_analysis;                  /* also when there is no analysis */
+    struct canary_ref *companions;       /* of which the primary gets copies: kind and name */
+    int n_companions;
+    int progress_deadline_s; /* 600 */
+    bool skip_analysis;      /* also when there is no analysis */
     bool suspend;
     /* False only where the spec says so; Flagger takes an absent one for false
      * (proto/COMPATIBILITY.md). */

@@ -51,6 +51,12 @@ static const struct {
      "\"PrimarySelectsOthers\", \"message\": \"it says so.\", " SINCE "}]}",
      .text = "Nothing holds app up, but for 5m: it says so",
      .next = "ctl renew-primary app -n shop"},
+    {"companion-uncopied",
+     "{\"status\": {\"phase\": \"Succeeded\", \"lastAppliedSpec\": \"a\", \"conditions\": "
+     "[{\"type\": \"CompanionsCopied\", \"status\": \"False\", \"reason\": \"SourceMissing\", "
+     "\"message\": \"it says so.\", " SINCE "}]}",
+     .text = "Nothing holds app up, but for 5m: it says so",
+     .next = "kubectl -n shop edit canary app"},
     {"companions-unfit",
      "{\"status\": {\"phase\": \"Succeeded\", \"lastAppliedSpec\": \"a\", \"conditions\": "
      "[{\"type\": "
