@@ -47,7 +47,7 @@ struct kube_client {
     struct outage outage;
     const struct kube_config *config;
     struct credentials *credentials;
-    char *user_agent;
+    char *user_agent, *owner;
     struct kube_call *calls;
     struct served *served;
     struct watch_gate gate;
@@ -256,6 +256,7 @@ static void call_send(struct kube_call *call, const struct credentials_view *vie
                                                   .timeout_ms = timeout,
                                                   .idle_timeout_ms = call->idle_timeout_ms,
                                                   .max_body = REPLY_MAX_TEXT,
+                                                  .owner = client->owner,
                                                   .on_data = call->on_data ? http_data : NULL},
                            http_done, call);
 }
@@ -551,6 +552,7 @@ struct kube_client *kube_client_new(struct loop *loop, struct http_client *http,
         .config = config,
         .reads_only = o->reads_only,
         .one_pool = o->one_pool,
+        .owner = heap_strdup(o->owner),
         .user_agent = heap_strdup(o->user_agent ? o->user_agent : "flagger-c/" FLAGGER_VERSION),
     };
     for (int i = KUBE_READ; i < KUBE_PURPOSES; i++)
@@ -591,6 +593,7 @@ void kube_client_free(struct kube_client *client)
         free(served);
     }
     free(client->user_agent);
+    free(client->owner);
     free(client);
 }
 

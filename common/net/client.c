@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/shares.h"
 #include "net/client_engine.h"
 #include "net/client_request.h"
 
@@ -18,6 +19,8 @@ enum {
     MAX_IDLE_STREAMS = 8,
     TIMEOUT_MS = 10000,
     MAX_HEADER_BYTES = 256 * 1024,
+    STALLED_MS = 30 * 1000,        /* an answer of which no more comes */
+    OWNERS_PART = 4,               /* an owner has at most the fourth part of all calls under way */
     MAX_RETRY_AFTER_S = 24 * 3600, /* more is a mistake, or a date misread */
 };
 
@@ -37,6 +40,7 @@ struct http_call {
     struct client_lists lists;
     struct arena *arena;
     const char *label;
+    const char *owner; /* in the arena */
     struct errinfo info;
     struct buf body;
     size_t held; /* bytes of it that the client counts */
@@ -52,6 +56,7 @@ struct http_call {
     void *arg;
     enum call_state state;
     bool added;
+    bool cuts;        /* an answer that is too long */
     bool tried;       /* curl looks for its host, or has done so: it waits for no connection */
     char *curl_error; /* in the arena */
 };
@@ -68,9 +73,9 @@ struct http_client {
     struct http_client_options options; /* its texts are ours */
     char *user_agent, *ca_file;         /* these */
     size_t active;
-    size_t held, max_held; /* bytes of answers */
-    int turns;             /* calls but streams that curl has */
-    int max_calls;         /* 0: no limit */
+    struct shares held;  /* bytes of answers */
+    struct shares turns; /* calls but streams that curl has */
+    int max_calls;       /* 0: no limit */
     int depth; /* http_client_free() inside a callback takes effect when the callback has returned
                 */
     bool freeing;
@@ -164,6 +169,78 @@ static size_t on_header(char *data, size_t size, size_t count, void *arg)
     return len;
 }
 
+static void drop_body(struct http_call *call)
+{
+    size_t max = call->body.max;
+
+    shares_give_back(&call->client->held, call->owner, call->held);
+    call->held = 0;
+    buf_fini(&call->body);
+    buf_init(&call->body, max);
+}
+
+static void end_without_room(struct http_call *call)
+{
+    call->result.no_room = true;
+    call_end(call, ERR_RETRY,
+             *call->owner
+                 ? arena_printf(call->arena, "the answers that %s waits for take too much memory",
+                                call->owner)
+                 : "too many long answers come at once");
+    drop_body(call);
+}
+
+/* Of the answers that are held for the owner the one that has stalled for longest; NULL: none. */
+static struct http_call *find_stalled(struct http_client *client, const char *owner)
+{
+    struct http_call *call, *found = NULL;
+
+    TAILQ_FOREACH(call, &client->running, link)
+    if (call->held > 0 && call->state == CALL_RUNNING && strcmp(call->owner, owner) == 0 &&
+        (!found || call->last_byte_ms < found->last_byte_ms))
+        found = call;
+    return found;
+}
+
+/* Answers of the greediest owner end for it. False: that is the one who asks. */
+static bool make_room(struct http_call *call, size_t len)
+{
+    struct http_client *client = call->client;
+    const char *greedy;
+
+    while ((greedy = shares_yields(&client->held, call->owner, len))) {
+        struct http_call *other =
+            strcmp(greedy, call->owner) == 0 ? NULL : find_stalled(client, greedy);
+        if (!other)
+            return false;
+        end_without_room(other);
+    }
+    return true;
+}
+
+static void watch_stall(struct http_call *call)
+{
+    if (call->idle || call->engine == call->client->streams)
+        return;
+    call->idle_timeout_ms =
+        call->client->options.stalled_ms ? call->client->options.stalled_ms : STALLED_MS;
+    call->idle = timer_start(call->client->loop, call->idle_timeout_ms, 0, on_idle, call);
+}
+
+/* False: the answer is longer than it may be. */
+static bool keep(struct http_call *call, const char *data, size_t len)
+{
+    size_t room = call->body.max - call->body.len;
+
+    if (call->cuts && len > room)
+        len = room;
+    if (!buf_add(&call->body, data, len))
+        return false;
+    call->held += len;
+    shares_take(&call->client->held, call->owner, len);
+    return true;
+}
+
 static size_t on_body(char *data, size_t size, size_t count, void *arg)
 {
     struct http_call *call = arg;
@@ -180,15 +257,13 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
         call_end(call, ERR_CANCELLED, "ended by the receiver");
         return CURL_WRITEFUNC_ERROR;
     }
-    if (call->client->held + len > call->client->max_held) {
-        call_end(call, ERR_RETRY, "too many long answers come at once");
+    watch_stall(call);
+    if (!make_room(call, len)) {
+        end_without_room(call);
         return CURL_WRITEFUNC_ERROR;
     }
-    if (buf_add(&call->body, data, len)) {
-        call->held += len;
-        call->client->held += len;
+    if (keep(call, data, len))
         return len;
-    }
     if (call->state != CALL_ENDING) {
         call->result.err =
             err_set(&call->info, ERR_INVALID, "%s: the answer is longer than %zu bytes",
@@ -291,7 +366,7 @@ static void call_finish(struct http_call *call)
     if (call->added)
         engine_remove(call->engine, call->easy);
     if (call->added && call->engine == client->calls)
-        client->turns--;
+        shares_give_back(&client->turns, call->owner, 1);
     if (!TAILQ_EMPTY(&client->waiting))
         client_kick(client);
     timer_stop(call->deadline);
@@ -301,7 +376,7 @@ static void call_finish(struct http_call *call)
     call->done(call->arg, &call->result);
     TAILQ_REMOVE(&client->running, call, link);
     client->active--;
-    client->held -= call->held;
+    shares_give_back(&client->held, call->owner, call->held);
     buf_fini(&call->body);
     curl_easy_cleanup(call->easy);
     client_lists_fini(&call->lists);
@@ -321,16 +396,34 @@ static void on_engine_done(void *arg, CURL *easy, CURLcode code)
     call_finish(call);
 }
 
-static bool has_turn(const struct http_client *client)
+/* What others wait for is not for one owner to take. */
+static bool has_turn(const struct http_call *call)
 {
-    return client->max_calls == 0 || client->turns < client->max_calls;
+    const struct http_client *client = call->client;
+    size_t most = client->max_calls > 0 ? (size_t)client->max_calls : 0;
+    size_t part = most < OWNERS_PART ? 1 : most / OWNERS_PART;
+
+    if (most == 0)
+        return true;
+    return client->turns.taken < most &&
+           (!*call->owner || shares_of(&client->turns, call->owner) < part);
 }
 
-/* Calls start in the order in which they came. A stream needs no turn. */
+static struct http_call *next_waiting(struct http_client *client)
+{
+    struct http_call *call;
+
+    TAILQ_FOREACH(call, &client->waiting, link)
+    if (has_turn(call))
+        return call;
+    return NULL;
+}
+
+/* Calls start in the order in which they came, those of an owner that has its part behind others.
+ * A stream needs no turn. */
 static bool may_start(const struct http_call *call)
 {
-    return call->engine == call->client->streams ||
-           (TAILQ_EMPTY(&call->client->waiting) && has_turn(call->client));
+    return call->engine == call->client->streams || (has_turn(call) && !next_waiting(call->client));
 }
 
 /* Its time-outs count from here. */
@@ -345,7 +438,7 @@ static void call_start(struct http_call *call)
     if (call->idle_timeout_ms > 0)
         call->idle = timer_start(loop, call->idle_timeout_ms, 0, on_idle, call);
     if (call->engine == call->client->calls)
-        call->client->turns++;
+        shares_take(&call->client->turns, call->owner, 1);
     call->added = true;
     engine_add(call->engine, call->easy);
 }
@@ -367,7 +460,7 @@ static void on_kick(void *arg)
         else
             call_set_state(call, CALL_WAITING);
     }
-    while (!client->freeing && (call = TAILQ_FIRST(&client->waiting)) && has_turn(client))
+    while (!client->freeing && (call = next_waiting(client)))
         call_start(call);
     client_leave(client);
 }
@@ -403,6 +496,7 @@ struct http_call *http_send(struct http_client *client, const struct http_reques
         .timeout_ms = request->timeout_ms ? request->timeout_ms : TIMEOUT_MS,
         .idle_timeout_ms = request->idle_timeout_ms,
         .on_data = request->on_data,
+        .cuts = request->cuts_body,
         .done = done,
         .arg = arg,
         .state = CALL_QUEUED,
@@ -411,6 +505,7 @@ struct http_call *http_send(struct http_client *client, const struct http_reques
         abort();
     call->curl_error = arena_alloc(call->arena, CURL_ERROR_SIZE);
     *call->curl_error = '\0';
+    call->owner = arena_strdup(call->arena, request->owner ? request->owner : "");
     buf_init(&call->body, request->max_body ? request->max_body : HTTP_MAX_BODY);
     set_callbacks(call);
     client->active++;
@@ -475,12 +570,13 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
     *client = (struct http_client){
         .loop = loop,
         .max_calls = options->max_calls,
-        .max_held = options->max_held ? options->max_held : HTTP_MAX_HELD,
         .options = *options,
         .user_agent =
             heap_strdup(options->user_agent ? options->user_agent : "flagger-c/" FLAGGER_VERSION),
         .ca_file = heap_strdup(options->ca_file),
     };
+    shares_init(&client->held, options->max_held ? options->max_held : HTTP_MAX_HELD);
+    shares_init(&client->turns, SIZE_MAX);
     client->options.user_agent = client->user_agent;
     client->options.ca_file = client->ca_file;
     TAILQ_INIT(&client->todo);
@@ -506,6 +602,8 @@ static void client_destroy(struct http_client *client)
     timer_stop(client->kick);
     client_engine_free(client->calls);
     client_engine_free(client->streams);
+    shares_fini(&client->held);
+    shares_fini(&client->turns);
     free(client->user_agent);
     free(client->ca_file);
     free(client);

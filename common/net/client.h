@@ -55,6 +55,8 @@ struct http_request {
     int64_t connect_timeout_ms; /* 0: 5 s */
     int64_t idle_timeout_ms;    /* stream: no byte for so long ends it with ERR_RETRY; 0: none */
     size_t max_body;            /* 0: HTTP_MAX_BODY; a longer reply is ERR_INVALID */
+    bool cuts_body;             /* of a longer reply the rest is left out instead */
+    const char *owner; /* whose call it is, such as a namespace; NULL: this process's own */
     int max_redirects;          /* 0: a redirect is a normal reply; http(s) only */
     bool secret_path;           /* as of chat services: no message shows more than the host */
     /*
@@ -77,6 +79,7 @@ struct http_result {
     int64_t retry_after_ms;   /* Retry-After in either form, 0 if none */
     const char *content_type; /* "" if none */
     const char *redirect_url; /* where a redirect that was not followed leads, absolute; or NULL */
+    bool no_room; /* ERR_RETRY: its owner has more than its share of what answers may take */
     bool sent;                /* false: the request certainly never reached the server */
     bool unconnected; /* ERR_RETRY: no such host, refused, no TLS, or not in time; false for one
                                * that has only waited for a connection of others */
@@ -92,10 +95,14 @@ struct http_client_options {
     /*
      * Calls under way at once, streams apart; 0: no limit. A further one waits for its turn, and
      * its time-out only counts from then on. The connections' limits know no turns: who waits for a
-     * connection spends the time-out on it.
+     * connection spends the time-out on it. An owner has at most a fourth of them.
      */
     int max_calls;
-    size_t max_held; /* bytes of answers at once; 0: HTTP_MAX_HELD. More end with ERR_RETRY */
+    /* Bytes of answers at once; 0: HTTP_MAX_HELD. For more, answers of the owner that has most end
+     * (http_result.no_room). */
+    size_t max_held;
+    /* After so long without a byte the rest of an answer is not waited for; 0: 30 s. */
+    int64_t stalled_ms;
     const char *user_agent;
     /* PEM: authorities that are believed beside the system's, by requests without a CA of
      * their own. A changed file is followed within seconds, as those of struct http_tls are. */

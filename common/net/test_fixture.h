@@ -134,7 +134,7 @@ struct answer {
     char header[256];
     const char *want_header;
     int64_t retry_after_ms;
-    bool sent;
+    bool sent, no_room;
     /* streams */
     char data[4096];
     size_t data_len;
@@ -158,6 +158,7 @@ UNIT_HELPER void on_answer(void *arg, const struct http_result *result)
     snprintf(a->header, sizeof(a->header), "%s", h ? h : "");
     a->retry_after_ms = result->retry_after_ms;
     a->sent = result->sent;
+    a->no_room = result->no_room;
     if (a->free_on_done)
         http_client_free(a->free_on_done);
 }

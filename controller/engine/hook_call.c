@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "engine/hook_headers.h"
@@ -13,6 +14,7 @@
 enum {
     MAX_ANSWER = 1024 * 1024,
     MAX_TOLD = 16 * 1024,
+    ROOM_WAIT_MS = 2000,
     FIRST_WAIT_MS = 1000,
     MAX_WAIT_MS = 30000,
     MAX_REDIRECTS = 10
@@ -34,6 +36,7 @@ struct hook_call {
     hook_done_fn done;
     void *arg;
     int attempts;
+    int64_t no_room_ms; /* when there was none for its answer first, 0: never; monotonic */
     struct http_call *http;
     struct timer *timer;
     bool freed;
@@ -163,6 +166,16 @@ static bool follows_itself(const struct hook_call *call)
     return call->headers.count > 0 || is_consent(call);
 }
 
+/* That there was no room here says nothing of the service: it is asked again, within its own time. */
+static bool time_is_left(struct hook_call *call)
+{
+    int64_t now = clock_monotonic_ms();
+
+    if (call->no_room_ms == 0)
+        call->no_room_ms = now;
+    return now - call->no_room_ms + ROOM_WAIT_MS < call->webhook.timeout_ms;
+}
+
 static void on_reply(void *arg, const struct http_result *result)
 {
     struct hook_call *call = arg;
@@ -175,6 +188,13 @@ static void on_reply(void *arg, const struct http_result *result)
         follow(call, result);
         return;
     }
+    if (result->no_room && time_is_left(call)) {
+        log_warn("webhook_without_room", NULL, result->info->text,
+                 LOG_STR("hook", call->webhook.name));
+        call->attempts--;
+        call->timer = timer_start(call->context->loop, ROOM_WAIT_MS, 0, send_once, call);
+        return;
+    }
     bool passed = result->err == ERR_OK && webhook_passes(result->status);
     if (!passed && worth_repeating(result) && call->attempts <= call->webhook.retries) {
         log_warn("webhook_retried", NULL, "a webhook failed and is called again",
@@ -184,6 +204,12 @@ static void on_reply(void *arg, const struct http_result *result)
     }
     struct hook_answer answer = {.passed = passed, .text = answer_text(call, result, passed)};
     end(call, &answer);
+}
+
+/* What it answers decides nothing. */
+static bool informs(const struct hook_call *call)
+{
+    return call->webhook.type == HOOK_EVENT || call->webhook.type == HOOK_POST_ROLLOUT;
 }
 
 static void send_request(struct hook_call *call)
@@ -200,7 +226,9 @@ static void send_request(struct hook_call *call)
         .tls = &tls,
         .proxy = call->webhook.disable_tls ? "" : NULL, /* as Flagger */
         .timeout_ms = call->webhook.timeout_ms,
-        .max_body = MAX_ANSWER,
+        .max_body = informs(call) ? MAX_TOLD : MAX_ANSWER,
+        .cuts_body = informs(call),
+        .owner = call->namespace_,
         .secret_path = true,
         .max_redirects = follows_itself(call) ? 0 : MAX_REDIRECTS,
     };

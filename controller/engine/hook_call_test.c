@@ -281,6 +281,32 @@ FIXTURE_CASE(events_leave_in_order_and_carry_what_happened)
     outbox_free(outbox);
 }
 
+/* A namespace whose receivers take nothing, and one that has an event to tell. */
+FIXTURE_CASE(a_namespace_that_fills_the_outbox_gives_way)
+{
+    enum { CANARIES = 24, EVENTS = 200, OTHERS = 10 };
+    struct canary_webhook webhook;
+    struct canary canary = told(f, &webhook);
+    struct outbox *outbox = outbox_new(&f->context);
+
+    webhook.url = "http://127.0.0.1:1/";
+    canary.namespace_ = "greedy";
+    for (int i = 0; i < CANARIES * EVENTS; i++) {
+        canary.name = arena_printf(f->arena, "c%d", i % CANARIES);
+        outbox_event(outbox, &canary, PHASE_Progressing, "Normal", "step", 1);
+    }
+    assert_int_equal(outbox_look(outbox).events, OUTBOX_MAX);
+    canary.namespace_ = "modest";
+    canary.name = "podinfo";
+    for (int i = 0; i < OTHERS; i++)
+        outbox_event(outbox, &canary, PHASE_Progressing, "Normal", "step", 1);
+    assert_int_equal(outbox_look_at(outbox, "podinfo.modest").events, OTHERS);
+    assert_int_equal(outbox_look(outbox).events, OUTBOX_MAX);
+    outbox_free(outbox);
+    loop_drain(f->loop);
+    assert_int_equal(loop_run(f->loop), 0);
+}
+
 FIXTURE_CASE(the_global_receiver_serves_canaries_without_their_own)
 {
     struct canary_webhook webhook;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/shares.h"
 #include "base/table.h"
 #include "engine/hook_call.h"
 
@@ -33,7 +34,7 @@ struct message {
 struct queue {
     struct outbox *outbox;
     enum message_kind kind;
-    char *canary;
+    char *canary, *namespace_;
     char *line; /* its kind, with alerts and the channel's name */
     struct message *first, **last;
     int count;
@@ -43,8 +44,8 @@ struct queue {
 
 struct outbox {
     struct engine_context *context;
-    struct table queues;      /* by Canary and line */
-    int count[MESSAGE_KINDS]; /* messages in all queues */
+    struct table queues;                  /* by Canary and line */
+    struct shares waiting[MESSAGE_KINDS]; /* messages, by namespace */
 };
 
 static void send_first(struct queue *queue);
@@ -62,6 +63,8 @@ struct outbox *outbox_new(struct engine_context *context)
     struct outbox *outbox = heap_alloc(sizeof(*outbox));
     *outbox = (struct outbox){.context = context};
     table_init(&outbox->queues, queue_key);
+    for (int i = 0; i < MESSAGE_KINDS; i++)
+        shares_init(&outbox->waiting[i], OUTBOX_MAX);
     return outbox;
 }
 
@@ -72,7 +75,7 @@ static void drop_first(struct queue *queue)
     if (!queue->first)
         queue->last = &queue->first;
     queue->count--;
-    queue->outbox->count[queue->kind]--;
+    shares_give_back(&queue->outbox->waiting[queue->kind], queue->namespace_, 1);
     arena_free(message->arena);
 }
 
@@ -84,6 +87,7 @@ static void queue_free(struct queue *queue)
     while (queue->first)
         drop_first(queue);
     free(queue->canary);
+    free(queue->namespace_);
     free(queue->line);
     free(queue);
 }
@@ -92,13 +96,15 @@ void outbox_free(struct outbox *outbox)
 {
     if (!outbox)
         return;
-    if (outbox->count[MESSAGE_HOOKS] > 0)
+    if (outbox->waiting[MESSAGE_HOOKS].taken > 0)
         log_warn("hooks_dropped", NULL, "hooks that only inform were not called before the end",
-                 LOG_INT("count", outbox->count[MESSAGE_HOOKS]));
+                 LOG_INT("count", (int64_t)outbox->waiting[MESSAGE_HOOKS].taken));
     struct queue *queue;
     for (size_t i = 0; (queue = table_next(&outbox->queues, &i)); i = 0)
         queue_free(queue);
     table_fini(&outbox->queues);
+    for (int i = 0; i < MESSAGE_KINDS; i++)
+        shares_fini(&outbox->waiting[i]);
     free(outbox);
 }
 
@@ -158,48 +164,77 @@ static void send_first(struct queue *queue)
 
 /* --- what waits */
 
-static struct queue *queue_get(struct outbox *outbox, const char *canary, enum message_kind kind,
-                               const char *line)
+static struct queue *queue_get(struct outbox *outbox, const char *canary, const char *namespace_,
+                               enum message_kind kind, const char *line)
 {
     struct queue *queue = table_get(&outbox->queues, canary, line);
     if (queue)
         return queue;
     queue = heap_alloc(sizeof(*queue));
-    *queue = (struct queue){
-        .outbox = outbox, .kind = kind, .canary = heap_strdup(canary), .line = heap_strdup(line)};
+    *queue = (struct queue){.outbox = outbox,
+                            .kind = kind,
+                            .canary = heap_strdup(canary),
+                            .namespace_ = heap_strdup(namespace_),
+                            .line = heap_strdup(line)};
     queue->last = &queue->first;
     table_put(&outbox->queues, queue);
     return queue;
 }
 
 /* The message under way is the first; the one after it is the oldest that may be dropped. */
-static void make_room(struct queue *queue)
+static void drop_oldest(struct queue *queue, const char *why)
 {
-    if (queue->count < OUTBOX_MAX_PER_CANARY)
-        return;
     struct message *oldest = queue->first->next;
     queue->first->next = oldest->next;
     if (!oldest->next)
         queue->last = &queue->first->next;
     queue->count--;
-    queue->outbox->count[queue->kind]--;
+    shares_give_back(&queue->outbox->waiting[queue->kind], queue->namespace_, 1);
     if (oldest->told)
-        oldest->told(oldest->told_arg, "an alert was dropped: too many wait for its channel", true);
-    arena_free(oldest->arena);
+        oldest->told(oldest->told_arg, arena_printf(oldest->arena, "an alert was dropped: %s", why),
+                     true);
     log_error("message_dropped", queue->canary,
-              "too many messages wait for a webhook that does not take them",
-              LOG_STR("kind", kind_names[queue->kind]));
+              "too many messages wait for receivers that do not take them",
+              LOG_STR("kind", kind_names[queue->kind]), LOG_STR("why", why));
+    arena_free(oldest->arena);
 }
 
-static bool is_full(const struct outbox *outbox, enum message_kind kind, const char *canary,
-                    const char *receiver)
+/* The longest queue of a namespace in which something waits behind the message under way. */
+static struct queue *find_longest(struct outbox *outbox, const char *namespace_,
+                                  enum message_kind kind)
 {
-    if (outbox->count[kind] < OUTBOX_MAX)
-        return false;
+    struct queue *queue, *longest = NULL;
+
+    for (size_t i = 0; (queue = table_next(&outbox->queues, &i));)
+        if (queue->kind == kind && queue->count > 1 && strcmp(queue->namespace_, namespace_) == 0 &&
+            (!longest || queue->count > longest->count))
+            longest = queue;
+    return longest;
+}
+
+/*
+ * Room for one more, of a namespace that has fewer than others: the oldest message of the one that has
+ * most goes. False: that is the one that asks, or nothing of the other may go.
+ */
+static bool make_room(struct outbox *outbox, const char *namespace_, enum message_kind kind,
+                      const char *canary, const char *receiver)
+{
+    const char *greedy = shares_yields(&outbox->waiting[kind], namespace_, 1);
+
+    if (!greedy)
+        return true;
+    struct queue *longest =
+        strcmp(greedy, namespace_) == 0 ? NULL : find_longest(outbox, greedy, kind);
+    if (longest) {
+        drop_oldest(longest,
+                    "too many messages of its namespace wait for receivers that do not take "
+                    "them");
+        return true;
+    }
     log_error("message_dropped", canary,
-              "too many messages of all canaries wait for receivers that do not take them",
+              "too many messages wait for receivers that do not take them",
               LOG_STR("kind", kind_names[kind]), LOG_STR("receiver", receiver));
-    return true;
+    return false;
 }
 
 static struct message *message_new(const struct canary *canary,
@@ -214,14 +249,15 @@ static struct message *message_new(const struct canary *canary,
 }
 
 static void post(struct outbox *outbox, struct message *message, const char *canary,
-                 enum message_kind kind, const char *line)
+                 const char *namespace_, enum message_kind kind, const char *line)
 {
-    struct queue *queue = queue_get(outbox, canary, kind, line);
-    make_room(queue);
+    struct queue *queue = queue_get(outbox, canary, namespace_, kind, line);
+    if (queue->count >= OUTBOX_MAX_PER_CANARY)
+        drop_oldest(queue, "too many wait for its channel");
     *queue->last = message;
     queue->last = &message->next;
     queue->count++;
-    outbox->count[kind]++;
+    shares_take(&outbox->waiting[kind], namespace_, 1);
     if (!queue->call && !queue->alert_call)
         send_first(queue);
 }
@@ -237,7 +273,7 @@ static void post_event(struct outbox *outbox, const struct canary *canary,
                        const struct canary_webhook *webhook, struct json_object *facts,
                        enum phase phase)
 {
-    if (is_full(outbox, MESSAGE_EVENTS, canary->name, webhook->name))
+    if (!make_room(outbox, canary->namespace_, MESSAGE_EVENTS, canary->name, webhook->name))
         return;
     struct message *message = message_new(canary, webhook);
     struct arena *arena = message->arena;
@@ -253,7 +289,8 @@ static void post_event(struct outbox *outbox, const struct canary *canary,
     struct canary_webhook told = *webhook;
     told.metadata = metadata;
     message->body = hook_body(arena, canary, &told, phase, canary_checksum(arena, canary));
-    post(outbox, message, label_of(arena, canary), MESSAGE_EVENTS, kind_names[MESSAGE_EVENTS]);
+    post(outbox, message, label_of(arena, canary), canary->namespace_, MESSAGE_EVENTS,
+         kind_names[MESSAGE_EVENTS]);
 }
 
 void outbox_event(struct outbox *outbox, const struct canary *canary, enum phase phase,
@@ -314,7 +351,7 @@ void outbox_hook(struct outbox *outbox, const struct canary *canary,
                  const struct canary_webhook *webhook, enum phase phase, bool follows,
                  outbox_answer_fn answered)
 {
-    if (is_full(outbox, MESSAGE_HOOKS, canary->name, webhook->name))
+    if (!make_room(outbox, canary->namespace_, MESSAGE_HOOKS, canary->name, webhook->name))
         return;
     struct message *message = message_new(canary, webhook);
     struct arena *arena = message->arena;
@@ -323,7 +360,8 @@ void outbox_hook(struct outbox *outbox, const struct canary *canary,
     message->phase = phase;
     message->follows = follows;
     message->answered = answered;
-    post(outbox, message, label_of(arena, canary), MESSAGE_HOOKS, kind_names[MESSAGE_HOOKS]);
+    post(outbox, message, label_of(arena, canary), canary->namespace_, MESSAGE_HOOKS,
+         kind_names[MESSAGE_HOOKS]);
 }
 
 /* --- alerts */
@@ -331,7 +369,7 @@ void outbox_hook(struct outbox *outbox, const struct canary *canary,
 bool outbox_alert(struct outbox *outbox, const char *canary, const struct channel *channel,
                   const struct alert *alert, alert_told_fn told, void *arg)
 {
-    if (is_full(outbox, MESSAGE_ALERTS, canary, channel->name))
+    if (!make_room(outbox, alert->namespace_, MESSAGE_ALERTS, canary, channel->name))
         return false;
     struct arena *arena = arena_new();
     struct message *message = ARENA_NEW(arena, struct message);
@@ -340,7 +378,7 @@ bool outbox_alert(struct outbox *outbox, const char *canary, const struct channe
                                 .alert = alert_copy(arena, alert),
                                 .told = told,
                                 .told_arg = arg};
-    post(outbox, message, canary, MESSAGE_ALERTS,
+    post(outbox, message, canary, message->alert.namespace_, MESSAGE_ALERTS,
          arena_printf(arena, "%s %s", kind_names[MESSAGE_ALERTS], channel->name));
     return true;
 }
@@ -349,9 +387,9 @@ bool outbox_alert(struct outbox *outbox, const char *canary, const struct channe
 
 struct outbox_look outbox_look(const struct outbox *outbox)
 {
-    return (struct outbox_look){.events = outbox->count[MESSAGE_EVENTS],
-                                .hooks = outbox->count[MESSAGE_HOOKS],
-                                .alerts = outbox->count[MESSAGE_ALERTS]};
+    return (struct outbox_look){.events = (int)outbox->waiting[MESSAGE_EVENTS].taken,
+                                .hooks = (int)outbox->waiting[MESSAGE_HOOKS].taken,
+                                .alerts = (int)outbox->waiting[MESSAGE_ALERTS].taken};
 }
 
 struct outbox_look outbox_look_at(const struct outbox *outbox, const char *canary)

@@ -5,7 +5,8 @@
  * Events of one Canary leave in order, one at a time, and so do its informing hooks, in a queue of
  * their own; an endpoint that is slow or down holds up nobody else, and no run. At most
  * OUTBOX_MAX_PER_CANARY messages wait in a queue, the oldest is dropped with a log line; at most
- * OUTBOX_MAX events and as many hooks wait in all, further ones are dropped. Failures of events are
+ * OUTBOX_MAX events, as many hooks and as many alerts wait in all: for one more the oldest of the
+ * namespace that has most is dropped. Failures of events are
  * logged only (engine/WEBHOOKS.md), those of hooks are told to their sender.
  */
 #ifndef ENGINE_OUTBOX_H

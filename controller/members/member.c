@@ -132,6 +132,7 @@ static void connect_to(struct member *member, const struct kube_config *config)
     const struct kube_client_options options = {.qps = settings->qps,
                                                 .burst = settings->burst,
                                                 .user_agent = settings->agent,
+                                                .owner = member->namespace_,
                                                 .one_pool = true};
 
     member->kube = kube_client_new(member->context->loop, member->context->api, config, &options);

@@ -67,6 +67,7 @@ struct wave_gate *wave_gate_ask(struct members_context *context, const struct re
                                          .body_len = strlen(body),
                                          .timeout_ms = wave->gate->timeout_ms,
                                          .max_body = MAX_ANSWER,
+                                         .owner = plan->namespace_,
                                          .secret_path = true,
                                          .max_redirects = MAX_REDIRECTS};
 

@@ -309,7 +309,9 @@ bool need_metric(struct tick *tick, const struct metric_question *question,
         *out = &fact->metric;
         return true;
     }
-    record_need(tick, NEED_METRIC, key)->metric = *question;
+    struct need *need = record_need(tick, NEED_METRIC, key);
+    need->metric = *question;
+    need->metric.owner = tick->canary->namespace_;
     return false;
 }
 

@@ -230,6 +230,7 @@ bool tick_is_unserved(const struct tick *tick, const struct kube_resource *resou
  */
 struct metric_question {
     const char *id;             /* who asks, for people: "metrics[0]", "probe[0]" */
+    const char *owner;          /* the namespace that it is asked for, NULL: several */
     const char *backend;        /* "prometheus" */
     const char *address;        /* base URL */
     const char *query;          /* rendered; NULL: does the backend answer at all (its probe)? */

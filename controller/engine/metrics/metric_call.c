@@ -140,6 +140,7 @@ static void on_api_answer(void *arg, const struct kube_result *result)
 static void send_request(struct metric_call *call)
 {
     call->request.timeout_ms = call->left_ms;
+    call->request.owner = call->question.owner;
     call->sent_ms = clock_monotonic_ms();
     if (call->request.url[0] == '/')
         call->api = send_to_api(call->ways, call->arena, &call->request, on_api_answer, call);
@@ -294,7 +295,7 @@ static bool wait_and_ask_again(struct metric_call *call, const struct http_resul
 /* Of a call without a reply. A server that is slow is not among them. */
 static bool is_configured_wrongly(const struct http_result *result)
 {
-    return result->unconnected || result->err == ERR_DENIED ||
+    return result->unconnected || result->no_room || result->err == ERR_DENIED ||
            (result->err == ERR_INVALID && !result->sent);
 }
 

@@ -199,6 +199,15 @@ static void on_answer(void *arg, const struct metric_answer *answer)
     asking_free(asking);
 }
 
+/* NULL: they are of several namespaces. */
+static const char *owner_of(const struct asking *asking)
+{
+    for (int i = 1; i < asking->n; i++)
+        if (strcmp(asking->members[i].namespace_, asking->members[0].namespace_) != 0)
+            return NULL;
+    return asking->members[0].namespace_;
+}
+
 static bool start(struct asking *asking, const struct metric_question *question, int64_t now_ms)
 {
     const struct metric_group *what = question->group;
@@ -213,6 +222,7 @@ static bool start(struct asking *asking, const struct metric_question *question,
                                         .value = asking->members[i].key};
     asking->question = (struct metric_question){
         .id = "group",
+        .owner = owner_of(asking),
         .backend = arena_strdup(arena, question->backend),
         .address = arena_strdup(arena, question->address),
         .query = metric_family_group_query(arena, what->family, what->kind, what->after,

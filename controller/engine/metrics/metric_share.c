@@ -252,6 +252,7 @@ static void copy_question(struct entry *entry, const struct metric_question *que
 
     entry->question = *question;
     entry->question.id = arena_strdup(arena, question->id);
+    entry->question.owner = arena_strdup(arena, question->owner);
     entry->question.backend = arena_strdup(arena, question->backend);
     entry->question.address = arena_strdup(arena, question->address);
     entry->question.query = arena_strdup(arena, question->query);

@@ -1,0 +1,68 @@
+#include "base/shares.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "test/unit.h"
+
+CASE(the_greediest_gives_way)
+{
+    struct shares shares;
+
+    shares_init(&shares, 100);
+    shares_take(&shares, "a", 60);
+    shares_take(&shares, "b", 30);
+    assert_null(shares_yields(&shares, "c", 10));
+    assert_string_equal(shares_yields(&shares, "c", 11), "a");
+    assert_string_equal(shares_yields(&shares, "b", 11), "a");
+    assert_string_equal(shares_yields(&shares, "a", 11), "a"); /* itself */
+    /* more than anybody has, by one request */
+    assert_string_equal(shares_yields(&shares, "c", 60), "c");
+    shares_give_back(&shares, "a", 60);
+    assert_int_equal(shares_of(&shares, "a"), 0);
+    assert_null(shares_yields(&shares, "c", 70));
+    assert_int_equal(shares.taken, 30);
+    shares_fini(&shares);
+}
+
+CASE(what_is_our_own_stays)
+{
+    struct shares shares;
+
+    shares_init(&shares, 100);
+    shares_take(&shares, NULL, 90);
+    shares_take(&shares, "a", 10);
+    assert_string_equal(shares_yields(&shares, "", 5), "a");
+    assert_string_equal(shares_yields(&shares, "a", 5), "a");
+    shares_give_back(&shares, "a", 10);
+    assert_string_equal(shares_yields(&shares, NULL, 20), ""); /* there is nothing else to take */
+    assert_int_equal(shares_of(&shares, ""), 90);
+    shares_fini(&shares);
+}
+
+/* Whatever others take, an owner has what all would have if they shared alike. */
+CASE(an_equal_part_is_always_had)
+{
+    enum { OWNERS = 8, MOST = 1000 };
+    unsigned seed = 7;
+    struct shares shares;
+
+    shares_init(&shares, MOST);
+    for (int turn = 0; turn < 20000; turn++) {
+        char name[4];
+        const char *greedy;
+        seed = seed * 1103515245u + 12345u;
+        snprintf(name, sizeof(name), "%u", (seed >> 8) % OWNERS);
+        size_t amount = 1 + (seed >> 16) % 40;
+        while ((greedy = shares_yields(&shares, name, amount)) && strcmp(greedy, name) != 0) {
+            size_t most = shares_of(&shares, greedy);
+            shares_give_back(&shares, greedy, most < 10 ? most : 10);
+        }
+        if (!greedy)
+            shares_take(&shares, name, amount);
+        else
+            assert_true(shares_of(&shares, name) + amount >= MOST / OWNERS);
+        assert_true(shares.taken <= MOST);
+    }
+    shares_fini(&shares);
+}

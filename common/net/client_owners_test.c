@@ -1,0 +1,157 @@
+#include "net/test_fixture.h"
+
+/* Calls of several owners: what one takes is not missing to another. */
+
+enum { PIECE = 64 * 1024, ROOM = 16 * PIECE, MOST = 64 };
+
+static const struct http_route routes[] = {{NULL, "/echo", serve_echo},
+                                           {"GET", "/hold", serve_hold},
+                                           {"GET", "/stream", serve_stream},
+                                           {NULL, NULL, NULL}};
+
+static struct http_conn_request *answering[MOST];
+static struct answer answers[MOST];
+
+static struct fixture *begin(struct fixture *f, const struct http_client_options *options)
+{
+    http_client_free(f->client);
+    f->client = http_client_new(f->loop, options);
+    memset(answers, 0, sizeof(answers));
+    return f;
+}
+
+/* Asks for an answer of which the test sends pieces. */
+static void ask(struct fixture *f, int number, const char *owner)
+{
+    int before = f->holds;
+
+    http_send(
+        f->client,
+        &(struct http_request){.url = url_of(f, "/stream"), .timeout_ms = 20000, .owner = owner},
+        on_answer, &answers[number]);
+    RUN_UNTIL(f, f->holds > before);
+    answering[number] = f->held;
+}
+
+static void send_piece(struct fixture *f, int number)
+{
+    static char piece[PIECE];
+
+    assert_true(http_stream_send(answering[number], piece, PIECE));
+    LOOP_FOR(f->loop, 20);
+}
+
+static int ended_without_room(int from, int to)
+{
+    int count = 0;
+
+    for (int i = from; i < to; i++)
+        count += answers[i].count == 1 && answers[i].no_room && answers[i].err == ERR_RETRY;
+    return count;
+}
+
+/* One that has stalled with as much as there is, and one that asks for little. */
+CASE(test_the_greediest_gives_way)
+{
+    enum { GREEDY = 18, OTHER = GREEDY };
+    struct fixture *f =
+        begin(SERVER(routes), &(struct http_client_options){.max_held = ROOM, .max_per_host = -1});
+
+    for (int i = 0; i < GREEDY; i++) {
+        ask(f, i, "tenant-a");
+        send_piece(f, i);
+    }
+    /* it is told so itself when there is no room: nobody else has any */
+    assert_int_equal(ended_without_room(0, GREEDY), GREEDY - ROOM / PIECE);
+    for (int i = 0; i < GREEDY; i++)
+        if (answers[i].count)
+            assert_non_null(strstr(answers[i].info, "the answers that tenant-a waits for"));
+    ask(f, OTHER, "tenant-b");
+    for (int i = 0; i < 4; i++)
+        send_piece(f, OTHER);
+    http_stream_end(answering[OTHER]);
+    RUN_UNTIL(f, answers[OTHER].count);
+    assert_int_equal(answers[OTHER].err, ERR_OK);
+    assert_int_equal(answers[OTHER].body_len, 4 * PIECE);
+    /* those that had stalled for longest */
+    assert_int_equal(ended_without_room(0, GREEDY), GREEDY - ROOM / PIECE + 4);
+    assert_int_equal(ended_without_room(0, 4), 4);
+    fixture_end(f);
+}
+
+/* What this process asks for itself comes before all of them. */
+CASE(test_our_own_is_not_ended)
+{
+    enum { OWN, FIRST, LAST = 18 };
+    struct fixture *f =
+        begin(SERVER(routes), &(struct http_client_options){.max_held = ROOM, .max_per_host = -1});
+
+    ask(f, OWN, NULL);
+    for (int i = 0; i < 12; i++)
+        send_piece(f, OWN);
+    for (int i = FIRST; i < LAST; i++) {
+        ask(f, i, "tenant-a");
+        send_piece(f, i);
+    }
+    assert_int_equal(answers[OWN].count, 0);
+    assert_int_equal(ended_without_room(FIRST, LAST), LAST - FIRST - 4);
+    http_stream_end(answering[OWN]);
+    RUN_UNTIL(f, answers[OWN].count);
+    assert_int_equal(answers[OWN].err, ERR_OK);
+    fixture_end(f);
+}
+
+CASE(test_an_owner_has_a_part_of_the_turns)
+{
+    enum { TURNS = 8, PART = TURNS / 4, CALLS = 20 };
+    struct fixture *f = begin(
+        SERVER(routes), &(struct http_client_options){.max_calls = TURNS, .max_per_host = -1});
+    struct answer other = {0}, own = {0};
+
+    for (int i = 0; i < CALLS; i++)
+        http_send(f->client,
+                  &(struct http_request){
+                      .url = url_of(f, "/hold"), .timeout_ms = 20000, .owner = "tenant-a"},
+                  on_answer, &answers[i]);
+    RUN_UNTIL(f, f->holds == PART);
+    exchange(f, (struct http_request){.url = url_of(f, "/echo"), .owner = "tenant-b"}, &other);
+    exchange(f, (struct http_request){.url = url_of(f, "/echo")}, &own);
+    assert_int_equal(other.err, ERR_OK);
+    assert_int_equal(own.err, ERR_OK);
+    assert_int_equal(f->holds, PART);
+    fixture_end(f);
+}
+
+CASE(test_an_answer_that_stalls_ends)
+{
+    struct fixture *f = begin(SERVER(routes), &(struct http_client_options){.stalled_ms = 200});
+
+    ask(f, 0, "tenant-a");
+    LOOP_FOR(f->loop, 400); /* it has not begun to answer: that may take as long as it may */
+    assert_int_equal(answers[0].count, 0);
+    send_piece(f, 0);
+    RUN_UNTIL(f, answers[0].count);
+    assert_int_equal(answers[0].err, ERR_RETRY);
+    assert_non_null(strstr(answers[0].info, "nothing came for 200 ms"));
+    fixture_end(f);
+}
+
+CASE(test_an_answer_is_cut)
+{
+    char body[1000];
+    struct answer a = {0};
+    struct fixture *f = begin(SERVER(routes), NULL);
+
+    memset(body, 'x', sizeof(body));
+    exchange(f,
+             (struct http_request){.method = "POST",
+                                   .url = url_of(f, "/echo"),
+                                   .body = body,
+                                   .body_len = sizeof(body),
+                                   .max_body = 100,
+                                   .cuts_body = true},
+             &a);
+    assert_int_equal(a.err, ERR_OK);
+    assert_int_equal(a.body_len, 100);
+    fixture_end(f);
+}
