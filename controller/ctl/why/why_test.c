@@ -51,6 +51,8 @@ static const struct {
      "\"PrimarySelectsOthers\", \"message\": \"it says so.\", " SINCE "}]}",
      .text = "Nothing holds app up, but for 5m: it says so",
      .next = "ctl renew-primary app -n shop"},
+    {"route-contested", CONDITION("RouteFirst", "False", "OlderRoute"),
+     .text = "Nothing holds app up, but for 5m: it says so"},
     {"companions-unfit",
      "{\"status\": {\"phase\": \"Succeeded\", \"lastAppliedSpec\": \"a\", \"conditions\": "
      "[{\"type\": "
