@@ -178,6 +178,7 @@ struct canary_analysis {
     struct canary_metric *metrics;
     int n_metrics;
     enum canary_policy on_metric_error; /* FAIL or HOLD; FAIL */
+    enum canary_policy on_no_requests;  /* of the canary, before it is promoted; HOLD */
     enum canary_policy on_unreachable;  /* WAIT, or as onMetricError says */
     struct canary_judge judge;
     struct canary_webhook *webhooks;

@@ -92,6 +92,9 @@ void canary_read_metrics(struct json_reader *r, struct json_object *analysis,
     struct json_object *array = json_read_array(r, analysis, "metrics", JSON_OPTIONAL);
     size_t n = json_len(array);
     out->on_metric_error = read_policy(r, analysis, "onMetricError", false);
+    out->on_no_requests = json_at(analysis, "onNoRequests", NULL)
+                              ? read_policy(r, analysis, "onNoRequests", true)
+                              : POLICY_HOLD;
     out->on_unreachable =
         json_at(analysis, "onMetricError", NULL) ? out->on_metric_error : POLICY_WAIT;
     out->metrics = arena_array(r->arena, n, sizeof *out->metrics);

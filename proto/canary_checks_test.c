@@ -47,6 +47,9 @@ CASE(test_policies)
     assert_int_equal(a.on_unreachable, POLICY_HOLD);
     assert_int_equal(view(arena, "{}").on_metric_error, POLICY_FAIL);
     assert_int_equal(view(arena, "{}").on_unreachable, POLICY_WAIT);
+    assert_int_equal(view(arena, "{}").on_no_requests, POLICY_HOLD);
+    assert_int_equal(view(arena, "{'onNoRequests':'pass'}").on_no_requests, POLICY_PASS);
+    assert_int_equal(view(arena, "{'onNoRequests':'fail'}").on_no_requests, POLICY_FAIL);
     assert_int_equal(view(arena, "{'onMetricError':'fail'}").on_unreachable, POLICY_FAIL);
 }
 
@@ -184,6 +187,8 @@ CASE(test_mistakes_in_metrics)
                ".thresholdRange.max: expected a number, found an array"),
         METRIC("'name':'a','thresholdRange':{'min':2,'max':1.5}",
                ".thresholdRange: expected min not above max, found min 2 and max 1.5"),
+        {"{'spec':{'analysis':{'onNoRequests':'never'}}}",
+         "spec.analysis.onNoRequests: expected fail, hold or pass, found \"never\""},
         {"{'spec':{'analysis':{'onMetricError':'pass'}}}",
          "spec.analysis.onMetricError: expected fail or hold, found \"pass\""},
         METRIC("'name':'a','noData':'wait'",

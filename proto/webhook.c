@@ -10,13 +10,16 @@ static const char *quoted(struct arena *arena, const char *text)
 const char *webhook_text(struct arena *arena, const struct webhook_message *message)
 {
     /* Written by hand because receivers are promised the order of the keys. */
-    const char *metadata = "";
+    const char *metadata = "", *release = "";
     if (message->metadata != NULL && json_object_object_length(message->metadata) > 0)
         metadata =
             arena_printf(arena, ",\"metadata\":%s", json_text_sorted(arena, message->metadata));
-    return arena_printf(arena, "{\"name\":%s,\"namespace\":%s,\"phase\":%s,\"checksum\":%s%s}",
+    if (message->release != NULL)
+        release = arena_printf(arena, ",\"release\":%s", quoted(arena, message->release));
+    return arena_printf(arena, "{\"name\":%s,\"namespace\":%s,\"phase\":%s,\"checksum\":%s%s%s}",
                         quoted(arena, message->name), quoted(arena, message->namespace_),
-                        quoted(arena, message->phase), quoted(arena, message->checksum), metadata);
+                        quoted(arena, message->phase), quoted(arena, message->checksum), metadata,
+                        release);
 }
 
 static const char *text_or_empty(struct json_reader *r, struct json_object *root, const char *key)
@@ -63,6 +66,7 @@ enum err webhook_parse(struct arena *arena, const char *body, size_t len,
         .phase = text_or_empty(&r, root, "phase"),
         .checksum = text_or_empty(&r, root, "checksum"),
         .metadata = read_metadata(&r, root),
+        .release = json_read_str(&r, root, "release", JSON_OPTIONAL),
     };
     if (r.err != ERR_OK)
         return err_set(ei, r.err, "webhook message: %s", r.info.text);

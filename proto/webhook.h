@@ -1,7 +1,7 @@
 /*
  * The webhook message (controller/engine/WEBHOOKS.md): what the controller posts to gates, load
  * testers and event receivers, and what those read. Keys in order: name, namespace, phase,
- * checksum, metadata (left out when empty).
+ * checksum, metadata (left out when empty), release (left out when NULL; Flagger has no such key).
  */
 #ifndef PROTO_WEBHOOK_H
 #define PROTO_WEBHOOK_H
@@ -16,6 +16,9 @@ struct webhook_message {
     const char *phase;
     const char *checksum;
     struct json_object *metadata; /* object of strings, NULL if there is none */
+    /* Which release of the Canary asks, told apart from those of the same revision before and after it:
+     * when the one before it ended, or else when the Canary was made (RFC 3339). NULL: it is not said. */
+    const char *release;
 };
 
 /* The JSON text, owned by the arena. */

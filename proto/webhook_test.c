@@ -27,6 +27,14 @@ CASE(test_text_has_the_keys_in_order)
          "\"checksum\":\"758df7c9fc\",\"metadata\":{\"cmd\":\"hey -z 1m \\\"x\\\"\","
          "\"type\":\"cmd\"}}"},
     };
+    const struct webhook_message of_release = {.name = "podinfo",
+                                               .namespace_ = "test",
+                                               .phase = "Waiting",
+                                               .checksum = "c",
+                                               .release = "2026-01-01T00:00:00Z"};
+    assert_string_equal(webhook_text(arena, &of_release),
+                        "{\"name\":\"podinfo\",\"namespace\":\"test\",\"phase\":\"Waiting\","
+                        "\"checksum\":\"c\",\"release\":\"2026-01-01T00:00:00Z\"}");
     EACH_ROW (row, cases) {
         struct webhook_message message = {
             .name = row->name,
@@ -47,6 +55,7 @@ CASE(test_what_is_written_is_read)
         .phase = "Waiting",
         .checksum = "c",
         .metadata = parse(arena, "{\"cmd\":\"a\\n\\tb\",\"type\":\"bash\"}"),
+        .release = "r",
     };
     const char *text = webhook_text(arena, &in);
     struct webhook_message out;
@@ -55,6 +64,7 @@ CASE(test_what_is_written_is_read)
     assert_string_equal(out.namespace_, "test");
     assert_string_equal(out.phase, "Waiting");
     assert_string_equal(out.checksum, "c");
+    assert_string_equal(out.release, "r");
     assert_string_equal(webhook_metadata(&out, "cmd"), "a\n\tb");
     assert_null(webhook_metadata(&out, "absent"));
 }

@@ -2,6 +2,7 @@
  */
 #include "base/clock.h"
 #include "decide/act/capacity.h"
+#include "decide/act/contested.h"
 #include "decide/act/drain.h"
 #include "decide/act/gates.h"
 #include "decide/act/ready.h"
@@ -177,6 +178,8 @@ enum verdict begin_release(struct release *r)
     /* the gate has let it begin when it waits for the primary */
     if (verdict == VERDICT_GO && !capacity_waits_to_begin(r))
         verdict = gates_confirm_rollout(r);
+    if (verdict == VERDICT_GO)
+        verdict = contested_look(r);
     r->tick->plan->begins = verdict == VERDICT_GO;
     if (verdict == VERDICT_GO)
         verdict = rollback_to_primary(r, CAPACITY_BEGIN, &kept);

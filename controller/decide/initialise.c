@@ -11,6 +11,7 @@
 #include "decide/act/bystander.h"
 #include "decide/act/capacity.h"
 #include "decide/act/companions.h"
+#include "decide/act/contested.h"
 #include "decide/act/drain.h"
 #include "decide/act/leftover.h"
 #include "decide/act/lost.h"
@@ -504,6 +505,8 @@ enum verdict initialise_finish(struct release *r)
         verdict = VERDICT_NEED_FACTS;
     if (verdict == VERDICT_GO)
         verdict = companions_look(r);
+    if (verdict == VERDICT_GO)
+        verdict = contested_look(r);
     if (verdict == VERDICT_GO)
         verdict = owners_look_at_pods(r);
     if (verdict == VERDICT_GO)

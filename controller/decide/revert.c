@@ -232,6 +232,8 @@ static enum verdict disown(struct release *r)
         verdict = leftover_disown(r, LEAVE_TO_TARGET);
     if (verdict == VERDICT_GO && !why)
         verdict = r->router->disown(r->tick);
+    if (verdict == VERDICT_GO && !r->target->own_services)
+        verdict = leftover_report(r);
     if (verdict != VERDICT_GO)
         return verdict;
     if (why)

@@ -384,6 +384,19 @@ void hook_call_free(struct hook_call *call)
     destroy(call);
 }
 
+static const char *release_of(const struct canary *canary)
+{
+    struct json_object *history = json_at(canary->status.json, "history", NULL);
+    const char *ended = json_str_at(json_elem(history, 0), "ended", NULL);
+
+    return ended ? ended : json_str_at(canary->json, "metadata", "creationTimestamp", NULL);
+}
+
+static bool asks_a_gate(const struct canary_webhook *webhook)
+{
+    return hook_type_is_gate(webhook->type) || webhook->type == HOOK_ROLLBACK;
+}
+
 const char *hook_body(struct arena *arena, const struct canary *canary,
                       const struct canary_webhook *webhook, enum phase phase, const char *checksum)
 {
@@ -393,6 +406,7 @@ const char *hook_body(struct arena *arena, const struct canary *canary,
         .phase = phase_name(phase),
         .checksum = checksum,
         .metadata = webhook->metadata,
+        .release = asks_a_gate(webhook) ? release_of(canary) : NULL,
     };
     return webhook_text(arena, &message);
 }

@@ -44,8 +44,9 @@ enum verdict httproute_revert(struct tick *tick, bool anew);
         .providers = (names), .about = (line), .resources = (kinds), .metric_family = (family),    \
         .route = (version_route), .weighted = true, .matches = true, .mirrors = true,              \
         .session_affinity = (cookies), .check = (checks), .ignored = (ignores),                    \
-        .reconcile = route_reconcile, .get = route_get, .settled = httproute_settled,              \
-        .set = route_set, .revert = httproute_revert, .disown = route_disown                       \
+        .claims = httproute_claims, .reconcile = route_reconcile, .get = route_get,                \
+        .settled = httproute_settled, .set = route_set, .revert = httproute_revert,                \
+        .disown = route_disown                                                                     \
     }
 
 /* Of a struct route, whose `more` is the version. */
@@ -56,6 +57,8 @@ enum verdict httproute_wanted(struct tick *tick, const struct weights *weights,
                               const struct split *split, struct json_object *live,
                               struct json_object **out);
 
+/* router.h's claims(): parents, hosts and matches. */
+struct json_object *httproute_claims(struct arena *arena, struct json_object *route);
 /* The spec's part of the route: metadata, parents and hosts, without rules. To be laid over the
  * live one. */
 struct json_object *httproute_frame(struct tick *tick);

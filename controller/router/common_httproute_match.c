@@ -249,3 +249,65 @@ struct json_object *httproute_cookie_matches(struct arena *arena,
                httproute_matches(arena, service, version, &why));
     return out;
 }
+
+/* --- where a route takes requests */
+
+/* "Gateway infra/gateway", with the listener where one is named. */
+static const char *parent_of(struct arena *arena, struct json_object *parent,
+                             struct json_object *route)
+{
+    const char *kind = json_str_at(parent, "kind", NULL);
+    const char *namespace_ = json_str_at(parent, "namespace", NULL);
+    const char *name = json_str_at(parent, "name", NULL);
+    const char *section = json_str_at(parent, "sectionName", NULL);
+
+    if (!namespace_)
+        namespace_ = json_str_at(route, "metadata", "namespace", NULL);
+    return arena_printf(arena, "%s %s/%s%s%s", kind ? kind : "Gateway",
+                        namespace_ ? namespace_ : "", name ? name : "", section ? " " : "",
+                        section ? section : "");
+}
+
+/* "path /", or a match that asks for more. */
+static const char *claim_of(struct arena *arena, struct json_object *match)
+{
+    const char *type = json_str_at(match, "path", "type", NULL);
+    const char *path = json_str_at(match, "path", "value", NULL);
+    int fields = match ? json_object_object_length(match) : 0;
+    bool plain = !type || strcmp(type, "PathPrefix") == 0;
+
+    if (fields == 0 || (fields == 1 && path && plain))
+        return arena_printf(arena, "path %s", path ? path : "/");
+    return json_text_sorted(arena, match);
+}
+
+static void add_claims(struct arena *arena, struct json_object *claims, const char *where,
+                       struct json_object *rules)
+{
+    for (size_t i = 0; i < json_len(rules); i++) {
+        struct json_object *matches = json_at(json_elem(rules, i), "matches", NULL);
+        size_t n = json_len(matches);
+        for (size_t k = 0; k < (n > 0 ? n : 1); k++) {
+            const char *claim = claim_of(arena, n > 0 ? json_elem(matches, k) : NULL);
+            edit_add(claims, json_object_new_string(arena_printf(arena, "%s, %s", where, claim)));
+        }
+    }
+}
+
+struct json_object *httproute_claims(struct arena *arena, struct json_object *route)
+{
+    struct json_object *claims = edit_array(arena);
+    struct json_object *parents = json_at(route, "spec", "parentRefs", NULL);
+    struct json_object *hosts = json_at(route, "spec", "hostnames", NULL);
+    size_t n = json_len(hosts);
+
+    for (size_t i = 0; i < json_len(parents); i++) {
+        const char *parent = parent_of(arena, json_elem(parents, i), route);
+        for (size_t k = 0; k < (n > 0 ? n : 1); k++) {
+            const char *host = n > 0 ? json_object_get_string(json_elem(hosts, k)) : "*";
+            add_claims(arena, claims, arena_printf(arena, "%s, host %s", parent, host),
+                       json_at(route, "spec", "rules", NULL));
+        }
+    }
+    return claims;
+}

@@ -295,3 +295,37 @@ enum verdict source_ingress_disown(struct tick *tick)
 {
     return source_disown(tick, &source_ingresses, copy_name(tick->arena, tick->canary));
 }
+
+/* --- where an Ingress takes requests */
+
+/* A copy of one belongs to it. */
+static bool is_of_canary(struct json_object *ingress)
+{
+    struct json_object *owners = json_at(ingress, "metadata", "ownerReferences", NULL);
+
+    for (size_t i = 0; i < json_len(owners); i++) {
+        const char *kind = json_str_at(json_elem(owners, i), "kind", NULL);
+        if (kind && strcmp(kind, "Canary") == 0)
+            return true;
+    }
+    return false;
+}
+
+struct json_object *source_ingress_claims(struct arena *arena, struct json_object *ingress)
+{
+    struct json_object *claims = edit_array(arena);
+    struct json_object *rules = json_at(ingress, "spec", "rules", NULL);
+    const char *class = json_str_at(ingress, "spec", "ingressClassName", NULL);
+
+    for (size_t i = 0; !is_of_canary(ingress) && i < json_len(rules); i++) {
+        const char *host = json_str_at(json_elem(rules, i), "host", NULL);
+        struct json_object *paths = json_at(json_elem(rules, i), "http", "paths", NULL);
+        for (size_t k = 0; k < json_len(paths); k++) {
+            const char *path = json_str_at(json_elem(paths, k), "path", NULL);
+            edit_add(claims, json_object_new_string(arena_printf(
+                                 arena, "class %s, host %s, path %s", class ? class : "of default",
+                                 host ? host : "*", path ? path : "/")));
+        }
+    }
+    return claims;
+}

@@ -58,6 +58,7 @@ struct source_ingress {
 const char *const *source_ingress_names(struct arena *arena, const struct canary *canary,
                                         const struct kube_resource *resource);
 const char *source_ingress_check(struct arena *arena, const struct canary *canary);
+struct json_object *source_ingress_claims(struct arena *arena, struct json_object *ingress);
 enum verdict source_ingress_reconcile(struct tick *tick);
 enum verdict source_ingress_get(struct tick *tick, struct weights *out);
 enum verdict source_ingress_settled(struct tick *tick, const char **why);

@@ -194,6 +194,37 @@ static enum verdict istio_reconcile(struct tick *tick)
     return route_reconcile(tick);
 }
 
+/* A VirtualService for every match, or for these. */
+static void add_claims(struct arena *arena, struct json_object *claims, const char *where,
+                       struct json_object *rules)
+{
+    for (size_t i = 0; i < json_len(rules); i++) {
+        struct json_object *match = json_at(json_elem(rules, i), "match", NULL);
+        edit_add(claims, json_object_new_string(arena_printf(
+                             arena, "%s, %s", where,
+                             json_len(match) > 0 ? json_text_sorted(arena, match) : "every path")));
+    }
+}
+
+static struct json_object *istio_claims(struct arena *arena, struct json_object *service)
+{
+    struct json_object *claims = edit_array(arena);
+    struct json_object *hosts = json_at(service, "spec", "hosts", NULL);
+    struct json_object *gateways = json_at(service, "spec", "gateways", NULL);
+    size_t n = json_len(gateways);
+
+    for (size_t i = 0; i < json_len(hosts); i++) {
+        for (size_t k = 0; k < (n > 0 ? n : 1); k++) {
+            const char *gateway = n > 0 ? json_object_get_string(json_elem(gateways, k)) : "mesh";
+            add_claims(arena, claims,
+                       arena_printf(arena, "gateway %s, host %s", gateway,
+                                    json_object_get_string(json_elem(hosts, i))),
+                       json_at(service, "spec", "http", NULL));
+        }
+    }
+    return claims;
+}
+
 static const char *const providers[] = {"istio", NULL};
 static const struct kube_resource *const resources[] = {&kube_services, &destination_rules,
                                                         &virtual_services, NULL};
@@ -211,6 +242,7 @@ const struct router router_istio = {
     .session_affinity = true,
     .check = istio_check,
     .ignored = istio_ignored,
+    .claims = istio_claims,
     .reconcile = istio_reconcile,
     .get = route_get,
     .settled = route_settled,

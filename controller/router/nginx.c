@@ -173,6 +173,15 @@ static const char *own_annotations(struct tick *tick)
 
 static const struct source_ingress source = {
     .own = own_annotations, .write = set_weights, .read = read_copy, .takes = takes};
+/* What is a canary of another Ingress takes nothing from that one. */
+static struct json_object *nginx_claims(struct arena *arena, struct json_object *ingress)
+{
+    const char *canary =
+        json_str_at(ingress, "metadata", "annotations", "nginx.ingress.kubernetes.io/canary", NULL);
+
+    return canary && strcmp(canary, "true") == 0 ? NULL : source_ingress_claims(arena, ingress);
+}
+
 static const char *const providers[] = {"nginx", NULL};
 static const struct kube_resource *const resources[] = {&kube_services, &source_ingresses, NULL};
 
@@ -188,6 +197,7 @@ const struct router router_nginx = {
     .matches_whole = true,
     .check = nginx_check,
     .ignored = nginx_ignored,
+    .claims = nginx_claims,
     .reconcile = source_ingress_reconcile,
     .get = source_ingress_get,
     .settled = source_ingress_settled,

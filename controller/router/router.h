@@ -66,6 +66,10 @@ struct router {
      * paths, "a.b, a.c", or NULL. Where nothing is named, a NULL pointer. (What must not be ignored
      * is refused by check().) */
     const char *(*ignored)(struct arena *arena, const struct canary *canary);
+    /* Where a route object takes requests, one text each ("Gateway infra/gateway, host app.test, path
+     * /"), as an array that the arena owns: of two objects with one in common the mesh gives the
+     * requests to the older one. NULL function: its objects name no hosts. */
+    struct json_object *(*claims)(struct arena *arena, struct json_object *route);
     /* What must be there before pods of the primary are made: a mesh may look it up when it puts its
      * proxy into a pod. Asked in each tick behind the Services of both sides, whose selectors it may
      * use, and before reconcile(). NULL: nothing. GO or NEED_FACTS. */

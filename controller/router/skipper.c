@@ -111,6 +111,7 @@ const struct router router_skipper = {
     .weighted = true,
     .check = source_ingress_check,
     .ignored = ignored_but_weights,
+    .claims = source_ingress_claims,
     .reconcile = source_ingress_reconcile,
     .get = source_ingress_get,
     .settled = source_ingress_settled,

@@ -12,18 +12,19 @@ static struct expo_metric checks = {.name = "flagger_gate_checks_total",
 
 /* Which gate and revision is meant; answers 400 itself when that cannot be told. */
 static bool read_message(struct http_conn_request *req, struct pending *pending, const char *kind,
-                         const char **phase)
+                         struct gate_question *question)
 {
     struct gate_change *change = &pending->change;
     struct errinfo info = {0};
     size_t len;
     const char *body = http_req_body(req, &len);
     if (request_webhook(pending->arena, body, len, http_req_param(req, "hook"), &change->gate,
-                        &change->revision, phase, &info) != ERR_OK) {
+                        question, &info) != ERR_OK) {
         api_reply_error(req, ERR_INVALID, &info);
         return false;
     }
     change->gate.kind = kind;
+    change->revision = question->revision;
     change->gate.hook = arena_strdup(pending->arena, change->gate.hook);
     return true;
 }
@@ -61,18 +62,18 @@ static bool may_read(const struct identity *identity)
 static void check(struct gate_api *api, struct http_conn_request *req, const char *kind)
 {
     struct identity identity;
-    const char *phase;
+    struct gate_question question;
     if (!identity_admit_check(api->identities, req, &identity))
         return;
     struct pending *pending = pending_new(req);
     pending->forbidden = forbidden(api, pending->arena, kind);
-    if (!read_message(req, pending, kind, &phase) ||
+    if (!read_message(req, pending, kind, &question) ||
         !identity_admit_to(req, &identity, pending->change.gate.namespace_)) {
         pending_free(pending);
         return;
     }
-    gates_check(api->db, &pending->change.gate, pending->change.revision, phase,
-                identity.verified ? identity.name : "", may_read(&identity), on_checked, pending);
+    gates_check(api->db, &pending->change.gate, &question, identity.verified ? identity.name : "",
+                may_read(&identity), on_checked, pending);
 }
 
 static void on_set(void *arg, enum err err, const struct errinfo *info, const char *json)
@@ -87,12 +88,12 @@ static void on_set(void *arg, enum err err, const struct errinfo *info, const ch
 static void set(struct gate_api *api, struct http_conn_request *req, const char *kind, bool closes)
 {
     struct identity identity;
-    const char *phase;
+    struct gate_question question;
     if (!identity_admit(api->identities, req, ROLE_OPERATE, &identity))
         return;
     struct pending *pending = pending_new(req);
     struct gate_change *change = &pending->change;
-    if (!read_message(req, pending, kind, &phase) ||
+    if (!read_message(req, pending, kind, &question) ||
         !identity_admit_to(req, &identity, change->gate.namespace_) ||
         !api_sign(req, &identity, NULL, change)) {
         pending_free(pending);

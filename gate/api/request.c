@@ -53,8 +53,7 @@ enum err request_canary(const char *namespace_, const char *name, struct gate_na
 }
 
 enum err request_webhook(struct arena *arena, const char *body, size_t len, const char *hook,
-                         struct gate_name *gate, const char **revision, const char **phase,
-                         struct errinfo *ei)
+                         struct gate_name *gate, struct gate_question *question, struct errinfo *ei)
 {
     struct webhook_message message;
     enum err err = webhook_parse(arena, body, len, &message, ei);
@@ -65,15 +64,18 @@ enum err request_webhook(struct arena *arena, const char *body, size_t len, cons
             ei, ERR_INVALID,
             "expected a body that names the Canary: {\"name\": \"...\", \"namespace\": \"...\"}");
     gate->hook = hook ? hook : "";
-    *revision = message.checksum ? message.checksum : "";
-    *phase = message.phase ? message.phase : "";
+    *question = (struct gate_question){.revision = message.checksum ? message.checksum : "",
+                                       .phase = message.phase ? message.phase : "",
+                                       .release = message.release ? message.release : ""};
     err = request_canary(message.namespace_, message.name, gate, ei);
     if (err == ERR_OK)
         err = check_text("hook", gate->hook, REQUEST_MAX_NAME, ei);
     if (err == ERR_OK)
-        err = check_text("checksum", *revision, REQUEST_MAX_REVISION, ei);
+        err = check_text("checksum", question->revision, REQUEST_MAX_REVISION, ei);
     if (err == ERR_OK)
-        err = check_text("phase", *phase, REQUEST_MAX_NAME, ei);
+        err = check_text("phase", question->phase, REQUEST_MAX_NAME, ei);
+    if (err == ERR_OK)
+        err = check_text("release", question->release, REQUEST_MAX_REVISION, ei);
     return err;
 }
 

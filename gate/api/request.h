@@ -19,7 +19,7 @@ enum {
 /* The body of a webhook or of curl (proto/openapi/gate.yaml). hook: of the query, NULL if none.
  * gate->kind is left alone. */
 enum err request_webhook(struct arena *arena, const char *body, size_t len, const char *hook,
-                         struct gate_name *gate, const char **revision, const char **phase,
+                         struct gate_name *gate, struct gate_question *question,
                          struct errinfo *ei) MUST_USE;
 
 /* Namespace and name as a path says them; neither holds a slash. */

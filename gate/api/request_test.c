@@ -40,11 +40,11 @@ static bool refused(const char *body, enum err err, const struct errinfo *info, 
 CASE(a_webhook_names_a_canary_hook_and_revision)
 {
     static const struct {
-        const char *body, *hook, *wanted_hook, *revision, *phase, *wrong;
+        const char *body, *hook, *wanted_hook, *revision, *phase, *wrong, *release;
     } cases[] = {
-        {"{\"name\":\"a\",\"namespace\":\"b\"}", NULL, "", "", "", NULL},
+        {"{\"name\":\"a\",\"namespace\":\"b\"}", NULL, "", "", "", NULL, ""},
         {"{\"name\":\"a\",\"namespace\":\"b\",\"phase\":\"Waiting\",\"checksum\":\"c\",\"x\":1}",
-         "promote", "promote", "c", "Waiting", NULL},
+         "promote", "promote", "c", "Waiting", NULL, ""},
         {.body = "", .wrong = "webhook message"},
         {.body = "{\"name\":\"a\"}", .wrong = "names the Canary"},
         {.body = "{\"name\":\"\",\"namespace\":\"b\"}", .wrong = "names the Canary"},
@@ -53,20 +53,25 @@ CASE(a_webhook_names_a_canary_hook_and_revision)
         {.body = "{\"name\":\"a\\n\",\"namespace\":\"b\"}", .wrong = "control"},
         {.body = "{\"name\":\"a\",\"namespace\":\"b\"}", .hook = "\xff", .wrong = "hook"},
         {.body = "{\"name\":\"a\",\"namespace\":\"b\",\"checksum\":\"\\t\"}", .wrong = "checksum"},
+        {"{\"name\":\"a\",\"namespace\":\"b\",\"release\":\"2026-01-01T00:00:00Z\"}", NULL, "", "",
+         "", NULL, "2026-01-01T00:00:00Z"},
+        {.body = "{\"name\":\"a\",\"namespace\":\"b\",\"release\":\"\\t\"}", .wrong = "release"},
+        {.body = "{\"name\":\"a\",\"namespace\":\"b\",\"release\":7}", .wrong = "release"},
     };
     EACH_ROW (row, cases) {
         struct gate_name gate = {.kind = "gate"};
-        const char *revision, *phase;
+        struct gate_question question;
         struct errinfo info = {0};
         enum err err = request_webhook(*state, row->body, strlen(row->body), row->hook, &gate,
-                                       &revision, &phase, &info);
+                                       &question, &info);
         if (refused(row->body, err, &info, row->wrong))
             continue;
         same("name", gate.name, "a");
         same("namespace", gate.namespace_, "b");
         same("hook", gate.hook, row->wanted_hook);
-        same("revision", revision, row->revision);
-        same("phase", phase, row->phase);
+        same("revision", question.revision, row->revision);
+        same("phase", question.phase, row->phase);
+        same("release", question.release, row->release ? row->release : "");
     }
 }
 

@@ -72,6 +72,8 @@ const done = {
     "rollback/open": (entry) => (entry.revision ? "rolled back" : "asked for a roll back"),
     "rollback/approve": () => "gave an approval to roll back",
     "rollback/close": () => "withdrew the roll back",
+    "gate/end": (entry) => (entry.votes ? "ended the approvals so far of" : "ended the approval of"),
+    "rollback/end": () => "ended the roll back of",
     policy: (entry) => (entry.approvers ? `asked for ${entry.quorum} approval${entry.quorum === 1 ? "" : "s"}` : "took the policy away"),
     freeze: () => "froze",
     unfreeze: () => "lifted the freeze",

@@ -11,8 +11,8 @@ enum { MAX_WAITS_IN_FLIGHT = 32, MAX_WAITS_OF_ONE = 8 };
 
 static const struct db_statement check = {
     .name = "check",
-    .sql = "SELECT * FROM flagger_gate_ask($1, $2, $3, $4, $5, $6, $7)",
-    .n_params = 7,
+    .sql = "SELECT * FROM flagger_gate_ask_of($1, $2, $3, $4, $5, $6, $7, $8)",
+    .n_params = 8,
     .lane = DB_ASK};
 /* Who has let it through: by itself, since most checks are of closed gates and would pay for it. Of
  * several passes the one that fits best. Nobody has proven a name that is not among the approvers of a
@@ -46,6 +46,11 @@ static const struct db_statement deadline = {.name = "deadline",
                                              .sql = "SELECT flagger_gate_deadline($1, $2, $3, $4)",
                                              .n_params = 4,
                                              .lane = DB_CHANGE};
+static const struct db_statement release = {
+    .name = "release",
+    .sql = "SELECT flagger_gate_of_release($1, $2, $3, $4, $5)",
+    .n_params = 5,
+    .lane = DB_CHANGE};
 static const struct db_statement open_ = {
     .name = "open",
     .sql = "SELECT row_to_json(c) FROM (SELECT r.*, flagger_gate_hash(r.seq) AS hash FROM "
@@ -114,8 +119,8 @@ static const struct db_statement freezes = {
     .lane = DB_READ};
 
 const struct db_statement *const gates_statements[] = {
-    &check, &approval, &wait_,   &through, &deadline, &open_,   &close_, &policy_,
-    &list,  &show,     &history, &freeze,  &unfreeze, &freezes, NULL};
+    &check,   &approval, &wait_, &through, &deadline, &release,  &open_,   &close_,
+    &policy_, &list,     &show,  &history, &freeze,   &unfreeze, &freezes, NULL};
 
 /* --- checks */
 
@@ -123,11 +128,13 @@ struct checking {
     struct db *db;
     struct arena *arena;
     struct gate_name gate;
-    const char *revision, *phase, *asker;
+    struct gate_question question;
+    const char *asker;
     bool tells_who;
     gates_check_fn done;
     void *arg;
-    bool after_deadline; /* asked again, once what the deadline says has happened */
+    bool after_release;  /* asked again, once the approvals of the release before it have ended */
+    bool after_deadline; /* ... once what the deadline says has happened */
 };
 
 /* Who asked for what is being written down, NULL: nobody. */
@@ -162,10 +169,10 @@ static char **slot_for(const char *asker)
 
 static void keep_wait(const struct checking *c, bool open)
 {
-    const char *const waits[] = {c->gate.namespace_, c->gate.name, c->gate.hook,
-                                 c->phase,           c->revision,  c->asker};
-    const char *const goes[] = {c->gate.namespace_, c->gate.name, c->gate.hook, c->revision,
-                                c->asker};
+    const char *const waits[] = {c->gate.namespace_, c->gate.name,         c->gate.hook,
+                                 c->question.phase,  c->question.revision, c->asker};
+    const char *const goes[] = {c->gate.namespace_, c->gate.name, c->gate.hook,
+                                c->question.revision, c->asker};
     char **slot = slot_for(c->asker);
     if (slot)
         db_run(c->db, open ? &through : &wait_, open ? goes : waits, on_wait_kept, slot);
@@ -177,16 +184,32 @@ static void answer(struct checking *c, enum err err, const struct errinfo *info,
     arena_free(c->arena);
 }
 
-static void on_deadline(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+/* What had to happen first has happened. */
+static void on_done_before(void *arg, enum err err, const struct errinfo *info, PGresult *result)
 {
     struct checking *c = arg;
     (void)result;
-    if (err != ERR_OK) {
+    if (err != ERR_OK)
         answer(c, err, info, NULL);
-        return;
-    }
+    else
+        ask(c);
+}
+
+/* An approval counts for the release that it was given for; what counts is asked for anew. */
+static void tell_release(struct checking *c)
+{
+    const char *const params[] = {c->gate.namespace_, c->gate.name, c->question.revision,
+                                  c->question.release, c->asker};
+    c->after_release = true;
+    db_run(c->db, &release, params, on_done_before, c);
+}
+
+static void pass_deadline(struct checking *c)
+{
+    const char *const params[] = {c->gate.namespace_, c->gate.name, c->gate.hook,
+                                  c->question.revision};
     c->after_deadline = true;
-    ask(c);
+    db_run(c->db, &deadline, params, on_done_before, c);
 }
 
 /* The gate was open, whatever is known of who has opened it, and whether it is so still. */
@@ -200,7 +223,7 @@ static void on_approval(void *arg, enum err err, const struct errinfo *info, PGr
 static void ask_who(struct checking *c)
 {
     const char *const params[] = {c->gate.kind, c->gate.namespace_, c->gate.name, c->gate.hook,
-                                  c->revision};
+                                  c->question.revision};
     db_run(c->db, &approval, params, on_approval, c);
 }
 
@@ -217,9 +240,12 @@ static void on_check(void *arg, enum err err, const struct errinfo *info, PGresu
         return;
     }
     bool open = is_true(result, 0), waits = is_true(result, 1), stale = is_true(result, 2);
+    if (is_true(result, 4) && !c->after_release) {
+        tell_release(c);
+        return;
+    }
     if (!open && is_true(result, 3) && !c->after_deadline) {
-        const char *const params[] = {c->gate.namespace_, c->gate.name, c->gate.hook, c->revision};
-        db_run(c->db, &deadline, params, on_deadline, c);
+        pass_deadline(c);
         return;
     }
     if (strcmp(c->gate.kind, "gate") == 0 && (open ? waits : stale))
@@ -232,14 +258,14 @@ static void on_check(void *arg, enum err err, const struct errinfo *info, PGresu
 
 static void ask(struct checking *c)
 {
-    const char *const params[] = {c->gate.kind, c->gate.namespace_, c->gate.name, c->gate.hook,
-                                  c->revision,  c->phase,           c->asker};
+    const char *const params[] = {c->gate.kind, c->gate.namespace_,   c->gate.name,
+                                  c->gate.hook, c->question.revision, c->question.phase,
+                                  c->asker,     c->question.release};
     db_run(c->db, &check, params, on_check, c);
 }
 
-void gates_check(struct db *db, const struct gate_name *gate, const char *revision,
-                 const char *phase, const char *asker, bool tells_who, gates_check_fn done,
-                 void *arg)
+void gates_check(struct db *db, const struct gate_name *gate, const struct gate_question *question,
+                 const char *asker, bool tells_who, gates_check_fn done, void *arg)
 {
     struct arena *arena = arena_new();
     struct checking *c = ARENA_NEW(arena, struct checking);
@@ -249,8 +275,9 @@ void gates_check(struct db *db, const struct gate_name *gate, const char *revisi
                                     .namespace_ = arena_strdup(arena, gate->namespace_),
                                     .name = arena_strdup(arena, gate->name),
                                     .hook = arena_strdup(arena, gate->hook)},
-                           .revision = arena_strdup(arena, revision),
-                           .phase = arena_strdup(arena, phase),
+                           .question = {.revision = arena_strdup(arena, question->revision),
+                                        .phase = arena_strdup(arena, question->phase),
+                                        .release = arena_strdup(arena, question->release)},
                            .asker = arena_strdup(arena, asker),
                            .tells_who = tells_who,
                            .done = done,

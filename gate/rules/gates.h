@@ -1,5 +1,5 @@
 /*
- * The gates as the database keeps them (schema.sql, schema_3.sql): asking, changing, reading.
+ * The gates as the database keeps them (schema.sql and schema_N.sql): asking, changing, reading.
  *
  * A gate is a kind (`gate` for hooks of the confirm types, `rollback`), and the namespace and name
  * of a Canary. It lets a check through when it has a pass for that hook and revision. Every
@@ -18,6 +18,12 @@ struct gate_name {
     const char *kind; /* "gate" or "rollback" */
     const char *namespace_, *name;
     const char *hook; /* "": every hook, or a check that names none */
+};
+
+/* What a check says beside the gate: "" where it does not. release: which release of the Canary it is of;
+ * an approval ends with the release that it was given for. */
+struct gate_question {
+    const char *revision, *phase, *release;
 };
 
 /* A change, who wants it and why. */
@@ -44,12 +50,11 @@ typedef void (*gates_json_fn)(void *arg, enum err err, const struct errinfo *inf
                               const char *json);
 
 /* A check that is told to wait is written down, behind the answer; one whose deadline has passed
- * has what the policy says happen first. phase and revision are the message's, "" if none; asker is
- * the proven name of who asks, "" if none: what is written down for one asker no other can push
+ * has what the policy says happen first, and one of a release that is new to the gate ends the approvals
+ * of the one before it. asker is the proven name of who asks, "" if none: what is written down for one asker no other can push
  * out. tells_who: the asker may know who has let it through; otherwise it is told GATES_OPEN. */
-void gates_check(struct db *db, const struct gate_name *gate, const char *revision,
-                 const char *phase, const char *asker, bool tells_who, gates_check_fn done,
-                 void *arg);
+void gates_check(struct db *db, const struct gate_name *gate, const struct gate_question *question,
+                 const char *asker, bool tells_who, gates_check_fn done, void *arg);
 /* {"changed","open","votes","quorum","seq"} */
 void gates_open(struct db *db, const struct gate_change *change, gates_json_fn done, void *arg);
 void gates_close(struct db *db, const struct gate_change *change, gates_json_fn done, void *arg);

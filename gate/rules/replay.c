@@ -279,6 +279,14 @@ static void on_close(struct replay *replay, struct place *place, struct json_obj
     take_all(replay, place, REPLAY_VOTE, entry, keys);
 }
 
+/* The release that it was given for has ended. */
+static void on_end(struct replay *replay, struct place *place, struct json_object *entry)
+{
+    bool votes = json_at(entry, "votes", NULL) != NULL;
+
+    take_all(replay, place, votes ? REPLAY_VOTE : REPLAY_PASS, entry, of_revision);
+}
+
 bool replay_entry(struct replay *replay, int64_t seq, struct json_object *entry, const char *text)
 {
     const char *action = or_empty(json_str_at(entry, "action", NULL));
@@ -295,6 +303,8 @@ bool replay_entry(struct replay *replay, int64_t seq, struct json_object *entry,
         put(replay, place, REPLAY_VOTE, seq, entry, text);
     } else if (strcmp(action, "close") == 0) {
         on_close(replay, place, entry);
+    } else if (strcmp(action, "end") == 0) {
+        on_end(replay, place, entry);
     } else if (strcmp(action, "policy") == 0 && json_at(entry, "approvers", NULL)) {
         put(replay, place, REPLAY_POLICY, seq, entry, text);
     } else if (strcmp(action, "policy") == 0) {

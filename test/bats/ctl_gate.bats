@@ -118,6 +118,26 @@ last() { curl -s -m 10 "$GATE/v1/gates/test/app" | gojq -c ".history[0] | [.kind
     DAEMON_PID=$controller DAEMON_LOG=$controller_log DAEMON_URL=$controller_url
 }
 
+@test "an approval ends with its release: what is put back later waits again" {
+    for n in 2 3; do
+        image $n
+        eventually 60 phase_is WaitingPromotion
+        ctl approve app --as-name alice
+        eventually 60 phase_is Succeeded
+    done
+    image 2
+    eventually 60 phase_is WaitingPromotion
+    eventually 20 asked_again
+    [ "$(of_canary test app .status.phase)" = WaitingPromotion ]
+    curl -s -m 10 "$GATE/v1/gates/test/app" | gojq -e '.history | map(select(.action == "end")) | length >= 2' >/dev/null
+    # in the name of whoever approves this release
+    ctl approve app --as-name bob
+    eventually 60 phase_is Succeeded
+    "$FLAGGER_BUILD/flagger-gate" verify --database "$PG_DSN"
+}
+# the gate has been asked more than once since
+asked_again() { curl -s -m 10 "$GATE/v1/gates/test/app" | gojq -e '.gates[] | select(.kind == "gate") | .waits | length > 0' >/dev/null; }
+
 @test "a quorum and a freeze are told, as is what is no gate" {
     curl -s -m 10 -X PUT -H 'Content-Type: application/json' "$GATE/v1/gates/test/app/policy" -d '{"quorum": 2}'
     image 2

@@ -126,6 +126,44 @@ after_2() {
     [ "$(old_says 4 "EXECUTE list('up', '', '', '', '100');")" -ge 8 ]
 }
 
+# --- version 3: who asks is told apart
+
+schema_3() {
+    schema_2 | sed '$d'
+    cat "$BATS_TEST_DIRNAME/../../gate/rules/schema_3.sql"
+    echo "INSERT INTO flagger_gate_schema (version) VALUES (1), (2); COMMIT;"
+}
+
+prepare_3() {
+    prepare_2 | sed 's/flagger_gate_check(\(.*\));$/flagger_gate_ask(\1, '"''"');/'
+    echo "PREPARE waits_on AS SELECT flagger_gate_waits_on(\$1, \$2, \$3, \$4, \$5, \$6);"
+    echo "PREPARE through AS SELECT flagger_gate_through(\$1, \$2, \$3, \$4, \$5);"
+}
+open_3() { open_2 "$@"; }
+close_3() { close_2 "$@"; }
+check_3() { check_2 "$@"; }
+bench_3() { bench_2 | sed "s/flagger_gate_check(\(.*\));\$/flagger_gate_ask(\1, '');/"; }
+knows_3=times
+
+# Approvals of a release that is over, of one that is under way, and with a time.
+before_3() {
+    pg_sql "SELECT flagger_gate_open('gate', 'up', 'podinfo', '', revision, until, 'ann', true, 'api', '')
+        FROM (VALUES ('over', NULL), ('now', NULL), ('timed', now() + interval '1 day')) v (revision, until)" >/dev/null
+    pg_sql "UPDATE flagger_gate_passes SET since = '2025-12-31T00:00:00Z' WHERE name = 'podinfo' AND revision <> 'now'"
+}
+of_release() { echo "{\"name\":\"podinfo\",\"namespace\":\"up\",\"checksum\":\"$1\",\"release\":\"$2\"}"; }
+after_3() {
+    # programs of version 3 let through what they did
+    for revision in over now timed; do [ "$(old_says 4 "$(check_3 podinfo $revision)")" = t ]; done
+    old_says 4 "EXECUTE waits_on('up', 'podinfo', '', 'Waiting', 'r1', ''); EXECUTE through('up', 'podinfo', '', 'r1', '');"
+    # the release that goes on passes, one that begins later does not
+    asked 200 /gate/check "$(of_release now 2026-01-01T00:00:00Z)"
+    [ "$(old_says 4 "$(check_3 podinfo over)")" = f ]
+    asked 403 /gate/check "$(of_release over 2026-01-02T00:00:00Z)"
+    asked 200 /gate/check "$(of_release timed 2026-01-03T00:00:00Z)"
+    asked 403 /gate/check "$(of_release now 2026-01-04T00:00:00Z)"
+}
+
 # --- programs of that version
 
 # old_start N VERSION: a session that stays connected; what is written to descriptor OLD_FD[N] is run in it
@@ -304,8 +342,10 @@ chain_is_whole() {
 
 # --- the versions
 
-NEWEST=3
+NEWEST=4
 
 @test "from version 1, three new gates at once, while programs of version 1 go on" { upgrade_from 1; }
 
 @test "from version 2, three new gates at once, while programs of version 2 go on" { upgrade_from 2; }
+
+@test "from version 3, three new gates at once, while programs of version 3 go on" { upgrade_from 3; }

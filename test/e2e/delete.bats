@@ -174,6 +174,7 @@ delete_those_there() {
     serves 1.0.0
     run kubectl -n test get events -o jsonpath='{range .items[*]}{.message}{"\n"}{end}'
     [[ $output == *"Terminating canary podinfo.test"* ]]
+    [[ $output == *"Without canary podinfo.test stay Service podinfo, HTTPRoute podinfo; "* ]]
     [[ $output == *"Terminated canary podinfo.test"* ]]
 }
 

@@ -38,15 +38,16 @@ static bool taken(enum err err, const struct errinfo *info)
 static void check_webhook(struct arena *arena, const char *body, size_t len, const char *hook)
 {
     struct gate_name gate = {.kind = "gate"};
-    const char *revision, *phase;
+    struct gate_question question;
     struct errinfo info = {0};
-    if (!taken(request_webhook(arena, body, len, hook, &gate, &revision, &phase, &info), &info))
+    if (!taken(request_webhook(arena, body, len, hook, &gate, &question, &info), &info))
         return;
     check_name(gate.namespace_);
     check_name(gate.name);
     check_text(gate.hook, REQUEST_MAX_NAME);
-    check_text(revision, REQUEST_MAX_REVISION);
-    check_text(phase, REQUEST_MAX_NAME);
+    check_text(question.revision, REQUEST_MAX_REVISION);
+    check_text(question.phase, REQUEST_MAX_NAME);
+    check_text(question.release, REQUEST_MAX_REVISION);
 }
 
 static void check_why(const struct gate_change *change)

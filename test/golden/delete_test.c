@@ -30,6 +30,9 @@ static int end_story(const struct story *story, struct world *w, int crash)
     if (was_routed)
         assert_non_null(world_get(w, "httproutes/podinfo"));
     int writes = w->effects;
+    if (was_routed && crash < 0 &&
+        !strstr(w->told, "stay Service podinfo, HTTPRoute podinfo; delete what nobody uses"))
+        fail_msg("nobody is told what stays:\n%s", w->told);
     world_free(w);
     return writes;
 }

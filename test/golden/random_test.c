@@ -62,6 +62,7 @@ static void edit_canary(struct noise *n)
         "{'spec':{'analysis':{'stepWeightPromotion':40}}}",
         "{'spec':{'analysis':{'onMetricError':'hold'}}}",
         "{'spec':{'analysis':{'onMetricError':null}}}",
+        "{'spec':{'analysis':{'onNoRequests':'fail'}}}",
         "{'spec':{'service':{'hosts':['a.example']}}}",
         ("{'spec':{'analysis':{" MATCH ",'mirror':null}}}"),
         "{'spec':{'analysis':{'match':null}}}",

@@ -78,6 +78,17 @@ static bool no_metrics(struct why *w)
         w->name, why_since(w, condition), why_message(w, condition), failed_text(w));
 }
 
+static bool no_requests(struct why *w)
+{
+    struct json_object *condition = failed_check(w, "NoRequests");
+
+    if (!condition)
+        return false;
+    return why_say(w, why_kubectl(w, "get canary %s -o jsonpath='{.spec.service}'", w->name),
+                   "The canary of %s gets no requests, for %s: %s%s", w->name,
+                   why_since(w, condition), why_message(w, condition), failed_text(w));
+}
+
 static bool metric_server_down(struct why *w)
 {
     struct json_object *condition = failed_check(w, "QueryFailed");
@@ -152,14 +163,10 @@ static bool out_of_range(struct why *w)
                    why_message(w, condition), failed_text(w));
 }
 
-const struct why_situation why_checks[] = {{"routes-pending", routes_pending},
-                                           {"stalled", stalled},
-                                           {"metrics-held", metrics_held},
-                                           {"judged-worse", judged_worse},
-                                           {"hook-failing", hook_failing},
-                                           {"no-metrics", no_metrics},
-                                           {"metric-server-down", metric_server_down},
-                                           {"metric-unusable", metric_unusable},
-                                           {"out-of-range", out_of_range},
-                                           {"judge-undecided", judge_undecided},
-                                           {0}};
+const struct why_situation why_checks[] = {
+    {"routes-pending", routes_pending},   {"stalled", stalled},
+    {"metrics-held", metrics_held},       {"judged-worse", judged_worse},
+    {"hook-failing", hook_failing},       {"no-requests", no_requests},
+    {"no-metrics", no_metrics},           {"metric-server-down", metric_server_down},
+    {"metric-unusable", metric_unusable}, {"out-of-range", out_of_range},
+    {"judge-undecided", judge_undecided}, {0}};

@@ -135,6 +135,17 @@ static bool companion_uncopied(struct why *w)
                    why_message(w, condition));
 }
 
+static bool route_contested(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "RouteFirst", "False");
+
+    if (!condition)
+        return false;
+    return why_say(w, why_kubectl(w, "get canary %s -o jsonpath='{.spec.service}'", w->name),
+                   "Nothing holds %s up, but for %s: %s", w->name, why_since(w, condition),
+                   why_message(w, condition));
+}
+
 /* Told of a primary that serves; before it is made, the same condition holds everything. */
 static bool labels_shared(struct why *w)
 {
@@ -183,6 +194,7 @@ const struct why_situation why_phases[] = {{"failed", failed},
                                            {"target-idle", target_idle},
                                            {"labels-shared", labels_shared},
                                            {"companion-uncopied", companion_uncopied},
+                                           {"route-contested", route_contested},
                                            {"companions-unfit", companions_unfit},
                                            {"at-rest", at_rest},
                                            {"under-way", under_way},

@@ -57,6 +57,8 @@ static const struct {
      "\"message\": \"it says so.\", " SINCE "}]}",
      .text = "Nothing holds app up, but for 5m: it says so",
      .next = "kubectl -n shop edit canary app"},
+    {"route-contested", CONDITION("RouteFirst", "False", "OlderRoute"),
+     .text = "Nothing holds app up, but for 5m: it says so"},
     {"companions-unfit",
      "{\"status\": {\"phase\": \"Succeeded\", \"lastAppliedSpec\": \"a\", \"conditions\": "
      "[{\"type\": "
@@ -159,6 +161,8 @@ static const struct {
     {"metrics-held", CONDITION("Measured", "False", "Unreachable"),
      .text = "until its metrics can be asked, for 5m: it says so"},
     {"hook-failing", CONDITION("ChecksPassed", "False", "HookFailed"), .text = "fails, for 5m"},
+    {"no-requests", CONDITION("ChecksPassed", "False", "NoRequests"),
+     .text = "The canary of app gets no requests, for 5m"},
     {"no-metrics", CONDITION("ChecksPassed", "False", "NoValues"),
      "\"analysis\": {\"threshold\": 5}",
      .text = "2 of 5 failed checks are counted; at 5 it is rolled back"},

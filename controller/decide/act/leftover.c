@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "decide/release/serving.h"
+#include "router/common_services.h"
 #include "tick/edit.h"
 
 /* --- the routes of a namespace */
@@ -340,5 +341,80 @@ enum verdict leftover_disown(struct release *r, enum leave leave)
                      print_route(r, &route), name_of(service), r->canary->namespace_);
     }
     disown_routes(r, routes);
+    return VERDICT_GO;
+}
+
+/* --- what is told of it */
+
+static bool is_planned(struct release *r, enum effect_kind kind,
+                       const struct kube_resource *resource, const char *name)
+{
+    for (const struct effect *effect = r->tick->plan->first; effect; effect = effect->next) {
+        if (effect->kind == kind && effect->resource && is_same_kind(effect->resource, resource) &&
+            strcmp(effect->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The collector does not take it: it is not ours, or this plan lets it go. */
+static bool outlives(struct release *r, const struct kube_resource *kind,
+                     struct json_object *object)
+{
+    return !is_going(object) && !is_planned(r, EFFECT_DELETE, kind, name_of(object)) &&
+           (!edit_is_owned(r->tick, object) || is_planned(r, EFFECT_PATCH, kind, name_of(object)));
+}
+
+static const char *add_name(struct release *r, const char *names, const char *kind,
+                            struct json_object *object)
+{
+    return arena_printf(r->tick->arena, "%s%s%s %s", names, *names ? ", " : "", kind,
+                        name_of(object));
+}
+
+/* The routes among them: a later one for the same host may get no request because of it. */
+static const char *routes_that_stay(struct release *r, const struct routes *routes)
+{
+    const char *apex = r->canary->service.name, *names = "";
+    const struct sought sought = {
+        .name = apex,
+        .dotted = arena_printf(r->tick->arena, "%s.%s", apex, r->canary->namespace_),
+        .tagged = arena_printf(r->tick->arena, "%s_%s_svc_", apex, r->canary->namespace_),
+    };
+
+    for (; routes; routes = routes->next) {
+        for (size_t i = 0; i < json_len(routes->list); i++) {
+            struct json_object *route = json_elem(routes->list, i);
+            if (outlives(r, routes->kind, route) &&
+                (leads_to(json_at(route, "spec", NULL), &sought, 0) ||
+                 (is_of_router(r, routes->kind) && has_name(r, routes->kind, route))))
+                names = add_name(r, names, routes->kind->kind, route);
+        }
+    }
+    return names;
+}
+
+enum verdict leftover_report(struct release *r)
+{
+    struct json_object *services;
+    struct routes *routes;
+    const char *service = "";
+
+    if (!read_all(r, &routes, &services))
+        return VERDICT_NEED_FACTS;
+    for (size_t i = 0; i < json_len(services); i++) {
+        struct json_object *one = json_elem(services, i);
+        if (strcmp(name_of(one), r->canary->service.name) == 0 && outlives(r, &kube_services, one))
+            service = add_name(r, "", "Service", one);
+    }
+    const char *names = routes_that_stay(r, routes);
+    if (*names)
+        release_say(r,
+                    "Without canary %s stay %s%s%s; delete what nobody uses, since a route that "
+                    "stays takes the requests of a later one for the same host",
+                    release_canary(r), service, *service ? ", " : "", names);
+    else if (*service)
+        release_say(r, "Without canary %s stays %s; delete it when nobody uses it",
+                    release_canary(r), service);
     return VERDICT_GO;
 }

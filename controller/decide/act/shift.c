@@ -6,6 +6,7 @@
 
 #include "decide/act/capacity.h"
 #include "decide/act/companions.h"
+#include "decide/act/contested.h"
 #include "decide/act/drain.h"
 #include "decide/act/owners.h"
 #include "decide/act/promote.h"
@@ -61,6 +62,8 @@ enum verdict shift_end(struct release *r)
     }
     if (verdict == VERDICT_GO)
         verdict = companions_look(r);
+    if (verdict == VERDICT_GO)
+        verdict = contested_look(r);
     if (verdict == VERDICT_GO && r->info.object)
         verdict = owners_look_at_pods(r);
     if (verdict != VERDICT_GO)

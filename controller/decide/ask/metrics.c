@@ -14,6 +14,7 @@
 #include "decide/ask/counts.h"
 #include "decide/ask/metrics_judge.h"
 #include "decide/ask/metrics_template.h"
+#include "decide/ask/requests.h"
 #include "decide/ask/unmeasured.h"
 #include "decide/release/release.h"
 #include "metric/backend.h"
@@ -289,6 +290,8 @@ enum verdict metrics_check(struct release *r)
         return verdict;
     verdict = check_each(r, check_own, VERDICT_GO);
     verdict = check_each(r, check_other, verdict);
+    if (verdict == VERDICT_GO && !r->held)
+        verdict = requests_check(r);
     if (verdict == VERDICT_GO && !r->held) {
         metrics_measured(r);
         checks_passed(r);
