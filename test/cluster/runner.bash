@@ -218,7 +218,9 @@ run_cases() { # NAME...
 alone() { head -n 1 "test/cluster/cases/$1.bash" | grep -q "^# alone: ${2:-}"; }
 run_one() {
     local since=$SECONDS status=0
-    (run_case "$1") >"$state/case.$1" 2>&1 </dev/null || status=$?
+    # Not behind a || itself, where a command that fails ends nothing.
+    (run_case "$1") >"$state/case.$1" 2>&1 </dev/null &
+    wait $! || status=$?
     case_ended "$1" "$status" $((SECONDS - since))
 }
 
@@ -262,13 +264,16 @@ typed() {
 # swept: what a page has installed goes, and the next one finds an empty cluster
 swept() {
     local namespace
+    # While there is a controller that takes its finalizers away.
+    kubectl delete canaries --all --all-namespaces --timeout 90s 2>/dev/null || true
+    kubectl delete namespace test --ignore-not-found --timeout 90s
     for namespace in flagger-system flagger; do
         kubectl get namespace "$namespace" >/dev/null 2>&1 || continue
         helm list --namespace "$namespace" --short | xargs -r -n 1 helm uninstall --namespace "$namespace" --wait
     done
-    kubectl delete namespace flagger-system flagger test --ignore-not-found --timeout 90s
-    kubectl get clusterrole,clusterrolebinding -o name | grep '/flagger' | xargs -r kubectl delete
-    kubectl get crd -o name | grep 'flagger\.app' | xargs -r kubectl delete --timeout 60s
+    kubectl delete namespace flagger-system flagger --ignore-not-found --timeout 90s
+    kubectl get clusterrole,clusterrolebinding -o name | sed -n '/[/]flagger/p' | xargs -r kubectl delete
+    kubectl get crd -o name | sed -n '/flagger[.]app/p' | xargs -r kubectl delete --timeout 60s
     kubectl get pv -o name | while read -r name; do kubectl patch "$name" --type json -p '[{"op": "remove", "path": "/spec/claimRef"}]' >/dev/null 2>&1 || true; done
     rm -rf --one-file-system "$state"/volumes/*/*
 }
