@@ -172,10 +172,19 @@ clients_end() {
 
 # --- the cases
 
+# where LINE: the line of the case that failed
+where() {
+    local i line=$1
+    for ((i = 1; i < ${#BASH_SOURCE[@]}; i++)); do
+        [ "$i" -eq 1 ] || line=${BASH_LINENO[i - 1]}
+        [[ ${BASH_SOURCE[i]} != */cases/* ]] || { echo "failed: $(sed -n "${line}p" "${BASH_SOURCE[i]}")" >&2 && return; }
+    done
+}
 run_case() { # NAME
     local case=${1//_/-} clients=()
     set -Eeuo pipefail
-    trap 'for i in "${!BASH_SOURCE[@]}"; do [[ ${BASH_SOURCE[i]} != */cases/* ]] || { echo "failed: $(sed -n "${BASH_LINENO[i - 1]}p" "${BASH_SOURCE[i]}")" >&2 && break; }; done' ERR
+    trap 'where "$LINENO"' ERR
+    if alone "$1" page; then swept; fi
     kubectl create namespace "$case" >/dev/null
     # shellcheck disable=SC1090
     source "test/cluster/cases/$1.bash"
@@ -204,7 +213,9 @@ case_ended() { # NAME STATUS SECONDS
 run_cases() { # NAME...
     local name at=0 running=()
     kubectl create namespace clients >/dev/null
-    for name; do if alone "$name" page; then run_one "$name"; fi; done
+    for name; do if alone "$name" page; then run_one "$name" && at=1; fi; done
+    if [ "$at" -gt 0 ]; then (case=swept && swept) >>"$state/log/swept.log" 2>&1 || true; fi
+    at=0
     for name; do
         alone "$name" && continue
         while [ "$at" -ge "$AT_ONCE" ]; do wait -n && at=$((at - 1)) || at=$((at - 1)); done

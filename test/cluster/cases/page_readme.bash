@@ -22,4 +22,3 @@ fault_over
 clients_end
 image=$(command kubectl -n test get deployment podinfo-primary -o jsonpath='{.spec.template.spec.containers[0].image}')
 [ "$image" = ghcr.io/stefanprodan/podinfo:6.7.1 ] || fail "the primary runs $image"
-swept
