@@ -1,21 +1,43 @@
 #include "loadtester/policy.h"
 
-#include <regex.h>
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/yaml.h"
 
+/*
+ * What a policy costs. A request is checked while others wait, so that each pattern has a number of
+ * steps after which it does not match, and all of them together have a number of matches and of
+ * bytes. A pattern that would take more memory than PATTERN_BYTES is refused as it is read: lengths
+ * belong in `max`.
+ */
+enum {
+    STEPS_PER_MATCH = 10 * 1000,
+    KIB_PER_MATCH = 256,
+    MATCHES_PER_REQUEST = 512,
+    BYTES_PER_REQUEST = 64 * 1024,
+    PATTERN_BYTES = 16 * 1024,
+    MAX_ARGUMENTS = 64,
+};
+
+/* What all of a value must match, and how many bytes it may have. */
+struct pattern {
+    pcre2_code *code;
+    size_t max;
+};
+
 struct flag {
     struct flag *next;
     const char *name;
-    regex_t *value; /* NULL: it has none */
+    struct pattern *value; /* NULL: it has none */
 };
 
 /* One way to call a command. */
 struct form {
     struct form *next;
-    regex_t **words;
+    struct pattern **words;
     size_t n_words;
     bool more; /* the last one may come again */
 };
@@ -39,25 +61,79 @@ struct source {
     struct arena *arena; /* of the policy */
 };
 
-static void free_pattern(void *pattern)
+static void check_keys(struct source *source, struct json_object *obj, const char *const *known,
+                       const char *sentence)
 {
-    regfree(pattern);
+    json_object_object_foreach(obj, key, value)
+    {
+        size_t i = 0;
+        (void)value;
+        while (known[i] && strcmp(known[i], key) != 0)
+            i++;
+        if (!known[i])
+            json_reader_fail(&source->r, obj, key, "%s", sentence);
+    }
 }
 
-static regex_t *compile(struct source *source, struct json_object *obj, const char *key,
-                        const char *text)
+static void free_code(void *code)
 {
-    regex_t *pattern = ARENA_NEW(source->arena, regex_t);
-    const char *whole = arena_printf(source->arena, "^(%s)$", text);
-    int failed = regcomp(pattern, whole, REG_EXTENDED | REG_NOSUB);
-    char why[128];
+    pcre2_code_free(code);
+}
 
-    if (failed) {
-        regerror(failed, pattern, why, sizeof(why));
-        json_reader_fail(&source->r, obj, key, "is not a regular expression: %s", why);
+/* obj, key: where the text stands. */
+static pcre2_code *compile(struct source *source, struct json_object *obj, const char *key,
+                           const char *text)
+{
+    PCRE2_UCHAR why[128];
+    PCRE2_SIZE at, size = 0;
+    int error = 0;
+    pcre2_code *code = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED,
+                                     PCRE2_ANCHORED | PCRE2_ENDANCHORED | PCRE2_NEVER_BACKSLASH_C |
+                                         PCRE2_NO_AUTO_CAPTURE | PCRE2_DOTALL,
+                                     &error, &at, NULL);
+
+    if (code)
+        pcre2_pattern_info(code, PCRE2_INFO_SIZE, &size);
+    if (size > PATTERN_BYTES || error == PCRE2_ERROR_PATTERN_TOO_LARGE) {
+        pcre2_code_free(code);
+        json_reader_fail(&source->r, obj, key,
+                         "is too large a pattern; expected one of at most %d bytes when it is "
+                         "compiled, with its length as max: {pattern: '[a-z]*', max: 4096}",
+                         PATTERN_BYTES);
         return NULL;
     }
-    arena_defer(source->arena, free_pattern, pattern);
+    if (!code) {
+        pcre2_get_error_message(error, why, sizeof(why));
+        json_reader_fail(&source->r, obj, key, "is not a regular expression: %s, at character %zu",
+                         (char *)why, at + 1);
+        return NULL;
+    }
+    arena_defer(source->arena, free_code, code);
+    return code;
+}
+
+/* 'TEXT', or {pattern: TEXT, max: BYTES}. NULL: it is neither, which is told by the caller. */
+static struct pattern *read_pattern(struct source *source, struct json_object *obj, const char *key,
+                                    struct json_object *value)
+{
+    static const char *const keys[] = {"pattern", "max", NULL};
+    struct pattern *pattern = ARENA_NEW(source->arena, struct pattern);
+
+    *pattern = (struct pattern){.max = POLICY_MAX_WORD};
+    if (json_object_is_type(value, json_type_string)) {
+        pattern->code = compile(source, obj, key, json_object_get_string(value));
+        return pattern;
+    }
+    if (!json_object_is_type(value, json_type_object))
+        return NULL;
+    if (key) /* the reader knows where it is */
+        value = json_read_obj(&source->r, obj, key, JSON_REQUIRED);
+    check_keys(source, value, keys, "is not known here; expected only pattern and max");
+    const char *text = json_read_str(&source->r, value, "pattern", JSON_REQUIRED);
+    pattern->max =
+        (size_t)json_read_int(&source->r, value, "max", 1, POLICY_MAX_WORD, POLICY_MAX_WORD);
+    if (text)
+        pattern->code = compile(source, value, "pattern", text);
     return pattern;
 }
 
@@ -73,10 +149,8 @@ static void read_flags(struct source *source, struct command *command, struct js
         flag->name = arena_strdup(source->arena, name);
         if (name[0] != '-' || !name[1] || strcmp(name, "--") == 0 || strchr(name, '='))
             json_reader_fail(&source->r, flags, name, "expected a flag such as -n or --namespace");
-        else if (value && !json_object_is_type(value, json_type_string))
+        else if (value && !(flag->value = read_pattern(source, flags, name, value)))
             json_reader_fail(&source->r, flags, name, "expected a pattern, or nothing");
-        else if (value)
-            flag->value = compile(source, flags, name, json_object_get_string(value));
         flag->next = command->flags;
         command->flags = flag;
     }
@@ -93,34 +167,17 @@ static void read_form(struct source *source, struct command *command, struct jso
         json_reader_fail(&source->r, rows, NULL, "expected in each row a list of patterns");
         return;
     }
-    form->words = arena_array(source->arena, n, sizeof(regex_t *));
+    form->words = arena_array(source->arena, n, sizeof(struct pattern *));
     for (size_t i = 0; i < n; i++) {
         struct json_object *word = json_elem(words, i);
-        const char *text =
-            json_object_is_type(word, json_type_string) ? json_object_get_string(word) : NULL;
-        if (!text)
-            json_reader_fail(&source->r, rows, NULL, "expected a text as each pattern");
-        else if (i > 0 && i == n - 1 && strcmp(text, "...") == 0)
+        if (i > 0 && i == n - 1 && json_object_is_type(word, json_type_string) &&
+            strcmp(json_object_get_string(word), "...") == 0)
             form->more = true;
-        else
-            form->words[form->n_words++] = compile(source, rows, NULL, text);
+        else if (!(form->words[form->n_words++] = read_pattern(source, rows, NULL, word)))
+            json_reader_fail(&source->r, rows, NULL, "expected a text as each pattern");
     }
     form->next = command->forms;
     command->forms = form;
-}
-
-static void check_keys(struct source *source, struct json_object *obj, const char *const *known,
-                       const char *sentence)
-{
-    json_object_object_foreach(obj, key, value)
-    {
-        size_t i = 0;
-        (void)value;
-        while (known[i] && strcmp(known[i], key) != 0)
-            i++;
-        if (!known[i])
-            json_reader_fail(&source->r, obj, key, "%s", sentence);
-    }
 }
 
 static void read_command(struct source *source, struct policy *policy, struct json_object *commands,
@@ -205,9 +262,37 @@ const struct policy *policy_of_names(struct arena *arena, const char *const *nam
 
 /* --- judging */
 
-static bool matches(const regex_t *pattern, const char *text)
+/* What is spent on one request. */
+struct spent {
+    size_t matches, bytes;
+    bool out; /* no more is checked */
+};
+
+static bool run(const struct pattern *pattern, const char *text, size_t len)
 {
-    return strlen(text) <= POLICY_MAX_WORD && regexec(pattern, text, 0, NULL, 0) == 0;
+    pcre2_match_context *context = pcre2_match_context_create(NULL);
+    pcre2_match_data *data = pcre2_match_data_create(1, NULL);
+    int count = -1;
+
+    if (context && data) {
+        pcre2_set_match_limit(context, STEPS_PER_MATCH);
+        pcre2_set_heap_limit(context, KIB_PER_MATCH);
+        count = pcre2_match(pattern->code, (PCRE2_SPTR)text, len, 0, 0, data, context);
+    }
+    pcre2_match_data_free(data);
+    pcre2_match_context_free(context);
+    return count >= 0;
+}
+
+static bool matches(const struct pattern *pattern, const char *text, struct spent *spent)
+{
+    size_t len = strlen(text);
+
+    if (len > pattern->max || spent->out)
+        return false;
+    spent->bytes += len;
+    spent->out = ++spent->matches > MATCHES_PER_REQUEST || spent->bytes > BYTES_PER_REQUEST;
+    return !spent->out && run(pattern, text, len);
 }
 
 static const struct flag *find_flag(const struct command *command, const char *name, size_t len)
@@ -235,30 +320,30 @@ static const struct flag *read_flag(const struct command *command, const char *w
     return flag && flag->value ? flag : NULL;
 }
 
-static bool fits(const struct form *form, const char *const *words, size_t n)
+static bool fits(const struct form *form, const char *const *words, size_t n, struct spent *spent)
 {
     if (n < form->n_words || (n > form->n_words && !form->more))
         return false;
     for (size_t i = 0; i < n; i++)
-        if (!matches(form->words[i < form->n_words ? i : form->n_words - 1], words[i]))
+        if (!matches(form->words[i < form->n_words ? i : form->n_words - 1], words[i], spent))
             return false;
     return true;
 }
 
 static enum err check_arguments(const struct command *command, const char *const *words, size_t n,
-                                struct errinfo *ei)
+                                struct spent *spent, struct errinfo *ei)
 {
     if (n == 0 && !command->forms)
         return ERR_OK;
     for (const struct form *form = command->forms; form; form = form->next)
-        if (fits(form, words, n))
+        if (fits(form, words, n, spent))
             return ERR_OK;
     return err_set(ei, ERR_DENIED, "the policy does not let \"%.80s\" be run with these arguments",
                    command->name);
 }
 
 static enum err check_flag(const struct command *command, const char *const *argv, size_t *at,
-                           struct errinfo *ei)
+                           struct spent *spent, struct errinfo *ei)
 {
     const char *value, *word = argv[*at];
     const struct flag *flag = read_flag(command, word, &value);
@@ -271,16 +356,26 @@ static enum err check_flag(const struct command *command, const char *const *arg
     if (!value && argv[*at + 1])
         value = argv[++*at];
     /* a value with a dash may be a flag to a tool that sees no value here */
-    if (!value || (value[0] == '-' && value == argv[*at]) || !matches(flag->value, value))
+    if (!value || (value[0] == '-' && value == argv[*at]) || !matches(flag->value, value, spent))
         return err_set(ei, ERR_DENIED, "the policy does not let %.80s of \"%.80s\" have this value",
                        flag->name, command->name);
     return ERR_OK;
 }
 
+static enum err too_much(const struct command *command, struct errinfo *ei)
+{
+    return err_set(
+        ei, ERR_DENIED,
+        "the words of \"%.80s\" are more than a policy checks for one request: %d values "
+        "of %d bytes in all",
+        command->name, MATCHES_PER_REQUEST, BYTES_PER_REQUEST);
+}
+
 static enum err check_words(const struct command *command, const char *const *argv,
                             struct errinfo *ei)
 {
-    const char *arguments[64];
+    const char *arguments[MAX_ARGUMENTS];
+    struct spent spent = {0};
     size_t n = 0;
 
     for (size_t at = 1; argv[at]; at++) {
@@ -289,15 +384,16 @@ static enum err check_words(const struct command *command, const char *const *ar
             err = err_set(ei, ERR_DENIED, "the flags of \"%.80s\" come before its arguments",
                           command->name);
         else if (argv[at][0] == '-')
-            err = check_flag(command, argv, &at, ei);
+            err = check_flag(command, argv, &at, &spent, ei);
         else if (n == sizeof(arguments) / sizeof(arguments[0]))
             err = err_set(ei, ERR_DENIED, "more arguments than a policy bounds");
         else
             arguments[n++] = argv[at];
         if (err != ERR_OK)
-            return err;
+            return spent.out ? too_much(command, ei) : err;
     }
-    return check_arguments(command, arguments, n, ei);
+    enum err err = check_arguments(command, arguments, n, &spent, ei);
+    return spent.out ? too_much(command, ei) : err;
 }
 
 enum err policy_check(const struct policy *policy, const char *const *argv, struct errinfo *ei)

@@ -10,8 +10,10 @@
  *         arguments:
  *           - ['https?://[a-z][a-z0-9.-]*(:[0-9]+)?(/.*)?']
  *
- * Values and arguments are extended regular expressions (POSIX.1-2017 XBD 9.4) that must match from
- * the first character to the last. Each row of `arguments` is one way to call the command, with a
+ * Values and arguments are regular expressions of Perl's syntax (pcre2pattern(3)) that must match
+ * from the first byte to the last; `{pattern: '[a-z]*', max: 4096}` bounds the bytes, which are
+ * POLICY_MAX_WORD otherwise. A bound in a pattern ({0,4096}) costs memory for each, and a pattern that
+ * is large is refused. Each row of `arguments` is one way to call the command, with a
  * pattern for each argument; "..." at its end lets the last one come again. What is not listed is
  * refused: no flags lets none, no arguments lets none.
  *

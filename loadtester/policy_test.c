@@ -36,7 +36,11 @@ static const char tools[] = "commands:\n"
                             "    arguments:\n"
                             "      - [get, pods|services, '[a-z]+', ...]\n"
                             "      - [version]\n"
-                            "  date:\n";
+                            "  date:\n"
+                            "  echo:\n"
+                            "    interspersed: true\n"
+                            "    flags: {-d: {pattern: '[a-z]*', max: 5}, -r: '(a*)*(a*)*(a*)*b'}\n"
+                            "    arguments: [[{pattern: 'x+'}, ...]]\n";
 
 CASE(only_what_is_listed_is_let)
 {
@@ -89,6 +93,13 @@ CASE(only_what_is_listed_is_let)
         {"date", true},
         {"date x", false},
         {"date -u", false},
+        {"echo x -d abcde", true},
+        {"echo x -d abcdef", false},
+        {"echo x", true},
+        {"echo xy", false},
+        {"echo x -r aab", true},
+        /* more steps than a match may have */
+        {"echo x -r aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false},
     };
     struct errinfo info = {0};
     const struct policy *policy;
@@ -103,6 +114,34 @@ CASE(only_what_is_listed_is_let)
         if (err != (row->let ? ERR_OK : ERR_DENIED))
             fail_msg("%s: %s", row->command, info.text);
     }
+}
+
+/* Others wait meanwhile: of what is refused, too. */
+CASE(what_one_request_costs_is_bounded)
+{
+    static const char flags[] = "-d", tail[] = "x";
+    const char *argv[2 * 600 + 3] = {"echo"};
+    struct errinfo info = {0};
+    const struct policy *policy;
+    char *large = arena_alloc(arena, POLICY_MAX_WORD + 1);
+
+    assert_int_equal(read_text(arena, tools, &policy, &info), ERR_OK);
+    for (size_t i = 0; i < 600; i++) {
+        argv[1 + 2 * i] = flags;
+        argv[2 + 2 * i] = "abc";
+    }
+    argv[1201] = tail;
+    assert_int_equal(policy_check(policy, argv, &info), ERR_DENIED);
+    assert_non_null(strstr(info.text, "more than a policy checks for one request"));
+    memset(large, 'x', POLICY_MAX_WORD);
+    large[POLICY_MAX_WORD] = '\0';
+    for (size_t i = 1; i < 10; i++)
+        argv[i] = large;
+    argv[10] = NULL;
+    assert_int_equal(policy_check(policy, argv, &info), ERR_DENIED);
+    assert_non_null(strstr(info.text, "more than a policy checks for one request"));
+    argv[6] = NULL;
+    assert_int_equal(policy_check(policy, argv, &info), ERR_OK);
 }
 
 CASE(a_name_alone_lets_everything)
@@ -132,6 +171,14 @@ CASE(a_wrong_file_is_told)
         {"commands: {hey: {flags: {-n: '('}}}\n", "is not a regular expression"},
         {"commands: {hey: {arguments: [x]}}\n", "expected in each row a list"},
         {"commands: {hey: {arguments: [[1]]}}\n", "expected a text as each pattern"},
+        {"commands: {hey: {flags: {-n: {max: 5}}}}\n", "commands.hey.flags.-n.pattern"},
+        {"commands: {hey: {flags: {-n: {pattern: x, max: 0}}}}\n", "commands.hey.flags.-n.max"},
+        {"commands: {hey: {flags: {-n: {pattern: x, max: 8193}}}}\n", "commands.hey.flags.-n.max"},
+        {"commands: {hey: {flags: {-n: {pattern: x, least: 1}}}}\n", "only pattern and max"},
+        {"commands: {hey: {arguments: [[{pattern: '('}]]}}\n", "is not a regular expression"},
+        {"commands: {hey: {flags: {-n: '(ab){0,4096}'}}}\n", "with its length as max"},
+        {"commands: {hey: {flags: {-n: '((ab){0,4096}){0,4096}'}}}\n", "with its length as max"},
+        {"commands: {hey: {flags: {-n: '(abcdefgh|b){0,700}'}}}\n", "with its length as max"},
         {"commands: {hey: {attached: 1}}\n", "commands.hey.attached"},
         {"commands: {hey: {}, hey: {}}\n", "duplicate"},
     };

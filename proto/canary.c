@@ -52,6 +52,24 @@ static void read_target(struct json_reader *r, struct json_object *spec, struct 
     out->route = canary_read_ref(r, spec, "routeRef", JSON_OPTIONAL);
 }
 
+static void read_companions(struct json_reader *r, struct json_object *spec, struct canary *out)
+{
+    struct json_object *array = json_read_array(r, spec, "companions", JSON_OPTIONAL);
+    size_t n = json_len(array);
+    out->companions = arena_array(r->arena, n, sizeof *out->companions);
+    for (size_t i = 0; i < n && r->err == ERR_OK; i++) {
+        struct json_object *json = canary_read_element(r, array, i);
+        if (json == NULL)
+            break;
+        out->companions[i] = (struct canary_ref){
+            .api_version = "",
+            .kind = canary_read_name(r, json, "kind", JSON_REQUIRED),
+            .name = canary_read_name(r, json, "name", JSON_REQUIRED),
+        };
+    }
+    out->n_companions = (int)n;
+}
+
 static enum strategy strategy_of(const struct canary_analysis *analysis)
 {
     if (analysis->iterations == 0)
@@ -70,6 +88,7 @@ static void read_spec(struct json_reader *r, struct json_object *spec, struct ca
     out->suspend = json_read_bool(r, spec, "suspend", false);
     out->revert_on_deletion = json_read_bool(r, spec, "revertOnDeletion", true);
     canary_read_service(r, spec, out);
+    read_companions(r, spec, out);
 
     struct json_object *analysis = json_read_obj(r, spec, "analysis", JSON_OPTIONAL);
     struct json_object *legacy = json_read_obj(r, spec, "canaryAnalysis", JSON_OPTIONAL);

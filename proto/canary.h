@@ -51,6 +51,7 @@ enum canary_policy {
     POLICY_FAIL, /* a failed check, as in Flagger */
     POLICY_HOLD, /* the step waits, at most spec.progressDeadlineSeconds; then as above */
     POLICY_PASS, /* nothing */
+    POLICY_WAIT, /* the step waits, however long */
 };
 
 /* By how much the canary may be worse than the primary: bad requests are at most
@@ -177,6 +178,7 @@ struct canary_analysis {
     struct canary_metric *metrics;
     int n_metrics;
     enum canary_policy on_metric_error; /* FAIL or HOLD; FAIL */
+    enum canary_policy on_unreachable;  /* WAIT, or as onMetricError says */
     struct canary_judge judge;
     struct canary_webhook *webhooks;
     int n_webhooks;
@@ -233,8 +235,10 @@ struct canary {
     struct canary_ref autoscaler;        /* name NULL: none */
     struct json_object *autoscaler_json; /* spec.autoscalerRef */
     struct canary_ref ingress, route;    /* name NULL: none */
-    int progress_deadline_s;             /* 600 */
-    bool skip_analysis;                  /* also when there is no analysis */
+    struct canary_ref *companions;       /* of which the primary gets copies: kind and name */
+    int n_companions;
+    int progress_deadline_s; /* 600 */
+    bool skip_analysis;      /* also when there is no analysis */
     bool suspend;
     /* False only where the spec says so; Flagger takes an absent one for false
      * (proto/COMPATIBILITY.md). */

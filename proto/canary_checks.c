@@ -92,6 +92,8 @@ void canary_read_metrics(struct json_reader *r, struct json_object *analysis,
     struct json_object *array = json_read_array(r, analysis, "metrics", JSON_OPTIONAL);
     size_t n = json_len(array);
     out->on_metric_error = read_policy(r, analysis, "onMetricError", false);
+    out->on_unreachable =
+        json_at(analysis, "onMetricError", NULL) ? out->on_metric_error : POLICY_WAIT;
     out->metrics = arena_array(r->arena, n, sizeof *out->metrics);
     for (size_t i = 0; i < n && r->err == ERR_OK; i++) {
         struct json_object *json = canary_read_element(r, array, i);

@@ -44,7 +44,10 @@ CASE(test_policies)
     assert_int_equal(a.metrics[1].no_data, POLICY_FAIL);
     assert_int_equal(a.metrics[2].no_data, POLICY_HOLD);
     assert_int_equal(a.metrics[3].no_data, POLICY_PASS);
+    assert_int_equal(a.on_unreachable, POLICY_HOLD);
     assert_int_equal(view(arena, "{}").on_metric_error, POLICY_FAIL);
+    assert_int_equal(view(arena, "{}").on_unreachable, POLICY_WAIT);
+    assert_int_equal(view(arena, "{'onMetricError':'fail'}").on_unreachable, POLICY_FAIL);
 }
 
 CASE(test_webhooks)

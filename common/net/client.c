@@ -10,7 +10,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "net/client_engine.h"
-#include "net/client_post.h"
 #include "net/client_request.h"
 
 enum {
@@ -53,9 +52,8 @@ struct http_call {
     void *arg;
     enum call_state state;
     bool added;
-    bool is_letter;
-    struct client_post *post; /* of a letter, while a thread sends it */
-    char *curl_error;         /* in the arena */
+    bool tried;       /* curl looks for its host, or has done so: it waits for no connection */
+    char *curl_error; /* in the arena */
 };
 
 TAILQ_HEAD(call_list, http_call);
@@ -239,20 +237,30 @@ static void describe(struct http_call *call, CURLcode code)
     call->result.err = err_set(&call->info, classify(call, code), "%s: %s", call->label, text);
 }
 
+/* Before each look-up of a name; one that curl remembers is told by its time alone. */
+static int on_lookup(void *resolver, void *reserved, void *arg)
+{
+    struct http_call *call = arg;
+
+    (void)resolver;
+    (void)reserved;
+    call->tried = true;
+    return 0;
+}
+
 static void fill_result(struct http_call *call)
 {
     struct http_result *result = &call->result;
     long status = 0, request_size = 0;
-    curl_off_t retry_after = 0;
+    curl_off_t retry_after = 0, looked_up = 0;
     char *content_type = NULL, *redirect_url = NULL;
 
-    if (!call->post) { /* otherwise the handle is the thread's */
-        curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
-        curl_easy_getinfo(call->easy, CURLINFO_REQUEST_SIZE, &request_size);
-        curl_easy_getinfo(call->easy, CURLINFO_RETRY_AFTER, &retry_after);
-        curl_easy_getinfo(call->easy, CURLINFO_CONTENT_TYPE, &content_type);
-        curl_easy_getinfo(call->easy, CURLINFO_REDIRECT_URL, &redirect_url);
-    }
+    curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(call->easy, CURLINFO_REQUEST_SIZE, &request_size);
+    curl_easy_getinfo(call->easy, CURLINFO_RETRY_AFTER, &retry_after);
+    curl_easy_getinfo(call->easy, CURLINFO_NAMELOOKUP_TIME_T, &looked_up);
+    curl_easy_getinfo(call->easy, CURLINFO_CONTENT_TYPE, &content_type);
+    curl_easy_getinfo(call->easy, CURLINFO_REDIRECT_URL, &redirect_url);
     result->info = &call->info;
     result->status = (int)status;
     result->body = call->body.data;
@@ -263,7 +271,9 @@ static void fill_result(struct http_call *call)
             (retry_after < MAX_RETRY_AFTER_S ? (int64_t)retry_after : MAX_RETRY_AFTER_S) * 1000;
     result->content_type = content_type ? content_type : "";
     result->redirect_url = redirect_url;
-    result->sent = request_size > 0 || call->is_letter;
+    result->sent = request_size > 0;
+    result->unconnected =
+        result->err == ERR_RETRY && !result->sent && (call->tried || looked_up > 0);
     call->info.status = result->status;
     call->info.retry_after_ms = result->retry_after_ms;
 }
@@ -293,13 +303,9 @@ static void call_finish(struct http_call *call)
     client->active--;
     client->held -= call->held;
     buf_fini(&call->body);
-    if (call->post) {
-        client_post_abandon(call->post, &call->lists, call->arena);
-    } else {
-        curl_easy_cleanup(call->easy);
-        client_lists_fini(&call->lists);
-        arena_free(call->arena);
-    }
+    curl_easy_cleanup(call->easy);
+    client_lists_fini(&call->lists);
+    arena_free(call->arena);
     free(call);
     client_leave(client);
 }
@@ -315,25 +321,15 @@ static void on_engine_done(void *arg, CURL *easy, CURLcode code)
     call_finish(call);
 }
 
-static void on_posted(void *arg, CURLcode code)
-{
-    struct http_call *call = arg;
-
-    call->post = NULL;
-    if (call->state != CALL_ENDING && code != CURLE_OK)
-        describe(call, code);
-    call_finish(call);
-}
-
 static bool has_turn(const struct http_client *client)
 {
     return client->max_calls == 0 || client->turns < client->max_calls;
 }
 
-/* Nobody overtakes those that wait, but streams and letters, which need no turn. */
+/* Calls start in the order in which they came. A stream needs no turn. */
 static bool may_start(const struct http_call *call)
 {
-    return call->is_letter || call->engine == call->client->streams ||
+    return call->engine == call->client->streams ||
            (TAILQ_EMPTY(&call->client->waiting) && has_turn(call->client));
 }
 
@@ -348,10 +344,6 @@ static void call_start(struct http_call *call)
         call->deadline = timer_start(loop, call->timeout_ms, 0, on_deadline, call);
     if (call->idle_timeout_ms > 0)
         call->idle = timer_start(loop, call->idle_timeout_ms, 0, on_idle, call);
-    if (call->is_letter) {
-        call->post = client_post_start(loop, call->easy, on_posted, call);
-        return;
-    }
     if (call->engine == call->client->calls)
         call->client->turns++;
     call->added = true;
@@ -393,6 +385,8 @@ static void set_callbacks(struct http_call *call)
     curl_easy_setopt(call->easy, CURLOPT_WRITEDATA, call);
     curl_easy_setopt(call->easy, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(call->easy, CURLOPT_HEADERDATA, call);
+    curl_easy_setopt(call->easy, CURLOPT_RESOLVER_START_FUNCTION, on_lookup);
+    curl_easy_setopt(call->easy, CURLOPT_RESOLVER_START_DATA, call);
 }
 
 struct http_call *http_send(struct http_client *client, const struct http_request *request,
@@ -409,7 +403,6 @@ struct http_call *http_send(struct http_client *client, const struct http_reques
         .timeout_ms = request->timeout_ms ? request->timeout_ms : TIMEOUT_MS,
         .idle_timeout_ms = request->idle_timeout_ms,
         .on_data = request->on_data,
-        .is_letter = request->mail != NULL,
         .done = done,
         .arg = arg,
         .state = CALL_QUEUED,

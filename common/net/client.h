@@ -1,6 +1,6 @@
 /*
  * HTTP client on curl's multi interface: keep-alive pools, caps, time-outs, cancel, size limits,
- * TLS, proxies. It posts letters as well (struct http_mail).
+ * TLS, proxies.
  *
  * http_send() starts a call. Its `done` is called exactly once, never before http_send() has
  * returned, also after http_cancel() (with ERR_CANCELLED) and when the client is freed. The request
@@ -43,17 +43,6 @@ struct http_tls {
  */
 enum { HTTP_MAX_BODY = 4 * 1024 * 1024, HTTP_MAX_HELD = 256 * 1024 * 1024 };
 
-/*
- * A letter, for the URLs smtp://HOST:PORT and smtps://...: the body is all of it, header lines and
- * text, with CRLF at the end of its lines. TLS is used where the server offers it (STARTTLS), and
- * asked for when the URL has a user: its password is not sent in the clear. The result's status is
- * the server's last answer.
- */
-struct http_mail {
-    const char *from;      /* "flagger@example.com" */
-    const char *const *to; /* NULL-ended */
-};
-
 struct http_request {
     const char *method; /* NULL: GET */
     const char *url;
@@ -73,8 +62,6 @@ struct http_request {
      * result. Returning false ends the call with ERR_CANCELLED.
      */
     bool (*on_data)(void *arg, const char *data, size_t len);
-    /* NULL: HTTP. Method and headers say nothing in a letter. */
-    const struct http_mail *mail;
 };
 
 struct http_result {
@@ -91,6 +78,8 @@ struct http_result {
     const char *content_type; /* "" if none */
     const char *redirect_url; /* where a redirect that was not followed leads, absolute; or NULL */
     bool sent;                /* false: the request certainly never reached the server */
+    bool unconnected; /* ERR_RETRY: no such host, refused, no TLS, or not in time; false for one
+                               * that has only waited for a connection of others */
 };
 /* Value of a response header, case-insensitive, NULL if absent. Only inside done. */
 const char *http_result_header(const struct http_result *result, const char *name);

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "net/client_mail.h"
 #include "net/client_tls.h"
 
 enum { CONNECT_TIMEOUT_MS = 5000, KEEPALIVE_IDLE_S = 30, KEEPALIVE_INTERVAL_S = 15 };
@@ -78,8 +77,6 @@ static enum err set_headers(CURL *easy, struct client_lists *lists,
 
 static const char *method_of(const struct http_request *request)
 {
-    if (request->mail)
-        return "MAIL";
     return request->method ? request->method : "GET";
 }
 
@@ -175,11 +172,9 @@ static enum err set_url(CURL *easy, struct client_lists *lists, const struct htt
     }
     set_label(url, request, method, arena, label);
     const char *scheme = url_part(url, CURLUPART_SCHEME, arena);
-    const char *clear = request->mail ? "smtp" : "http";
-    bool https = strcasecmp(scheme, "https") == 0 && !request->mail;
-    if (strncasecmp(scheme, clear, 4) != 0 ||
-        (scheme[4] != '\0' && strcasecmp(scheme + 4, "s") != 0)) {
-        err = err_set(ei, ERR_INVALID, "the URL must start with %s:// or %ss://", clear, clear);
+    bool https = strcasecmp(scheme, "https") == 0;
+    if (!https && strcasecmp(scheme, "http") != 0) {
+        err = err_set(ei, ERR_INVALID, "the URL must start with http:// or https://");
         goto out;
     }
     if (https && request->tls && request->tls->server_name)
@@ -212,7 +207,7 @@ static void set_behaviour(CURL *easy, const struct http_request *request, const 
     /* Without it, ending a call waits for its name lookup, and the whole loop with it. */
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
     curl_easy_setopt(easy, CURLOPT_USERAGENT, user_agent);
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, request->mail ? "smtp,smtps" : "http,https");
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                      request->connect_timeout_ms > 0 ? (long)request->connect_timeout_ms
@@ -237,9 +232,8 @@ enum err client_request_apply(CURL *easy, struct client_lists *lists,
     enum err err = set_url(easy, lists, request, arena, label, ei);
 
     if (err == ERR_OK)
-        err = request->mail ? client_mail_apply(easy, lists, request, arena, ei)
-                            : set_method(easy, request, ei);
-    if (err == ERR_OK && !request->mail)
+        err = set_method(easy, request, ei);
+    if (err == ERR_OK)
         err = set_headers(easy, lists, request, arena, ei);
     if (err == ERR_OK)
         err = client_tls_apply(easy, request->tls, options->ca_file, ei);
@@ -252,5 +246,4 @@ void client_lists_fini(struct client_lists *lists)
 {
     curl_slist_free_all(lists->headers);
     curl_slist_free_all(lists->connect_to);
-    curl_slist_free_all(lists->recipients);
 }

@@ -13,7 +13,6 @@
 struct client_lists {
     struct curl_slist *headers;
     struct curl_slist *connect_to;
-    struct curl_slist *recipients;
 };
 
 /*

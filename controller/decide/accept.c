@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "decide/act/companions.h"
 #include "decide/act/finalizer.h"
 #include "decide/act/move.h"
 #include "decide/act/refusal.h"
@@ -171,6 +172,33 @@ static const char *refuse_names(struct release *r)
     return NULL;
 }
 
+static const char *refuse_companions(struct release *r)
+{
+    enum { NAME = 253 - (sizeof("-primary") - 1) };
+    struct canary own = *r->canary;
+
+    for (own.n_companions = 0; own.n_companions < r->canary->n_companions; own.n_companions++) {
+        const struct canary_ref *ref = &r->canary->companions[own.n_companions];
+        if (!companions_resource(ref->kind))
+            return arena_printf(r->tick->arena,
+                                "spec.companions[%d].kind: %s is not copied for a primary by this "
+                                "version, which copies %s",
+                                own.n_companions, ref->kind, companions_kinds(r->tick->arena));
+        if (strlen(ref->name) > NAME)
+            return arena_printf(
+                r->tick->arena,
+                "spec.companions[%d].name: expected at most %d characters, found "
+                "%zu: with \"-primary\" behind it it is the name of its copy, which "
+                "takes 253 characters",
+                own.n_companions, NAME, strlen(ref->name));
+        if (companions_are_named(&own, ref->kind, ref->name))
+            return arena_printf(r->tick->arena,
+                                "spec.companions[%d]: %s %s is named before; expected each once",
+                                own.n_companions, ref->kind, ref->name);
+    }
+    return NULL;
+}
+
 /* A running release keeps its target as it is found; what is refused then is told by act/refused_write.h. */
 static enum verdict refuse_target(struct release *r, const char **sentence)
 {
@@ -257,6 +285,8 @@ static enum verdict find_refusal(struct release *r, const char **sentence, bool 
     if (!*sentence)
         *sentence = refuse_names(r);
     if (!*sentence)
+        *sentence = refuse_companions(r);
+    if (!*sentence)
         *sentence = refuse_namespaces(r);
     return *sentence ? VERDICT_GO : refuse_templates(r, sentence);
 }
@@ -274,6 +304,7 @@ static enum verdict judge(struct release *r, void (*found)(void *arg, const char
     const char *const sentences[] = {whole,
                                      whole && !r->router ? NULL : refuse_analysis(r),
                                      whole && !r->router ? NULL : refuse_names(r),
+                                     refuse_companions(r),
                                      refuse_namespaces(r),
                                      target,
                                      templates};

@@ -16,7 +16,9 @@ enum verdict ignored_tell(struct release *r)
 
     if (r->tick->needs)
         return VERDICT_NEED_FACTS;
-    if (!fields && !fixed) {
+    bool no_pods = r->target->own_services && r->canary->n_companions > 0;
+
+    if (!fields && !fixed && !no_pods) {
         condition_clear(r, CONDITION_IGNORED);
         return VERDICT_GO;
     }
@@ -29,6 +31,10 @@ enum verdict ignored_tell(struct release *r)
                                 "%s%s%s: without effect on a Service that is there, nobody "
                                 "can change it; one that is deleted is made anew with it",
                                 sentence ? sentence : "", sentence ? "; " : "", fixed);
+    if (no_pods)
+        sentence = arena_printf(
+            arena, "%s%sspec.companions: without effect, a %s has no pods of a primary",
+            sentence ? sentence : "", sentence ? "; " : "", r->canary->target.kind);
     if (condition_set_true(r, CONDITION_IGNORED, "NoEffect", sentence))
         release_warn(r, "%s", sentence);
     return VERDICT_GO;

@@ -343,6 +343,12 @@ enum verdict initialise_scaler(struct release *r)
     return verdict == VERDICT_STOP && !release_is_initialising(r) ? VERDICT_GO : verdict;
 }
 
+/* At any time, so that a budget follows what it is a copy of without a release. */
+enum verdict initialise_companions(struct release *r)
+{
+    return companions_copy(r);
+}
+
 enum verdict initialise_wait(struct release *r)
 {
     if (release_has_writes(r))

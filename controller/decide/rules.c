@@ -50,6 +50,8 @@ const struct rule rules[] = {
     {RULE(leave_note), STARTED, .asked = IF_ACCEPTED},
     /* step 10 */
     {RULE(initialise_scaler), LIVING},
+    /* the objects of spec.companions */
+    {RULE(initialise_companions), LIVING},
     /* step 9: at first nothing moves before the primary is ready */
     {RULE(initialise_wait), INITIALISING},
     /* step 11: the apex Service selects the primary */

@@ -45,6 +45,7 @@ enum verdict initialise_copies(struct release *r);
 enum verdict leave_scaler(struct release *r);
 enum verdict leave_note(struct release *r);
 enum verdict initialise_scaler(struct release *r);
+enum verdict initialise_companions(struct release *r);
 enum verdict initialise_wait(struct release *r);
 enum verdict initialise_apex(struct release *r);
 enum verdict initialise_routes(struct release *r);

@@ -96,8 +96,7 @@ static void on_reply(void *arg, const struct http_result *result)
         return;
     }
     bool again;
-    const char *why =
-        notify_refusal(call->attempt, call->channel.notifier, &call->address, result, &again);
+    const char *why = notify_refusal(call->attempt, &call->address, result, &again);
     if (!why)
         end(call, NULL);
     else

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "decide/act/companions.h"
 #include "lint/guess.h"
 #include "metric/backend.h"
 #include "notify/notify.h"
@@ -78,5 +79,10 @@ void names_warn(struct document *document, const struct canary *canary)
     if (scaler)
         look_for(&names, scaler->resource, NULL, canary->autoscaler.name,
                  "spec.autoscalerRef.name");
+    for (int i = 0; i < canary->n_companions; i++)
+        if (companions_resource(canary->companions[i].kind))
+            look_for(&names, companions_resource(canary->companions[i].kind), NULL,
+                     canary->companions[i].name,
+                     arena_printf(names.arena, "spec.companions[%d].name", i));
     look_at_analysis(&names, &canary->analysis);
 }

@@ -78,9 +78,11 @@ static const char *joined(struct walk *w, const char *so_far, const char *word, 
     return arena_printf(w->arena, "%s%s%s", so_far, !*so_far ? "" : last ? " and " : ", ", word);
 }
 
-/* What somebody may have meant who wrote another word; "" for nobody knows. */
+/* What may have been meant by another word; "": it cannot be guessed. */
 static const char *hint(struct walk *w, const struct guess *guess)
 {
+    if (guess->word && strcmp(guess->word, "email") == 0)
+        return "; Alertmanager sends mail, and so may what a webhook calls";
     return guess->best ? arena_printf(w->arena, "; did you mean %s?", guess->best) : "";
 }
 

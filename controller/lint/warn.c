@@ -326,14 +326,15 @@ static void warn_companion(const struct look *look, const struct owned *owned,
     struct json_object *primary = json_copy(look->arena, labels);
     const char *value = arena_printf(look->arena, "%s-primary", owned->value);
 
-    if (!primary)
+    if (!primary || companions_are_named(look->canary, other->kind, other->name))
         return;
     json_set_str(primary, owned->label, value);
     if (companions_unfit(other->kind, other->json, labels, primary))
         document_warn(look->document, "spec.targetRef",
                       "%s %s selects the pods of %s and not those of %s-primary, which will serve; "
-                      "have it select both values of the label %s: %s and %s",
-                      other->kind, other->name, name, name, owned->label, owned->value, value);
+                      "have it select both values of the label %s: %s and %s%s",
+                      other->kind, other->name, name, name, owned->label, owned->value, value,
+                      companions_way_out(look->arena, other->kind));
 }
 
 static void warn_others(const struct look *look)

@@ -11,7 +11,6 @@ enum {
     MAX_ANSWER = 64 * 1024,
     SAID_MAX = 300,
     ESCAPED_MAX = 64 * 1024,
-    RECIPIENTS_MAX = 16 * 1024
 };
 
 const struct kube_resource alert_providers = {.group = "flagger.app",
@@ -48,54 +47,6 @@ static const char *content_type(const char *text)
     return !text || *text == '{' || *text == '[' ? "application/json" : "text/plain; charset=utf-8";
 }
 
-static const char *const *recipients(struct arena *arena, const char *list)
-{
-    const char **all = arena_array(arena, strlen(list) + 1, sizeof(*all));
-    char *copy = arena_strdup(arena, list), *rest = NULL;
-    int n = 0;
-
-    for (char *one = strtok_r(copy, ", ", &rest); one; one = strtok_r(NULL, ", ", &rest))
-        all[n++] = one;
-    return all;
-}
-
-/* They stand in header lines. */
-static bool has_control(const char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f)
-            return true;
-    return false;
-}
-
-static enum err letter_request(struct arena *arena, const struct notifier *notifier,
-                               const struct address *address, const struct alert *alert,
-                               struct http_request *out, struct errinfo *ei)
-{
-    struct http_mail *mail = ARENA_NEW(arena, struct http_mail);
-
-    if (strncmp(address->url, "smtp://", 7) != 0 && strncmp(address->url, "smtps://", 8) != 0)
-        return err_set(ei, ERR_INVALID, "the address is not a URL; expected smtp://HOST:PORT");
-    if (has_control(address->username) || has_control(address->channel))
-        return err_set(ei, ERR_INVALID,
-                       "expected addresses of mail in username and channel, found a line break or "
-                       "another control character");
-    if (strlen(address->channel) > RECIPIENTS_MAX)
-        return err_set(ei, ERR_INVALID, "expected at most %d bytes of addresses in channel",
-                       (int)RECIPIENTS_MAX);
-    *mail =
-        (struct http_mail){.from = address->username, .to = recipients(arena, address->channel)};
-    const char *body = notifier->letter(arena, address, alert);
-    *out = (struct http_request){.url = address->url,
-                                 .mail = mail,
-                                 .body = body,
-                                 .body_len = strlen(body),
-                                 .proxy = address->proxy,
-                                 .timeout_ms = TIMEOUT_MS,
-                                 .secret_path = true};
-    return ERR_OK;
-}
-
 enum err notify_request(struct arena *arena, const struct notifier *notifier,
                         const struct address *address, const struct alert *alert, const char *text,
                         struct http_request *out, struct errinfo *ei)
@@ -103,8 +54,6 @@ enum err notify_request(struct arena *arena, const struct notifier *notifier,
     struct http_header *headers = arena_array(arena, 4, sizeof(*headers));
     int n = 0;
 
-    if (notifier->letter)
-        return letter_request(arena, notifier, address, alert, out, ei);
     if (!is_url(address->url))
         return err_set(ei, ERR_INVALID, "the address is not a URL; expected https://...");
     if (notifier->needs_token && !(address->token && *address->token))
@@ -160,18 +109,15 @@ static bool slack_error_passes(const char *error)
     return false;
 }
 
-/* No connection: the certificate may be put right. Of a mail server an answer from 500 on is
- * permanent (RFC 5321 4.2.1). */
-static bool may_pass(const struct notifier *notifier, const struct http_result *result)
+/* No connection: the certificate may be put right. */
+static bool may_pass(const struct http_result *result)
 {
-    if (notifier->letter && result->status >= 500)
-        return false;
     if (result->err != ERR_OK)
         return result->err == ERR_RETRY || result->err == ERR_DENIED;
     return result->status == 429 || (result->status >= 500 && result->status != 501);
 }
 
-/* Of chat services the path is the secret, of a mail server the password. */
+/* Of chat services the path is the secret. */
 static const char *strike_url(struct arena *arena, const char *text, const char *url)
 {
     enum { LEAST = 6 };
@@ -200,11 +146,10 @@ static const char *shown(struct arena *arena, const struct address *address, con
     return line;
 }
 
-const char *notify_refusal(struct arena *arena, const struct notifier *notifier,
-                           const struct address *address, const struct http_result *result,
-                           bool *again)
+const char *notify_refusal(struct arena *arena, const struct address *address,
+                           const struct http_result *result, bool *again)
 {
-    *again = may_pass(notifier, result);
+    *again = may_pass(result);
     if (result->err != ERR_OK)
         return arena_strdup(arena, result->info->text);
     if (result->redirect_url)

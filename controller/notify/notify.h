@@ -47,9 +47,6 @@ struct notifier {
     /* What the service is sent, in the arena. */
     struct json_object *(*body)(struct arena *arena, const struct address *address,
                                 const struct alert *alert);
-    /* The letter that it is sent instead: of what speaks SMTP. NULL: `body`. */
-    const char *(*letter)(struct arena *arena, const struct address *address,
-                          const struct alert *alert);
     /* Where it is sent to; NULL: to the URL as it is. */
     const char *(*url)(struct arena *arena, const struct address *address);
     bool takes_token;        /* it is sent as a bearer token (RFC 6750) */
@@ -77,9 +74,8 @@ enum err notify_request(struct arena *arena, const struct notifier *notifier,
  * service has said, without the path of its URL, the URL's password and the token, for a service may
  * answer with what it got. *again: asked once more it may be taken.
  */
-const char *notify_refusal(struct arena *arena, const struct notifier *notifier,
-                           const struct address *address, const struct http_result *result,
-                           bool *again);
+const char *notify_refusal(struct arena *arena, const struct address *address,
+                           const struct http_result *result, bool *again);
 /* "NAME.NAMESPACE" of the Canary that the alert is about. */
 const char *alert_subject(struct arena *arena, const struct alert *alert);
 /* "NAME.NAMESPACE: TEXT", and behind it the reason: for who sees a single line. */

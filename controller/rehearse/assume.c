@@ -41,6 +41,8 @@ static const struct {
      "\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"$APP\"}}}"},
     {"keda.sh", "ScaledObject",
      "{\"spec\":{\"scaleTargetRef\":{\"name\":\"$APP\"},\"triggers\":[]}}"},
+    {"policy", "PodDisruptionBudget",
+     "{\"spec\":{\"minAvailable\":1}}"}, /* cluster.c: its selector */
     {"networking.k8s.io", "Ingress",
      "{\"spec\":{\"rules\":[{\"host\":\"app.example\",\"http\":{\"paths\":[{\"path\":\"/\","
      "\"pathType\":\"Prefix\",\"backend\":{\"service\":{\"name\":\"$APP\",\"port\":{\"number\":$"
@@ -95,6 +97,10 @@ static bool is_named_by(const struct canary *canary, const struct kube_resource 
         return len < 8 || strcmp(name + len - 8, "-primary") != 0;
     if (strcmp(resource->kind, "Upstream") == 0)
         return is_named(upstream, name);
+    for (int i = 0; i < canary->n_companions; i++)
+        if (is_named(canary->companions[i].name, name) &&
+            is_named(canary->companions[i].kind, resource->kind))
+            return true;
     for (size_t i = 0; i < sizeof(refs) / sizeof(refs[0]); i++)
         if (is_named(refs[i]->name, name) && is_named(refs[i]->kind, resource->kind) &&
             strncmp(refs[i]->api_version, resource->group, strlen(resource->group)) == 0)

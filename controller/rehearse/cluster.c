@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "decide/act/companions.h"
 #include "rehearse/assume.h"
 #include "rehearse/settle.h"
 #include "target/target.h"
@@ -9,6 +10,25 @@
 static bool is_knative(const struct kube_resource *resource)
 {
     return kube_resource_same(resource, &kube_knative_services);
+}
+
+/* A companion that is made up selects the pods of the target. */
+static void select_target(struct cluster *cluster, const struct canary *canary,
+                          struct json_object *object)
+{
+    const struct rehearse_source *source = cluster->source;
+    const struct target *target = target_find(canary->target.api_version, canary->target.kind);
+    struct json_object *selector =
+        target ? json_at(source->find(source->arg, target->resource, canary->namespace_,
+                                      canary->target.name),
+                         "spec", "selector", NULL)
+               : NULL;
+
+    if (selector)
+        json_set(json_sub(object, "spec"), "selector", json_copy(cluster->arena, selector));
+    else
+        json_set_str(json_sub(json_sub(json_sub(object, "spec"), "selector"), "matchLabels"), "app",
+                     canary->target.name);
 }
 
 /* What is there before, as its controllers keep it. */
@@ -24,6 +44,8 @@ static struct json_object *found(struct cluster *cluster, const struct canary *c
     object = assumed_object(cluster->arena, canary, resource, namespace_, name);
     if (!object)
         return NULL;
+    if (companions_resource(resource->kind))
+        select_target(cluster, canary, object);
     json_object_array_add(cluster->assumed,
                           json_object_new_string(arena_printf(cluster->arena, "%s %s/%s",
                                                               resource->kind, namespace_, name)));

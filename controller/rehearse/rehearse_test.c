@@ -117,6 +117,15 @@ CASE(each_kind_of_autoscaler_is_assumed)
     assert_true(assumes(&out, "HorizontalPodAutoscaler test/s"));
 }
 
+CASE(a_companion_is_assumed_for_the_target)
+{
+    struct rehearsal out =
+        play(arena, "{'spec':{'companions':[{'kind':'PodDisruptionBudget','name':'s'}]}}");
+    assert_null(out.refused);
+    assert_true(assumes(&out, "PodDisruptionBudget test/s"));
+    assert_non_null(strstr(json_text(arena, out.made), "s-primary"));
+}
+
 CASE(what_does_not_begin_says_why)
 {
     struct rehearsal out =

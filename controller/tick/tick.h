@@ -256,6 +256,9 @@ struct metric_answer {
     const char *note; /* for people: what there was to choose from, "NaN"; NULL: nothing to say */
     int64_t at_ms;    /* the time that the value is of; 0: it has none */
     int64_t retry_ms; /* ERROR: not to be asked again for so long; 0: it does not say */
+    /* ERROR: as all is configured, no answer can come: no such host, no connection, TLS, 401, 403. It says
+     * nothing of a revision. */
+    bool unreachable;
 };
 bool need_metric(struct tick *tick, const struct metric_question *question,
                  const struct metric_answer **out);

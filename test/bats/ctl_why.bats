@@ -112,6 +112,8 @@ because() {
 
 @test "metrics say nothing, or nobody answers for them, or a hook fails or is slow" {
     canary down 'metrics: [{name: request-success-rate, interval: 1m, thresholdRange: {min: 99}}]'
+    canary nohost 'metrics: [{name: request-success-rate, interval: 1m, thresholdRange: {min: 99}}]' 'metricsServer: "http://prometheus.nowhere.invalid:9090"'
+    canary failing 'onMetricError: fail, metrics: [{name: request-success-rate, interval: 1m, thresholdRange: {min: 99}}]'
     canary hook 'webhooks: [{name: smoke, type: pre-rollout, url: "http://127.0.0.1:9/", timeout: 1s}]'
     canary unusable 'metrics: [{name: mine, interval: 1m, templateRef: {name: none}}]'
     canary held 'onMetricError: hold, metrics: [{name: request-success-rate, interval: 1m, thresholdRange: {min: 99}}]'
@@ -124,8 +126,10 @@ because() {
     because slow hook-failing 'A webhook of slow is too slow, for .*smoke.*of 100 failed checks'
     because empty no-metrics 'A metric of empty has no values, for .*of 100 failed checks'
     kill "$SILENCE_PID" "$SINK_PID"
-    image down 2 && image hook 2 && image unusable 2 && image held 2
-    because down metric-server-down 'A metric server does not answer the queries of down, for .*127.0.0.1:9.* of 100 failed checks'
+    image down 2 && image nohost 2 && image failing 2 && image hook 2 && image unusable 2 && image held 2
+    because down metrics-held 'down holds its step until its metrics can be asked, for .*127.0.0.1:9' 'kubectl canary abort down -n test'
+    because nohost metrics-held 'nohost holds its step until its metrics can be asked, for .*prometheus.nowhere.invalid'
+    because failing metric-server-down 'A metric server does not answer the queries of failing, for .*127.0.0.1:9.* of 100 failed checks'
     because hook hook-failing 'A webhook of hook fails, for .*smoke.*of 100 failed checks'
     because unusable metric-unusable 'A metric of unusable cannot be asked for, for .*none'
     because held metrics-held 'held holds its step until its metrics say something again'

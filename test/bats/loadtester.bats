@@ -468,3 +468,23 @@ POLICY
     kill -TERM "$first"
     wait "$DAEMON_PID" || true
 }
+
+@test "the recommended policies take little memory, and a hostile request little time" {
+    local policies before
+    policies=$(printf '%s,' "$BATS_TEST_DIRNAME"/../../deploy/loadtester/policies/*.yaml)
+    resident() { curl -s "$DAEMON_URL/debug/process" | gojq .memory.residentBytes; }
+    small() { grep -q __asan_init "$LOADTESTER" || [ "$(resident)" -lt $((40 * 1024 * 1024)) ]; }
+    daemon_start "$LOADTESTER" --policy "${policies%,}"
+    small
+    # Values that almost match, of all the flags that take long ones, as many as there is room for.
+    gojq -cn '("a" * 4000) as $long | {name: "podinfo", namespace: "test", metadata: {type: "cmd",
+        cmd: ("hey " + ([range(120) | "-H \u0027X-a: " + $long + "\u0001\u0027 -d \u0027" + $long + "\u0001\u0027"] | join(" ")) + " http://x")}}' >"$BATS_TEST_TMPDIR/hostile"
+    before=$(date +%s)
+    for _ in 1 2 3 4 5 6; do
+        [ "$(curl -s -m 5 -o "$BATS_TEST_TMPDIR/answer" -w '%{http_code}' --data-binary "@$BATS_TEST_TMPDIR/hostile" "$DAEMON_URL/")" = 403 ]
+    done
+    grep -q 'does not let -H of "hey" have this value' "$BATS_TEST_TMPDIR/answer"
+    [ $(($(date +%s) - before)) -lt 10 ]
+    small
+    daemon_stop
+}

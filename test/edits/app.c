@@ -84,6 +84,11 @@ const struct kube_resource user_endpoints = {
 const struct kube_resource user_pods = {
     .group = "", .version = "v1", .plural = "pods", .kind = "Pod"};
 
+const struct kube_resource user_budgets = {.group = "policy",
+                                           .version = "v1",
+                                           .plural = "poddisruptionbudgets",
+                                           .kind = "PodDisruptionBudget"};
+
 /* --- texts */
 
 enum { TEXT_MAX = 64 * 1024 };

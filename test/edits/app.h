@@ -36,7 +36,7 @@ const struct app *app_named(const char *name); /* NULL: there is none */
 #define APP_STRANGER "stranger"
 
 extern const struct kube_resource user_canaries, user_requests, user_routes, user_endpoints,
-    user_pods;
+    user_pods, user_budgets;
 
 /* A mistake in the text ends the program. Owned by the arena. */
 struct json_object *user_json(struct arena *arena, const char *text, const char *name,

@@ -34,8 +34,8 @@ static const char *const needs[] = {[EDIT_ANY] = "any",
                                     [EDIT_HOOKED] = "hooks",
                                     [EDIT_CONTROLLER] = "controller"};
 static const struct kube_resource *const resources[] = {
-    &user_canaries,   &user_requests, &user_routes,   &kube_deployments,
-    &kube_configmaps, &kube_secrets,  &kube_services, &kube_hpas,
+    &user_canaries, &user_requests, &user_routes, &kube_deployments, &kube_configmaps,
+    &kube_secrets,  &kube_services, &kube_hpas,   &user_budgets,
 };
 #define COUNT(list) ((int)(sizeof(list) / sizeof((list)[0])))
 

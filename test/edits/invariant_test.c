@@ -178,12 +178,14 @@ CASE(test_a_number_that_an_autoscaler_owns_is_not_written)
 
 static void refuse(struct arena *arena, const char *text, int count)
 {
-    view_event(view, user_json(arena,
-                               arena_printf(arena,
-                                            "{'type':'Warning','involvedObject':{'name':'NAME'},"
-                                            "'count':%d,'message':'%s'}",
-                                            count, text),
-                               "blue", NULL));
+    view_event(view,
+               user_json(arena,
+                         arena_printf(arena,
+                                      "{'type':'Warning','involvedObject':{'name':'NAME'},"
+                                      "'count':%d,'message':'%s'}",
+                                      count, text),
+                         "blue", NULL),
+               1000);
 }
 
 CASE(test_what_is_refused_is_told_once)

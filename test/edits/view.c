@@ -123,7 +123,7 @@ static void count_told(struct warning *warning, const char *message, int64_t cou
         told->at_ms[told->count++ % TOLD_MAX] = warning->at_ms;
 }
 
-void view_event(struct view *view, struct json_object *object)
+void view_event(struct view *view, struct json_object *object, int64_t now_ms)
 {
     const char *type = json_str_at(object, "type", NULL);
     const char *about = json_str_at(object, "involvedObject", "name", NULL);
@@ -134,7 +134,7 @@ void view_event(struct view *view, struct json_object *object)
     warning->last = strcmp(type, "Warning") == 0;
     if (!warning->last)
         return;
-    warning->at_ms = clock_monotonic_ms();
+    warning->at_ms = now_ms;
     count_told(warning, message, json_int_at(object, 1, "count", NULL));
     snprintf(warning->message, sizeof(warning->message), "%s", message);
 }
@@ -142,7 +142,7 @@ void view_event(struct view *view, struct json_object *object)
 static void on_event(void *arg, enum watch_event event, struct json_object *object)
 {
     if (event == WATCH_PUT)
-        view_event(arg, object);
+        view_event(arg, object, clock_monotonic_ms());
 }
 
 struct view *view_new(struct loop *loop, struct kube_client *kube)
@@ -260,12 +260,15 @@ bool view_pod_is_ready(struct json_object *pod)
     return false;
 }
 
-/* The ReplicaSet has the Deployment's name and the hash of its template. */
+/* A ReplicaSet has the Deployment's name and the hash of its template. */
 const char *view_pod_owner(struct arena *arena, struct json_object *pod)
 {
     struct json_object *owners = json_at(pod, "metadata", "ownerReferences", NULL);
     const char *set = json_str_at(json_elem(owners, 0), "name", NULL);
+    const char *kind = json_str_at(json_elem(owners, 0), "kind", NULL);
     const char *hash = json_str_at(pod, "metadata", "labels", "pod-template-hash", NULL);
+    if (set && kind && strcmp(kind, "ReplicaSet") != 0)
+        return set;
     if (!set || !hash || strlen(set) < strlen(hash) + 1)
         return "";
     return arena_strndup(arena, set, strlen(set) - strlen(hash) - 1);

@@ -17,8 +17,8 @@ bool view_synced(const struct view *view);
 /* An object as it is now; gone: it is no longer there. */
 void view_put(struct view *view, const struct kube_resource *resource, struct json_object *object,
               bool gone);
-/* An event about a Canary. */
-void view_event(struct view *view, struct json_object *object);
+/* An event about a Canary, as it came at the time that the caller counts by. */
+void view_event(struct view *view, struct json_object *object, int64_t now_ms);
 /* Called before an object takes the place of another one. NULL: it was not there, or is gone. */
 void view_on_change(struct view *view,
                     void (*changed)(void *arg, const struct kube_resource *resource,
@@ -41,7 +41,7 @@ const char *view_revision(struct arena *arena, const struct view *view, const ch
 /* Pods that have all of these labels and are not about to go; ready: only those that are. */
 size_t view_pods(const struct view *view, struct json_object *labels, bool ready);
 bool view_pod_is_ready(struct json_object *pod);
-/* Of which Deployment, "" of none. */
+/* The name of the Deployment, DaemonSet or StatefulSet that it belongs to, "" of none. */
 const char *view_pod_owner(struct arena *arena, struct json_object *pod);
 /* The agent that has made `now` of `before`; NULL: it cannot be told. */
 const char *view_writer(struct json_object *before, struct json_object *now);
@@ -57,7 +57,7 @@ struct told {
 /* The last Warning event about the Canary; at_ms 0: there was none. */
 struct warning {
     char *canary;
-    int64_t at_ms; /* monotonic, when it came */
+    int64_t at_ms; /* when it came */
     bool last;     /* and no other event since */
     char message[300];
     struct told told[WARNING_KEPT];

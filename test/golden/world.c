@@ -184,6 +184,9 @@ static struct metric_answer answer_metric(struct world *world,
             json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
         if (text && strcmp(text, "+Inf") == 0)
             return (struct metric_answer){.outcome = METRIC_VALUE, .value = INFINITY};
+        if (text && strncmp(text, "unreachable: ", 13) == 0)
+            return (struct metric_answer){
+                .outcome = METRIC_ERROR, .text = text + 13, .unreachable = true};
         if (text)
             return (struct metric_answer){.outcome = METRIC_ERROR, .text = text};
         return (struct metric_answer){.outcome = METRIC_VALUE,
@@ -380,7 +383,7 @@ static struct json_object *without_ours(struct world *world, struct json_object 
     static const char *const ours[] = {
         "acceptedSpec",   "provider", "serviceName", "controller", "release",
         "history",        "requests", "paused",      "steer",      "refusedWrite",
-        "canaryCapacity", "prepared", "renewal",     "copiesLeft"};
+        "canaryCapacity", "prepared", "renewal",     "copiesLeft", "companions"};
     struct json_object *copy = json_copy(world->arena, body);
     struct json_object *spec = json_at(copy, "status", "acceptedSpec", NULL);
 

@@ -76,6 +76,37 @@ const char *begun_prepared(struct model *model, const struct cluster *facts,
                : NULL;
 }
 
+/* A target that is pinned to the revision that is analysed. */
+bool begun_pinned(struct model *model, const struct cluster *cluster)
+{
+    int place = model->place[ROLE_TARGET];
+    struct json_object *target = objects_tree(model->objects, place, cluster->at[place]);
+
+    return json_at(target, "metadata", "annotations", "flagger.app/pinned-template", NULL) != NULL;
+}
+
+/* onNewRevision: finish. A release ends before the next one begins, unless a person resumes its target. */
+const char *begun_finishes(struct model *model, const struct cluster *facts,
+                           const struct cluster *before, const struct cluster *after)
+{
+    const struct canary *canary = model_canary(model, facts);
+    bool steps = model_weight(model, before) == 0 && model_weight(model, after) > 0;
+
+    return steps && canary->analysis.finishes && said_analysing(canary) &&
+                   !begun_pinned(model, facts)
+               ? "the first step of a release that is to finish leads to no pods that a push "
+                 "replaces"
+               : NULL;
+}
+
+bool begun_replaces(struct model *model, const struct cluster *before, const struct cluster *after)
+{
+    return strcmp(model->kind->plural, "deployments") == 0 &&
+           model_look(model, before, ROLE_ROUTE)->canary_serves &&
+           model_look(model, before, ROLE_TARGET)->revision !=
+               model_look(model, after, ROLE_TARGET)->revision;
+}
+
 /* Pre-rollout hooks have prepared a revision until another one begins. */
 void begun_note(struct model *model, const struct cluster *after, const struct outcome *outcome,
                 struct ghost *ghost)

@@ -12,6 +12,11 @@ const char *begun_mend(struct model *model, const struct cluster *facts,
 const char *begun_prepared(struct model *model, const struct cluster *facts,
                            const struct cluster *before, const struct cluster *after,
                            const struct outcome *outcome, const struct ghost *ghost);
+bool begun_pinned(struct model *model, const struct cluster *cluster);
+const char *begun_finishes(struct model *model, const struct cluster *facts,
+                           const struct cluster *before, const struct cluster *after);
+/* Pods of the target that serve become those of another template. */
+bool begun_replaces(struct model *model, const struct cluster *before, const struct cluster *after);
 /* A status was written: the ghost learns what is prepared. */
 void begun_note(struct model *model, const struct cluster *after, const struct outcome *outcome,
                 struct ghost *ghost);

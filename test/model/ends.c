@@ -1,4 +1,5 @@
 #include "ends.h"
+#include "begun.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +37,7 @@ static const struct policy policies[] = {
     POLICY("the metrics stay bad", .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, FAIL, PASS}),
     POLICY("the metrics stay away", .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, NONE, PASS}),
     POLICY("the metric server stays away",
-           .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, ERROR, PASS}),
+           .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, ERROR, PASS}, .may_wait = true),
     POLICY("new revisions never get ready as canary", .target = HEALTH_STUCK, .only_new = true,
            .answers = WELL),
     POLICY("new revisions never get ready as primary", .primary = HEALTH_STUCK, .only_new = true,
@@ -340,6 +341,8 @@ static const char *check_end(struct model *model, const struct policy *policy,
     if (model->kind->copied &&
         model_look(model, cluster, ROLE_COPY)->revision != model_revision(model, cluster))
         return "at the end, the canary's Service is a copy of the target";
+    if (weight == 0 && is_idle(model, cluster) && begun_pinned(model, cluster))
+        return "at the end, what was pushed is no longer kept back";
     if (!is_whole(model, state, canary))
         return "at the end, the primary is of one revision, template and configs";
     return said_wrong(model, canary, cluster);

@@ -22,9 +22,15 @@ static struct json_object *container(struct json_object *tree)
     return json_elem(json_at(tree, "spec", "template", "spec", "containers", NULL), 0);
 }
 
+/* Of its pods: what was pushed to a target that is pinned waits in its template. */
 static int template_revision(struct json_object *tree)
 {
-    return revision_in(json_str_at(container(tree), "image", NULL));
+    struct json_object *template = pretend_template(tree);
+    struct json_object *containers = json_at(template, "spec", "containers", NULL);
+    int revision = revision_in(json_str_at(json_elem(containers, 0), "image", NULL));
+
+    json_object_put(template);
+    return revision;
 }
 
 static void template_push(struct json_object *tree, int revision)

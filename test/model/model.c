@@ -27,10 +27,11 @@ static void touch(struct json_object *tree)
 
 static bool push(struct arena *arena, struct json_object *tree, const struct event *event)
 {
-    (void)arena;
-    if (event->kind->revision(tree) == event->number)
-        return false;
+    struct json_object *before = json_copy(arena, tree);
+
     event->kind->push(tree, event->number);
+    if (json_same(before, tree))
+        return false;
     touch(tree);
     return true;
 }

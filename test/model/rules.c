@@ -307,6 +307,9 @@ static const char *check_target(struct model *model, const struct cluster *facts
         return "the target is never deleted";
     if (model->kind->copied)
         return "a Service target is its owner's alone";
+    if (begun_replaces(model, before, after) && !canary->deleting &&
+        model_look(model, after, ROLE_TARGET)->revision != (ghost->promoted & 3))
+        return "pods that serve are not replaced by what was pushed meanwhile";
     if (!is || was)
         return NULL;
     if (model_look(model, before, ROLE_ROUTE)->canary_serves &&
@@ -691,6 +694,8 @@ const char *rules_step(struct model *model, const struct cluster *facts,
         broken = check_route(model, facts, before, after);
     if (!broken && step->place == model->place[ROLE_ROUTE])
         broken = begun_prepared(model, facts, before, after, outcome, ghost);
+    if (!broken && step->place == model->place[ROLE_ROUTE])
+        broken = begun_finishes(model, facts, before, after);
     if (!broken && step->place == model->place[ROLE_ROUTE])
         broken = numbers_share(model, facts, before, after);
     if (!broken && step->place == model->place[ROLE_TARGET])

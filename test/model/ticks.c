@@ -212,7 +212,8 @@ static void answer_metric(struct tick *tick, const struct need *need, uint8_t an
     if (answer == NONE)
         fact = (struct metric_answer){.outcome = METRIC_NO_VALUES, .text = "no values found"};
     if (answer == ERROR)
-        fact = (struct metric_answer){.outcome = METRIC_ERROR, .text = "connection refused"};
+        fact = (struct metric_answer){
+            .outcome = METRIC_ERROR, .text = "connection refused", .unreachable = true};
     fact_metric(tick, need, fact);
 }
 

@@ -15,6 +15,7 @@ struct rule {
 struct answers {
     struct http_server *server;
     struct rule *rules;
+    struct recorder *recorder; /* NULL: calls of hooks are not recorded */
 };
 
 static bool matches(const struct rule *rule, const char *text)
@@ -113,11 +114,37 @@ static void on_query(void *arg, struct http_conn_request *req)
                                  result));
 }
 
+/* POST /hooks/NAMESPACE/HOOK/, with what Flagger sends; any other call is of a test. */
+static void record(struct answers *answers, struct http_conn_request *req, bool passes)
+{
+    struct arena *arena = http_req_arena(req);
+    struct json_object *sent = NULL, *call = json_own(arena, json_object_new_object());
+    struct errinfo ei = {0};
+    size_t len = 0;
+    const char *body = http_req_body(req, &len);
+    const char *namespace_ = http_req_segment(req, 1), *hook = http_req_segment(req, 2);
+    if (!answers->recorder || !hook || !*hook ||
+        json_parse(arena, body, len, JSON_MAX_BYTES, &sent, &ei) != ERR_OK ||
+        !json_str_at(sent, "name", NULL) || !json_str_at(sent, "checksum", NULL))
+        return;
+    json_set_str(call, "canary", json_str_at(sent, "name", NULL));
+    json_set_str(call, "checksum", json_str_at(sent, "checksum", NULL));
+    json_set_str(call, "hook", hook);
+    json_set_bool(call, "passes", passes);
+    recorder_hook(answers->recorder, namespace_, call);
+}
+
 static void on_hook(void *arg, struct http_conn_request *req)
 {
     struct rule *rule = rule_for(arg, http_req_path(req), "status");
     int status = rule ? (int)json_int_at(rule->spec, 200, "status", NULL) : 200;
+    record(arg, req, status < 300);
     http_reply_text(req, status, status < 300 ? "yes\n" : "no\n");
+}
+
+void answers_record(struct answers *answers, struct recorder *recorder)
+{
+    answers->recorder = recorder;
 }
 
 enum err answers_new(struct loop *loop, int port, struct answers **out, struct errinfo *ei)

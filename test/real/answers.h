@@ -14,11 +14,14 @@
 #define REAL_ANSWERS_H
 
 #include "net/server/server.h"
+#include "real/recorder.h"
 
 struct answers;
 
 enum err answers_new(struct loop *loop, int port, struct answers **out,
                      struct errinfo *ei) MUST_USE;
+/* Calls of webhooks become lines of the history; the recorder is borrowed. */
+void answers_record(struct answers *answers, struct recorder *recorder);
 int answers_port(const struct answers *answers);
 void answers_free(struct answers *answers); /* after the loop has ended */
 

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "object/meta.h"
+#include "real/releases.h"
 
 enum { HISTORY_MAX_BYTES = 512 * 1024 * 1024, TOTAL = 100 };
 
@@ -37,6 +38,12 @@ static void tell(struct world *world, const char *rule, const char *sentence)
 static const char *when(struct world *world, int64_t ms)
 {
     return arena_printf(world->arena, "after %.1f s", (double)(ms - world->began_ms) / 1000);
+}
+
+static void on_release(void *arg, const char *rule, const char *sentence)
+{
+    struct world *world = arg;
+    tell(world, rule, arena_printf(world->arena, "%s, %s", sentence, when(world, world->now_ms)));
 }
 
 static struct thing *thing_of(struct world *world, const char *kind, const char *name)
@@ -259,21 +266,35 @@ static void check_end(struct world *world, struct thing *canary)
                           canary->name, (long long)said, (long long)routed));
 }
 
+static bool is_of_traffic(const char *kind)
+{
+    static const char *const kinds[] = {"Pod", "Service", "EndpointSlice", "HTTPRoute", "Canary"};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (strcmp(kinds[i], kind) == 0)
+            return true;
+    return false;
+}
+
 size_t history_check(struct json_object *lines,
                      void (*fn)(void *arg, const char *rule, const char *sentence), void *arg)
 {
     struct world world = {.arena = arena_new(), .fn = fn, .arg = arg};
+    struct releases *releases = releases_new(world.arena, on_release, &world);
 
     for (size_t i = 0; i < json_len(lines); i++) {
         struct json_object *line = json_elem(lines, i);
         struct json_object *object = json_at(line, "object", NULL);
-        struct thing *thing = thing_of(&world, json_str_at(line, "kind", NULL), meta_name(object));
+        const char *kind = json_str_at(line, "kind", NULL);
+        bool gone = json_bool_at(line, false, "gone", NULL);
         /* Arrival at the recorder, which may lag; the order is that of the revisions. */
         int64_t time = json_int_at(line, 0, "time", NULL);
         world.now_ms = time > world.now_ms ? time : world.now_ms;
         if (i == 0)
             world.began_ms = time;
-        thing->object = json_bool_at(line, false, "gone", NULL) ? NULL : object;
+        releases_see(releases, kind, object, gone, world.now_ms);
+        if (!is_of_traffic(kind))
+            continue;
+        thing_of(&world, kind, meta_name(object))->object = gone ? NULL : object;
         check_now(&world);
     }
     for (struct thing *thing = world.things; thing; thing = thing->next) {
@@ -284,6 +305,7 @@ size_t history_check(struct json_object *lines,
             check_end(&world, thing);
         }
     }
+    releases_free(releases);
     arena_free(world.arena);
     return world.violations;
 }

@@ -7,7 +7,14 @@
  *   endpoints the same of the endpoints that it is served from: one of them is a ready pod
  *   status    at the end, a Canary's status says the weight that its route has
  *   rest      at the end, every Canary has come to rest
+ *   owner     no Service of a Canary selects a pod of another workload
+ *   capacity  no step of the controller leads to a side with fewer pods than its share
+ *   number    the controller writes no number of replicas that an autoscaler of others owns
+ *   gate      no hook is asked about a revision that confirm-rollout has not let in
+ *   told      a write that is refused is not told at every tick
+ *   health    tools that know nothing of releases can read every status
  *
+ * The last six are those of releases.h; that no side has a share and no ready pod is `pods`.
  * Users call a Service that is not one of Flagger's, "-primary" or "-canary". Endpoints follow the
  * pods a little later, in every cluster: only what lasts longer than HISTORY_LAG_MS counts there.
  *

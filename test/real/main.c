@@ -67,6 +67,7 @@ static enum err start(struct parts *parts, struct loop *loop, const struct kube_
         &(struct kube_client_options){.qps = 1000, .burst = 1000, .user_agent = program.name});
     if (opt.record)
         parts->recorder = recorder_new(loop, parts->kube, opt.record);
+    answers_record(parts->answers, parts->recorder);
     parts->node = node_new(loop, parts->kube, opt.serve);
     parts->routes = routes_new(loop, parts->kube);
     loop_on_drain(loop, on_drain, parts);

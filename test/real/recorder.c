@@ -22,6 +22,12 @@ static const struct kube_resource recorded[] = {
      .plural = "httproutes",
      .kind = "HTTPRoute"},
     {.group = "flagger.app", .version = "v1beta1", .plural = "canaries", .kind = "Canary"},
+    {.group = "apps", .version = "v1", .plural = "deployments", .kind = "Deployment"},
+    {.group = "autoscaling",
+     .version = "v2",
+     .plural = "horizontalpodautoscalers",
+     .kind = "HorizontalPodAutoscaler"},
+    {.group = "", .version = "v1", .plural = "events", .kind = "Event"},
 };
 enum { N_RECORDED = sizeof(recorded) / sizeof(recorded[0]) };
 
@@ -33,6 +39,7 @@ struct source {
 
 struct recorder {
     const char *folder;
+    int64_t revision; /* the greatest that has come */
     struct source sources[N_RECORDED];
 };
 
@@ -70,25 +77,55 @@ static const char *summary(struct arena *arena, struct json_object *canary, cons
                         or_dash(json_str_at(promoted, "reason", NULL)));
 }
 
+static void append_line(struct recorder *recorder, struct arena *arena, const char *namespace_,
+                        int64_t revision, const char *kind, bool gone, struct json_object *object)
+{
+    struct json_object *line = json_own(arena, json_object_new_object());
+    json_set_int(line, "revision", revision);
+    json_set_str(line, "kind", kind);
+    json_set_bool(line, "gone", gone);
+    json_set_int(line, "time", clock_wall_ms());
+    json_set(line, "object", object);
+    append(recorder, namespace_, "history", json_text(arena, line));
+}
+
+/* Of events those about Canaries; writers are asked of routes and Deployments. */
+static bool is_kept(const struct source *source, struct json_object *object)
+{
+    const char *about = json_str_at(object, "involvedObject", "kind", NULL);
+    return strcmp(source->resource->kind, "Event") != 0 || (about && strcmp(about, "Canary") == 0);
+}
+
+static bool has_writer(const struct kube_resource *resource)
+{
+    return strcmp(resource->kind, "HTTPRoute") == 0 || strcmp(resource->kind, "Deployment") == 0;
+}
+
 static void on_object(void *arg, enum watch_event event, struct json_object *object)
 {
     struct source *source = arg;
-    if (event == WATCH_SYNCED)
+    struct recorder *recorder = source->recorder;
+    if (event == WATCH_SYNCED || !is_kept(source, object))
         return;
     struct arena *arena = arena_new();
-    struct json_object *line = json_own(arena, json_object_new_object());
     struct json_object *copy = json_copy(arena, object);
     const char *revision = json_str_at(object, "metadata", "resourceVersion", NULL);
     const char *namespace_ = meta_ns(object);
-    json_set_int(line, "revision", revision ? strtoll(revision, NULL, 10) : 0);
-    json_set_str(line, "kind", source->resource->kind);
-    json_set_bool(line, "gone", event == WATCH_GONE);
-    json_set_int(line, "time", clock_wall_ms());
-    json_object_object_del(json_at(copy, "metadata", NULL), "managedFields");
-    json_set(line, "object", copy);
-    append(source->recorder, namespace_, "history", json_text(arena, line));
+    int64_t number = revision ? strtoll(revision, NULL, 10) : 0;
+    recorder->revision = number > recorder->revision ? number : recorder->revision;
+    if (!has_writer(source->resource))
+        json_object_object_del(json_at(copy, "metadata", NULL), "managedFields");
+    append_line(recorder, arena, namespace_, number, source->resource->kind, event == WATCH_GONE,
+                copy);
     if (strcmp(source->resource->kind, "Canary") == 0 && event == WATCH_PUT)
-        append(source->recorder, namespace_, "canaries", summary(arena, object, revision));
+        append(recorder, namespace_, "canaries", summary(arena, object, revision));
+    arena_free(arena);
+}
+
+void recorder_hook(struct recorder *recorder, const char *namespace_, struct json_object *call)
+{
+    struct arena *arena = arena_new();
+    append_line(recorder, arena, namespace_, recorder->revision, "Hook", false, call);
     arena_free(arena);
 }
 

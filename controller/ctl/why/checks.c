@@ -106,6 +106,12 @@ static bool metrics_held(struct why *w)
 
     if (!condition)
         return false;
+    if (why_is(json_str_at(condition, "reason", NULL), "Unreachable"))
+        return why_say(
+            w, arena_printf(w->arena, "%s abort %s -n %s", w->program, w->name, w->namespace_),
+            "%s holds its step until its metrics can be asked, for %s: %s. It goes on by "
+            "itself then; to give the release up instead:",
+            w->name, why_since(w, condition), why_message(w, condition));
     return why_say(w,
                    why_kubectl(w, "get canary %s -o jsonpath='{.spec.analysis.metrics}'", w->name),
                    "%s holds its step until its metrics say something again, for %s: %s", w->name,

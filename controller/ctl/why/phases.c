@@ -124,6 +124,17 @@ static bool companions_unfit(struct why *w)
                    why_message(w, condition));
 }
 
+static bool companion_uncopied(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "CompanionsCopied", "False");
+
+    if (!condition || why_under_way(w))
+        return false;
+    return why_say(w, why_kubectl(w, arena_printf(w->arena, "edit canary %s", w->name)),
+                   "Nothing holds %s up, but for %s: %s", w->name, why_since(w, condition),
+                   why_message(w, condition));
+}
+
 /* Told of a primary that serves; before it is made, the same condition holds everything. */
 static bool labels_shared(struct why *w)
 {
@@ -171,6 +182,7 @@ const struct why_situation why_phases[] = {{"failed", failed},
                                            {"not-begun", not_begun},
                                            {"target-idle", target_idle},
                                            {"labels-shared", labels_shared},
+                                           {"companion-uncopied", companion_uncopied},
                                            {"companions-unfit", companions_unfit},
                                            {"at-rest", at_rest},
                                            {"under-way", under_way},

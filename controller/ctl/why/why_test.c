@@ -51,6 +51,12 @@ static const struct {
      "\"PrimarySelectsOthers\", \"message\": \"it says so.\", " SINCE "}]}",
      .text = "Nothing holds app up, but for 5m: it says so",
      .next = "ctl renew-primary app -n shop"},
+    {"companion-uncopied",
+     "{\"status\": {\"phase\": \"Succeeded\", \"lastAppliedSpec\": \"a\", \"conditions\": "
+     "[{\"type\": \"CompanionsCopied\", \"status\": \"False\", \"reason\": \"SourceMissing\", "
+     "\"message\": \"it says so.\", " SINCE "}]}",
+     .text = "Nothing holds app up, but for 5m: it says so",
+     .next = "kubectl -n shop edit canary app"},
     {"companions-unfit",
      "{\"status\": {\"phase\": \"Succeeded\", \"lastAppliedSpec\": \"a\", \"conditions\": "
      "[{\"type\": "
@@ -150,6 +156,8 @@ static const struct {
     {"stalled", CONDITION("Advancing", "False", "Stalled"),
      .text = "has stalled, for 5m: it says so"},
     {"metrics-held", CONDITION("Measured", "False", "Held"), .text = "it says so"},
+    {"metrics-held", CONDITION("Measured", "False", "Unreachable"),
+     .text = "until its metrics can be asked, for 5m: it says so"},
     {"hook-failing", CONDITION("ChecksPassed", "False", "HookFailed"), .text = "fails, for 5m"},
     {"no-metrics", CONDITION("ChecksPassed", "False", "NoValues"),
      "\"analysis\": {\"threshold\": 5}",

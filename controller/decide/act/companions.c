@@ -6,14 +6,24 @@
  * have made for the target. (Flagger leaves that to be found out.) They are
  * looked at when the Canary is initialised and at the end of each release, and are never written.
  * What the cluster does not serve, or does not let the controller list, is not known.
+ *
+ * Of those that spec.companions names, the primary has a copy NAME-primary, which follows them at any
+ * time: a budget that is changed counts at once, and not only for the pods of the target. A copy
+ * never selects a pod that its source selects: of a pod with two budgets the API server refuses every
+ * eviction, so that no node could be drained. Nothing of this holds a release up. Which copies there
+ * are is noted in status.companions before the first is made, so that what the spec no longer names
+ * is found without a request.
  */
 #include "decide/act/companions.h"
 
 #include <string.h>
 
 #include "decide/release/condition.h"
+#include "decide/release/status.h"
 #include "router/common_services.h"
+#include "scaler/common_copy.h"
 #include "target/common_primary.h"
+#include "tick/edit.h"
 
 static const struct kube_resource budgets = {.group = "policy",
                                              .version = "v1",
@@ -39,9 +49,13 @@ static const struct kube_resource service_monitors = {.group = "monitoring.coreo
 static const struct {
     const struct kube_resource *resource;
     const char *selector; /* the field of spec that selects pods; NULL: of Services */
+    bool copied;          /* spec.companions may name it */
 } kinds[] = {
-    {&budgets, "selector"},  {&network_policies, "podSelector"}, {&authorizations, "selector"},
-    {&monitors, "selector"}, {&service_monitors, NULL},
+    {.resource = &budgets, .selector = "selector", .copied = true},
+    {.resource = &network_policies, .selector = "podSelector"},
+    {.resource = &authorizations, .selector = "selector"},
+    {.resource = &monitors, .selector = "selector"},
+    {.resource = &service_monitors},
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), NAMED = 5 };
 
@@ -59,6 +73,41 @@ bool companions_unfit(const char *kind, struct json_object *object, struct json_
         struct json_object *selector = json_at(object, "spec", kinds[i].selector, NULL);
         return primary_selects(selector, target) && !primary_selects(selector, primary);
     }
+    return false;
+}
+
+static size_t copied_kind(const char *kind)
+{
+    size_t i = 0;
+
+    while (i < KINDS && !(kinds[i].copied && strcmp(kinds[i].resource->kind, kind) == 0))
+        i++;
+    return i;
+}
+
+const struct kube_resource *companions_resource(const char *kind)
+{
+    size_t i = copied_kind(kind);
+
+    return i < KINDS ? kinds[i].resource : NULL;
+}
+
+const char *companions_kinds(struct arena *arena)
+{
+    const char *out = "";
+
+    for (size_t i = 0; i < KINDS; i++)
+        if (kinds[i].copied)
+            out = arena_printf(arena, "%s%s%s", out, *out ? ", " : "", kinds[i].resource->kind);
+    return out;
+}
+
+bool companions_are_named(const struct canary *canary, const char *kind, const char *name)
+{
+    for (int i = 0; i < canary->n_companions; i++)
+        if (strcmp(canary->companions[i].kind, kind) == 0 &&
+            strcmp(canary->companions[i].name, name) == 0)
+            return true;
     return false;
 }
 
@@ -96,7 +145,7 @@ static const char *add_unfit(struct release *r, size_t kind, struct json_object 
         bool unfit = kinds[kind].selector
                          ? companions_unfit(kinds[kind].resource->kind, one, target, primary)
                          : monitor_is_unfit(r, one, services);
-        if (!name || !unfit)
+        if (!name || !unfit || companions_are_named(r->canary, kinds[kind].resource->kind, name))
             continue;
         if (++*count <= NAMED)
             text = arena_printf(r->tick->arena, "%s%s%s %s", text, *text ? ", " : "",
@@ -105,14 +154,30 @@ static const char *add_unfit(struct release *r, size_t kind, struct json_object 
     return text;
 }
 
+const char *companions_way_out(struct arena *arena, const char *names)
+{
+    const char *found = "";
+
+    for (size_t i = 0; i < KINDS; i++)
+        if (kinds[i].copied && strstr(names, kinds[i].resource->kind))
+            found =
+                arena_printf(arena, "%s%s%s", found, *found ? ", " : "", kinds[i].resource->kind);
+    return *found ? arena_printf(arena,
+                                 ", or name each %s in spec.companions, which makes a copy for the "
+                                 "primary",
+                                 found)
+                  : "";
+}
+
 static void report(struct release *r, const char *names, int count)
 {
     const char *text = arena_printf(
         r->tick->arena,
         "%s%s in namespace %s select the pods of %s and not those of %s-primary, which serve; have "
-        "them select both values of the label %s: %s and %s-primary",
+        "them select both values of the label %s: %s and %s-primary%s",
         names, count > NAMED ? " and others" : "", r->canary->namespace_, release_target(r),
-        r->canary->target.name, r->info.label, r->info.label_value, r->info.label_value);
+        r->canary->target.name, r->info.label, r->info.label_value, r->info.label_value,
+        companions_way_out(r->tick->arena, names));
 
     if (condition_set(r, CONDITION_COMPANIONS, "SelectTargetOnly", text))
         release_warn(r, "%s", text);
@@ -146,5 +211,207 @@ enum verdict companions_look(struct release *r)
         report(r, names, count);
     else
         condition_clear(r, CONDITION_COMPANIONS);
+    return VERDICT_GO;
+}
+
+/* --- copies */
+
+/* Why one is not copied, of all that are not; reason NULL: all are. */
+struct uncopied {
+    const char *reason, *text; /* the reason of the first */
+};
+
+static void add_uncopied(struct release *r, struct uncopied *all, const char *reason,
+                         const char *text)
+{
+    if (!all->reason)
+        *all = (struct uncopied){.reason = reason, .text = text};
+    else
+        all->text = arena_printf(r->tick->arena, "%s; %s", all->text, text);
+}
+
+/* The spec of the copy: the source's, and of the label by which the primary's pods differ just their
+ * value, whatever others the source allows. */
+static struct json_object *copied_spec(struct release *r, const char *field,
+                                       struct json_object *source, const char *value)
+{
+    struct json_object *spec = json_copy(r->tick->arena, json_at(source, "spec", NULL));
+    struct json_object *labels = json_at(spec, field, "matchLabels", NULL);
+    struct json_object *expressions = json_at(spec, field, "matchExpressions", NULL);
+
+    if (json_str_at(labels, r->info.label, NULL))
+        json_set_str(labels, r->info.label, value);
+    for (size_t i = 0; i < json_len(expressions); i++) {
+        struct json_object *expression = json_elem(expressions, i);
+        struct json_object *values = edit_array(r->tick->arena);
+        const char *key = json_str_at(expression, "key", NULL);
+        if (!key || strcmp(key, r->info.label) != 0)
+            continue;
+        edit_add(values, json_own(r->tick->arena, json_object_new_string(value)));
+        json_set_str(expression, "operator", "In");
+        json_set(expression, "values", values);
+    }
+    return spec;
+}
+
+/* A source that selects the target's pods with the labels that the primary's have beside. */
+static bool selects_target(struct release *r, struct json_object *selector)
+{
+    struct json_object *labels = json_copy(r->tick->arena, labels_of(r->info.primary));
+
+    if (!labels || !selector)
+        return false;
+    json_set_str(labels, r->info.label, r->info.label_value);
+    return primary_selects(selector, labels);
+}
+
+static void leave_copy(struct release *r, const struct scaler_copy *copy, const char *why)
+{
+    if (!copy->live)
+        return;
+    plan_delete(r->tick, copy->resource, copy->live);
+    plan_why(r->tick, "%s", why);
+}
+
+/* Both are known. A copy that cannot be made to fit stays as it is: the primary's pods go on having
+ * the budget that they had. */
+static void reconcile_copy(struct release *r, const struct scaler_copy *copy, const char *kind,
+                           const char *name, struct uncopied *all)
+{
+    const char *field = kinds[copied_kind(kind)].selector;
+    struct json_object *selector = json_at(copy->source, "spec", field, NULL);
+    struct arena *arena = r->tick->arena;
+    const char *namespace_ = r->canary->namespace_, *primary = primary_name(r->tick);
+    const char *value = json_str_at(labels_of(r->info.primary), r->info.label, NULL);
+
+    if (copy->live && !edit_is_owned(r->tick, copy->live)) {
+        add_uncopied(r, all, "NameTaken",
+                     arena_printf(arena,
+                                  "%s %s.%s is not of %s, and is not written: %s is not copied; "
+                                  "delete or rename it",
+                                  kind, copy->name, namespace_, release_canary(r), name));
+    } else if (!copy->source) {
+        leave_copy(r, copy, "its source is gone");
+        add_uncopied(
+            r, all, "SourceMissing",
+            arena_printf(arena,
+                         "%s %s.%s, which spec.companions names, is not there; the pods of "
+                         "%s have none",
+                         kind, name, namespace_, primary));
+    } else if (selector && primary_selects(selector, labels_of(r->info.primary))) {
+        leave_copy(r, copy, "its source selects the same pods");
+        add_uncopied(
+            r, all, "SelectsPrimary",
+            arena_printf(arena,
+                         "%s %s.%s selects the pods of %s itself, which must not have two; "
+                         "it is not copied, take it out of spec.companions",
+                         kind, name, namespace_, primary));
+    } else if (!value || !selects_target(r, selector)) {
+        add_uncopied(r, all, "SelectsOthers",
+                     arena_printf(arena,
+                                  "%s %s.%s does not select the pods of %s by labels that those of "
+                                  "%s have too; %s",
+                                  kind, name, namespace_, release_target(r), primary,
+                                  copy->live ? "its copy stays as it is" : "it is not copied"));
+    } else {
+        struct json_object *to = scaler_copy_base(r->tick, copy);
+        json_set(to, "spec", copied_spec(r, field, copy->source, value));
+        scaler_copy_write(r->tick, copy, to);
+    }
+}
+
+static bool copy_one(struct release *r, const struct canary_ref *ref, struct uncopied *all)
+{
+    const char *denied, *copy_denied;
+    struct scaler_copy copy = {
+        .resource = companions_resource(ref->kind),
+        .name = arena_printf(r->tick->arena, "%s-primary", ref->name),
+    };
+
+    if (!copy.resource)
+        return true;
+    bool known = need_object_if_allowed(r->tick, copy.resource, r->canary->namespace_, ref->name,
+                                        &copy.source, &denied);
+    known = need_object_if_allowed(r->tick, copy.resource, r->canary->namespace_, copy.name,
+                                   &copy.live, &copy_denied) &&
+            known;
+    if (!known)
+        return false;
+    if (denied || copy_denied)
+        add_uncopied(r, all, "Forbidden",
+                     arena_printf(r->tick->arena, "%s %s.%s is not copied: %s", ref->kind,
+                                  ref->name, r->canary->namespace_, denied ? denied : copy_denied));
+    else
+        reconcile_copy(r, &copy, ref->kind, ref->name, all);
+    return true;
+}
+
+/* The copies that are noted and that the spec does not name go. */
+static enum verdict leave_unnamed(struct release *r, struct json_object *noted)
+{
+    enum verdict verdict = VERDICT_GO;
+
+    for (size_t i = 0; i < json_len(noted); i++) {
+        const char *kind = json_str_at(json_elem(noted, i), "kind", NULL);
+        const char *name = json_str_at(json_elem(noted, i), "name", NULL);
+        const struct kube_resource *resource = kind ? companions_resource(kind) : NULL;
+        if (!resource || !name || companions_are_named(r->canary, kind, name))
+            continue;
+        if (scaler_copy_leave(r->tick, resource, name) != VERDICT_GO)
+            verdict = VERDICT_NEED_FACTS;
+    }
+    return verdict;
+}
+
+/* As status.companions has them; NULL: none. */
+static struct json_object *named(struct release *r)
+{
+    struct json_object *out = edit_array(r->tick->arena);
+
+    for (int i = 0; i < r->canary->n_companions; i++) {
+        struct json_object *one = edit_object(r->tick->arena);
+        json_set_str(one, "kind", r->canary->companions[i].kind);
+        json_set_str(one, "name", r->canary->companions[i].name);
+        edit_add(out, one);
+    }
+    return json_len(out) ? out : NULL;
+}
+
+/* What is noted is written behind what goes, and before what comes. The complaint about companions
+ * that do not fit is about others now. STOP: the next tick makes the copies. */
+static enum verdict note(struct release *r, struct json_object *noted, struct json_object *now)
+{
+    enum verdict verdict = leave_unnamed(r, noted);
+
+    if (verdict == VERDICT_GO && !release_is_initialising(r))
+        verdict = companions_look(r);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    status_object(r, "companions", now);
+    release_again(r, AGAIN_NOW);
+    return VERDICT_STOP;
+}
+
+enum verdict companions_copy(struct release *r)
+{
+    struct json_object *noted = json_at(r->canary->status.json, "companions", NULL);
+    struct json_object *now = named(r);
+    struct uncopied all = {0};
+    bool known = true;
+
+    if (r->target->own_services || !r->info.label)
+        return VERDICT_GO;
+    if (!json_same(noted, now))
+        return note(r, noted, now);
+    if (now && !r->info.primary)
+        return VERDICT_GO;
+    for (int i = 0; i < r->canary->n_companions; i++)
+        known = copy_one(r, &r->canary->companions[i], &all) && known;
+    if (!known)
+        return VERDICT_NEED_FACTS;
+    if (!all.reason)
+        condition_clear(r, CONDITION_COPIED);
+    else if (condition_set(r, CONDITION_COPIED, all.reason, all.text))
+        release_warn(r, "%s", all.text);
     return VERDICT_GO;
 }

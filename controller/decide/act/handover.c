@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "decide/act/companions.h"
 #include "decide/act/leftover.h"
 #include "decide/release/condition.h"
 #include "decide/release/pause.h"
@@ -188,7 +189,20 @@ static bool edit_routes(struct release *r, edit_fn edit)
     return known;
 }
 
-/* The primary, the copy of its scaler, and those of its configs. */
+static bool edit_companions(struct release *r, edit_fn edit)
+{
+    bool known = true;
+
+    for (int i = 0; i < r->canary->n_companions; i++) {
+        const struct canary_ref *ref = &r->canary->companions[i];
+        const struct kube_resource *resource = companions_resource(ref->kind);
+        const char *name = arena_printf(r->tick->arena, "%s-primary", ref->name);
+        known = (!resource || edit_one(r, resource, name, edit)) && known;
+    }
+    return known;
+}
+
+/* The primary, the copies of its scaler and its companions, and those of its configs. */
 static bool edit_primary(struct release *r, edit_fn edit, edit_fn edit_copy)
 {
     struct json_object *pods = json_at(r->info.primary, "spec", "template", "spec", NULL);
@@ -196,6 +210,7 @@ static bool edit_primary(struct release *r, edit_fn edit, edit_fn edit_copy)
 
     if (r->info.primary)
         edit(r->tick, r->target->resource, r->info.primary);
+    known = edit_companions(r, edit) && known;
     if (!r->scaler)
         return known;
     const char *scaler = arena_printf(r->tick->arena, "%s-primary", r->canary->autoscaler.name);

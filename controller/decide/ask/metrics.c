@@ -160,7 +160,10 @@ static enum verdict ask(struct release *r, struct metric_check *check)
     if (check->answer->outcome == METRIC_NO_VALUES)
         return no_values(r, check);
     if (check->answer->outcome == METRIC_ERROR)
-        return query_failed(r, check, r->canary->analysis.on_metric_error, check->answer->text);
+        return query_failed(r, check,
+                            check->answer->unreachable ? r->canary->analysis.on_unreachable
+                                                       : r->canary->analysis.on_metric_error,
+                            check->answer->text);
     return judge(r, check);
 }
 

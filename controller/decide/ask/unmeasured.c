@@ -1,6 +1,8 @@
 /*
  * What it means for a step that a metric says nothing (onMetricError, noData): a failed check as in
- * Flagger, nothing, or that the step waits for it, with an end.
+ * Flagger, nothing, or that the step waits for it, with an end. A metric that cannot be asked (no such
+ * host, no connection, 401) says nothing of the revision: unless the spec says otherwise the step waits
+ * for a person, and the release is neither promoted nor rolled back for it.
  */
 #include "decide/ask/unmeasured.h"
 
@@ -11,7 +13,7 @@
 #include "decide/release/release.h"
 #include "decide/release/steering.h"
 
-static const char held[] = "Held";
+static const char held[] = "Held", unreachable[] = "Unreachable";
 
 /*
  * The step waits, which is told once: the condition remembers it, and when it began. GO: nothing is
@@ -40,6 +42,26 @@ static enum verdict hold(struct release *r, const char *reason, const char *sent
     return VERDICT_GO;
 }
 
+/* Without an end, which is told once, and to people by an alert. */
+static enum verdict wait(struct release *r, const char *sentence)
+{
+    int64_t since;
+
+    if (!condition_since(r, CONDITION_MEASURED, unreachable, &since) && !r->held) {
+        const char *told = arena_printf(r->tick->arena,
+                                        "%s; held until it can be asked, nothing is promoted or "
+                                        "rolled back for it (onMetricError)",
+                                        sentence);
+        condition_clear(r, CONDITION_MEASURED);
+        (void)condition_set(r, CONDITION_MEASURED, unreachable, told);
+        release_warn(r, "%s", told);
+        plan_alert(r->tick, "warn", false, "The release is held, a metric cannot be asked")
+            ->reason = told;
+    }
+    r->held = true;
+    return VERDICT_GO;
+}
+
 enum verdict metrics_unmeasured(struct release *r, enum canary_policy policy, const char *reason,
                                 const char *fmt, ...)
 {
@@ -53,6 +75,8 @@ enum verdict metrics_unmeasured(struct release *r, enum canary_policy policy, co
         return VERDICT_GO;
     case POLICY_HOLD:
         return hold(r, reason, sentence);
+    case POLICY_WAIT:
+        return wait(r, sentence);
     case POLICY_FAIL:
         break;
     }

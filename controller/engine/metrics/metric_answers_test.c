@@ -214,6 +214,8 @@ static const char *address_of(struct fixture *f, int number)
 
     if (does && strcmp(does, "refuse") == 0)
         return arena_printf(f->arena, "http://127.0.0.1:1/%d", number);
+    if (does && strcmp(does, "nohost") == 0)
+        return arena_printf(f->arena, "http://no-such-host.invalid/%d", number);
     if (does && strcmp(does, "tls") == 0)
         return arena_printf(f->arena, "https://localhost:%d/%d", http_server_port(f->secure),
                             number);
@@ -231,7 +233,9 @@ static void on_answer(void *arg, const struct metric_answer *answer)
     asked->answered = true;
     asked->says = answer->outcome == METRIC_VALUE
                       ? arena_printf(arena, "value %g%s", answer->value, note)
-                      : arena_printf(arena, "%s: %s%s", kinds[answer->outcome], answer->text, note);
+                      : arena_printf(arena, "%s: %s%s",
+                                     answer->unreachable ? "unreachable" : kinds[answer->outcome],
+                                     answer->text, note);
 }
 
 static void ask(struct fixture *f, struct json_object *row, int number)

@@ -39,6 +39,18 @@ static struct metric_answer failure(const char *text)
     return (struct metric_answer){.outcome = METRIC_ERROR, .text = text};
 }
 
+/* No question could be asked, as long as its template, its Secret or the network are as they are. */
+static struct metric_answer unreachable(const char *text)
+{
+    return (struct metric_answer){.outcome = METRIC_ERROR, .text = text, .unreachable = true};
+}
+
+/* The server, or a proxy before it, lets no question of these credentials pass. */
+static bool is_denied(int status)
+{
+    return status == 401 || status == 403 || status == 407;
+}
+
 /* --- by the API server */
 
 static struct kube_call *send_to_api(const struct metric_ways *ways, struct arena *arena,
@@ -118,7 +130,8 @@ static void on_api_answer(void *arg, const struct kube_result *result)
                                       .body = body,
                                       .body_len = strlen(body),
                                       .content_type = "",
-                                      .elapsed_ms = clock_monotonic_ms() - call->sent_ms};
+                                      .elapsed_ms = clock_monotonic_ms() - call->sent_ms,
+                                      .sent = true};
 
     call->api = NULL;
     on_answer(call, &reply);
@@ -213,7 +226,7 @@ static bool begin_anew(struct metric_call *call, const struct http_result *resul
 {
     struct errinfo info;
 
-    if (!call->by_kept || call->left_ms <= 0 || (result->status != 401 && result->status != 403))
+    if (!call->by_kept || call->left_ms <= 0 || !is_denied(result->status))
         return false;
     call->by_kept = false;
     metric_kept_forget(call->ways->kept, &call->question);
@@ -222,6 +235,17 @@ static bool begin_anew(struct metric_call *call, const struct http_result *resul
         return false;
     send_request(call);
     return true;
+}
+
+/* What comes before the query has failed, such as a token: one that is refused stays refused, a server
+ * that is busy or broken does not. */
+static void finish_next(struct metric_call *call, enum err err, const struct http_result *result,
+                        const struct errinfo *info)
+{
+    bool passes = result->status == 429 || result->status >= 500;
+    const char *text = arena_strdup(call->arena, info->text);
+
+    finish(call, err == ERR_DENIED && !passes ? unreachable(text) : failure(text));
 }
 
 /* The next of several requests, or the answer. */
@@ -238,12 +262,14 @@ static void go_on(struct metric_call *call, const struct http_result *result)
                             &step, &info);
     call->left_ms -= result->elapsed_ms;
     if (err != ERR_OK) {
-        finish(call, failure(arena_strdup(call->arena, info.text)));
+        finish_next(call, err, result, &info);
     } else if (step.more) {
         keep(call, url, result);
         proceed(call, &step);
     } else if (!begin_anew(call, result)) {
-        finish(call, backend->answer(call->arena, &call->question, result));
+        struct metric_answer answer = backend->answer(call->arena, &call->question, result);
+        answer.unreachable = answer.outcome == METRIC_ERROR && is_denied(result->status);
+        finish(call, answer);
     }
 }
 
@@ -265,10 +291,19 @@ static bool wait_and_ask_again(struct metric_call *call, const struct http_resul
     return true;
 }
 
+/* Of a call without a reply. A server that is slow is not among them. */
+static bool is_configured_wrongly(const struct http_result *result)
+{
+    return result->unconnected || result->err == ERR_DENIED ||
+           (result->err == ERR_INVALID && !result->sent);
+}
+
 static void fail(struct metric_call *call, const struct http_result *result)
 {
+    const char *text = arena_strdup(call->arena, result->info->text);
+
     call->refused = call->steps == 0 && result->err != ERR_RETRY;
-    finish(call, failure(arena_strdup(call->arena, result->info->text)));
+    finish(call, is_configured_wrongly(result) ? unreachable(text) : failure(text));
 }
 
 static void on_answer(void *arg, const struct http_result *result)
@@ -343,7 +378,7 @@ struct metric_call *metric_call_start(const struct metric_ways *ways, struct are
     if (backend->ambient)
         asked.secret = with_ambient(arena, backend->ambient, question->secret);
     if (backend->request(arena, &asked, now_ms, &request, &info) != ERR_OK) {
-        *at_once = failure(arena_strdup(arena, info.text));
+        *at_once = unreachable(arena_strdup(arena, info.text));
         return NULL;
     }
     struct metric_call *call = heap_alloc(sizeof(*call));

@@ -3,13 +3,6 @@
 
 /* --- the initialisation */
 
-static enum verdict wait_for_nobody(struct release *r)
-{
-    return release_reread(r);
-}
-MUTATION("the target goes before the primary is ready", "initialise", .rule = initialise_wait,
-         .ask = wait_for_nobody)
-
 static enum verdict lead_when_released(struct release *r)
 {
     return r->phase == PHASE_Succeeded ? real_serving_apex(r) : VERDICT_GO;
@@ -77,6 +70,20 @@ static enum verdict lead_uncounted(struct release *r)
 
     return r->target->own_services ? VERDICT_GO : services_reconcile_apex(r->tick, &pods);
 }
+static enum verdict hold_for_nobody(struct release *r, enum side side)
+{
+    return r->phase == PHASE_Initializing ? release_reread(r) : real_ready_or_hold(r, side);
+}
+static enum verdict lead_to_anything(struct release *r)
+{
+    struct service_pods pods = pods_uncounted(r);
+
+    pods.answers = NULL;
+    return r->target->own_services ? VERDICT_GO : services_reconcile_apex(r->tick, &pods);
+}
+MUTATION("the target goes before the primary is ready", "initialise",
+         .acts = {.ready_or_hold = hold_for_nobody, .serving_apex = lead_to_anything})
+
 MUTATION("the ready pods that a selector leads to are not counted", "other labels at a restart",
          .breaks = SAFE_ENDPOINTS,
          .acts = {.serving_pods = pods_uncounted, .serving_apex = lead_uncounted})

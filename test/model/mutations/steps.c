@@ -97,6 +97,25 @@ static bool never_analyses(const struct release *r)
 MUTATION("another revision does not begin the analysis again", "canary",
          .rule = detect_other_revision, .acts.release_is_analysing = never_analyses)
 
+/* --- what is pushed meanwhile */
+
+MUTATION("a release that is to finish does not pin its target", "what is begun is finished",
+         .rule = pin_begin, .ask = mutation_nothing)
+
+static enum verdict unpin(struct release *r)
+{
+    const struct canary *before = r->canary;
+
+    mutation_canary(r)->analysis.finishes = false;
+    enum verdict verdict = pin_end(r);
+    r->canary = before;
+    return verdict;
+}
+MUTATION("the pin goes while its pods serve", "what is begun is finished", .rule = pin_end,
+         .ask = unpin)
+MUTATION("the pin stays when its release has ended", "what is begun is finished", .rule = pin_end,
+         .ask = mutation_nothing)
+
 /* --- a primary that is not ready */
 
 MUTATION("a new revision begins beside a primary without pods", "a primary that breaks",
@@ -265,6 +284,16 @@ MUTATION("a failed check is not counted", "canary", .rule = analysis_check,
          .acts.status_int = count_nothing)
 
 MUTATION("nothing is checked", "canary", .acts.metrics_check = mutation_nothing)
+
+static enum verdict check_without_hold(struct release *r)
+{
+    enum verdict verdict = real_metrics_check(r);
+
+    r->held = false;
+    return verdict;
+}
+MUTATION("a metric that cannot be asked is none", "canary",
+         .acts.metrics_check = check_without_hold)
 
 static enum verdict check_late(struct release *r)
 {
