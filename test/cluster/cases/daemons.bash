@@ -3,7 +3,7 @@
 needs controller loadtester gate
 podinfo 6.0.0
 k create secret generic gate-token --from-literal=Authorization="Bearer $(cat "$state/token.check")"
-canary "interval: 5s, iterations: 4, threshold: 3, webhooks: [
+canary "interval: 5s, iterations: 3, threshold: 3, webhooks: [
     {name: load, type: rollout, url: 'http://flagger-loadtester.$SYSTEM/', metadata: {cmd: 'hey -z 20s -q 5 -c 1 http://podinfo-canary.$case/'}},
     {name: approval, type: confirm-promotion, url: 'http://flagger-gate.flagger/gate/check', headersFrom: [{secretRef: {name: gate-token}}]}]"
 in_pod curl -sS --fail-with-body -H "Authorization: Bearer $(cat "$state/token.alice")" -H 'Content-Type: application/json' \
