@@ -14,7 +14,7 @@ part() {
             wait $! || true
             sleep 1
         done
-    ) &
+    ) 2>/dev/null & # where bash would tell of its end
 }
 part_hold() { touch "/run/$1.hold" && kill -KILL "$(cat "/run/$1.pid")"; } # NAME: ended, and not started
 part_go() { rm "/run/$1.hold"; }                                            # NAME
