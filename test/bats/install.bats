@@ -244,6 +244,24 @@ readable() { # objects as JSON, one a line
     render loadtester --set 'volumes[0].name=t,volumes[0].emptyDir.medium=Memory,volumeMounts[0].name=t,volumeMounts[0].mountPath=/tmp/' | objects | kept
 }
 
+# What a page prints is enough: test/cluster/run types it in a cluster; here is what needs none.
+@test "the overlays that pages print name each image with a registry, and the pages make each Secret that is mounted" {
+    [ "$(kubectl version --client -o json | gojq -r '.clientVersion.minor | sub("[^0-9].*"; "")')" -ge 21 ] || skip "kubectl is older than 1.21"
+    local page name
+    for page in deploy/README.md deploy/gate/README.md deploy/loadtester/README.md; do
+        rm -rf "$BATS_TEST_TMPDIR/tree" && mkdir "$BATS_TEST_TMPDIR/tree" && cp -r deploy "$BATS_TEST_TMPDIR/tree/deploy"
+        awk '/^cat >kustomization.yaml <<END/ { inside = 1; next } /^END/ { inside = 0 } inside' "$page" >"$BATS_TEST_TMPDIR/tree/kustomization.yaml"
+        [ -s "$BATS_TEST_TMPDIR/tree/kustomization.yaml" ]
+        kubectl kustomize "$BATS_TEST_TMPDIR/tree" | objects >"$BATS_TEST_TMPDIR/out"
+        gojq -se '[.[] | .. | objects | .image? | select(type == "string")] | length > 0 and all(test("^[a-z.]+[.][a-z]+/"))' "$BATS_TEST_TMPDIR/out" || { echo "$page: an image without a registry" && false; }
+        for name in $(gojq -r '.. | objects | .secret?.secretName? // empty' "$BATS_TEST_TMPDIR/out" | sort -u); do
+            grep -q "create secret generic $name" "$page" || { echo "$page does not say where the Secret $name comes from" && false; }
+        done
+        # A claim without a class needs a default one.
+        ! grep -q volumeClaimTemplates "$BATS_TEST_TMPDIR/out" || grep -q StorageClass "$page"
+    done
+}
+
 @test "the controller's chart gives it the rights of rbac.yaml, cluster-wide or in its namespaces alone" {
     needs_helm
     objects deploy/controller/rbac.yaml | gojq -c 'select(.kind == "ClusterRole").rules' >"$BATS_TEST_TMPDIR/rules"

@@ -14,7 +14,7 @@ part() {
             wait $! || true
             sleep 1
         done
-    ) &
+    ) 2>/dev/null & # where bash would tell of its end
 }
 part_hold() { touch "/run/$1.hold" && kill -KILL "$(cat "/run/$1.pid")"; } # NAME: ended, and not started
 part_go() { rm "/run/$1.hold"; }                                            # NAME
@@ -179,7 +179,7 @@ cluster_begin() {
     kubectl apply -f test/cluster/parts/coredns.yaml >/dev/null
     # There is no StorageClass: a claim gets one of these.
     for n in 1 2 3 4; do
-        mkdir -p "$state/volumes/$n"
+        mkdir -p "$state/volumes/$n" && mount -t tmpfs -o size=200m tmpfs "$state/volumes/$n" # which can be full
         kubectl apply -f - >/dev/null <<YAML
 apiVersion: v1
 kind: PersistentVolume

@@ -14,7 +14,8 @@ missing_programs() {
     for name in etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy; do
         [ -x "$CLUSTER_ASSETS/$name" ] || echo "$name"
     done
-    for name in coredns prometheus traefik client pause podinfo-6.7.1; do [ -x "$CLUSTER_CACHE/$name" ] || echo "$name"; done
+    [ "$CLUSTER_CACHE/client" -nt "$(dirname "${BASH_SOURCE[0]}")/client/main.go" ] || echo client
+    for name in coredns prometheus traefik pause podinfo-6.7.1; do [ -x "$CLUSTER_CACHE/$name" ] || echo "$name"; done
     for name in containerd runc buildah mmdebstrap docker-registry iptables conntrack kubectl gojq openssl; do
         command -v "$name" >/dev/null || echo "$name"
     done

@@ -12,12 +12,8 @@ traces() {
         { [ "$file" = "/proc/$$/cmdline" ] || tr '\0' ' ' <"$file" | sed 's/^/process /; s/$/\n/'; } 2>/dev/null || true
     done || true
 }
-# left_end: the namespaces have ended; their cgroups and files remain
+# left_end: the namespaces have ended; their cgroups and files remain, and what was ended a moment ago may still be in them
 left_end() {
-    local folder
-    for folder in /sys/fs/cgroup/*/kubepods; do
-        [ ! -d "$folder" ] || find "$folder" -depth -type d -exec rmdir {} + 2>/dev/null || true
-    done
     if [ -d "$state/log" ]; then
         mkdir -p build
         rm -rf --one-file-system build/cluster-log
@@ -25,9 +21,11 @@ left_end() {
         cp "$state"/case.* "$state"/client.* "$state"/results "$state"/requests "$state"/pages build/cluster-log/ 2>/dev/null || true
         chown -R --reference=. build/cluster-log 2>/dev/null || true
     fi
-    # What was ended a moment ago may still write.
-    for _ in 1 2 3 4 5 6 7 8 9 10; do
-        rm -rf --one-file-system "$state" 2>/dev/null && break
+    for _ in $(seq 40); do
+        find /sys/fs/cgroup -mindepth 3 -depth -type d -path '*/kubepods/*' -exec rmdir {} + 2>/dev/null || true
+        find /sys/fs/cgroup -mindepth 2 -maxdepth 2 -type d -name kubepods -exec rmdir {} + 2>/dev/null || true
+        rm -rf --one-file-system "$state" 2>/dev/null || true
+        [ -d "$state" ] || compgen -G '/sys/fs/cgroup/*/kubepods' >/dev/null || break
         sleep 0.5
     done
 }
@@ -35,7 +33,6 @@ left_check() { # BEFORE
     local left deadline=$((SECONDS + 20))
     while left=$(comm -13 <(sort -u <<<"$1") <(traces | sort -u)) && [ -n "$left" ] && [ "$SECONDS" -lt "$deadline" ]; do
         sleep 0.5
-        left_end_cgroups
     done
     if [ -z "$left" ]; then
         echo "nothing left 0 passed" >>build/cluster-log/results
@@ -44,7 +41,6 @@ left_check() { # BEFORE
         echo "nothing left 0 failed" >>build/cluster-log/results
     fi
 }
-left_end_cgroups() { find /sys/fs/cgroup/*/kubepods -depth -type d -exec rmdir {} + 2>/dev/null || true; }
 
 summary() { # STATUS OF THE INSIDE
     local log=build/cluster-log passed failed skipped
@@ -63,7 +59,5 @@ summary() { # STATUS OF THE INSIDE
     [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
 }
 
-# images_table: each image of the product, its size, what is in it, its start, and its list of parts
-images_table() {
-    FLAGGER_IMAGES_INSIDE='' test/cluster/build-images --table
-}
+# images_table: each image of the product: its size, what is in it, its start, its list of parts
+images_table() { FLAGGER_IMAGES_INSIDE='' test/cluster/build-images --table; }

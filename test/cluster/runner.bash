@@ -172,10 +172,19 @@ clients_end() {
 
 # --- the cases
 
+# where LINE: the line of the case that failed
+where() {
+    local i line=$1
+    for ((i = 1; i < ${#BASH_SOURCE[@]}; i++)); do
+        [ "$i" -eq 1 ] || line=${BASH_LINENO[i - 1]}
+        [[ ${BASH_SOURCE[i]} != */cases/* ]] || { echo "failed: $(sed -n "${line}p" "${BASH_SOURCE[i]}")" >&2 && return; }
+    done
+}
 run_case() { # NAME
     local case=${1//_/-} clients=()
     set -Eeuo pipefail
-    trap 'for i in "${!BASH_SOURCE[@]}"; do [[ ${BASH_SOURCE[i]} != */cases/* ]] || { echo "failed: $(sed -n "${BASH_LINENO[i - 1]}p" "${BASH_SOURCE[i]}")" >&2 && break; }; done' ERR
+    trap 'where "$LINENO"' ERR
+    if alone "$1" page; then swept; fi
     kubectl create namespace "$case" >/dev/null
     # shellcheck disable=SC1090
     source "test/cluster/cases/$1.bash"
@@ -204,7 +213,9 @@ case_ended() { # NAME STATUS SECONDS
 run_cases() { # NAME...
     local name at=0 running=()
     kubectl create namespace clients >/dev/null
-    for name; do if alone "$name" page; then run_one "$name"; fi; done
+    for name; do if alone "$name" page; then run_one "$name" && at=1; fi; done
+    if [ "$at" -gt 0 ]; then (case=swept && swept) >>"$state/log/swept.log" 2>&1 || true; fi
+    at=0
     for name; do
         alone "$name" && continue
         while [ "$at" -ge "$AT_ONCE" ]; do wait -n && at=$((at - 1)) || at=$((at - 1)); done
@@ -218,7 +229,9 @@ run_cases() { # NAME...
 alone() { head -n 1 "test/cluster/cases/$1.bash" | grep -q "^# alone: ${2:-}"; }
 run_one() {
     local since=$SECONDS status=0
-    (run_case "$1") >"$state/case.$1" 2>&1 </dev/null || status=$?
+    # Not behind a || itself, where a command that fails ends nothing.
+    (run_case "$1") >"$state/case.$1" 2>&1 </dev/null &
+    wait $! || status=$?
     case_ended "$1" "$status" $((SECONDS - since))
 }
 
@@ -262,13 +275,16 @@ typed() {
 # swept: what a page has installed goes, and the next one finds an empty cluster
 swept() {
     local namespace
+    # While there is a controller that takes its finalizers away.
+    kubectl delete canaries --all --all-namespaces --timeout 90s 2>/dev/null || true
+    kubectl delete namespace test --ignore-not-found --timeout 90s
     for namespace in flagger-system flagger; do
         kubectl get namespace "$namespace" >/dev/null 2>&1 || continue
         helm list --namespace "$namespace" --short | xargs -r -n 1 helm uninstall --namespace "$namespace" --wait
     done
-    kubectl delete namespace flagger-system flagger test --ignore-not-found --timeout 90s
-    kubectl get clusterrole,clusterrolebinding -o name | grep '/flagger' | xargs -r kubectl delete
-    kubectl get crd -o name | grep 'flagger\.app' | xargs -r kubectl delete --timeout 60s
+    kubectl delete namespace flagger-system flagger --ignore-not-found --timeout 90s
+    kubectl get clusterrole,clusterrolebinding -o name | sed -n '/[/]flagger/p' | xargs -r kubectl delete
+    kubectl get crd -o name | sed -n '/flagger[.]app/p' | xargs -r kubectl delete --timeout 60s
     kubectl get pv -o name | while read -r name; do kubectl patch "$name" --type json -p '[{"op": "remove", "path": "/spec/claimRef"}]' >/dev/null 2>&1 || true; done
     rm -rf --one-file-system "$state"/volumes/*/*
 }

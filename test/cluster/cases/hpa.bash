@@ -14,5 +14,6 @@ podinfo 6.0.1
 comes Progressing
 comes Succeeded
 primary_runs 6.0.1
-counted || fail 'the autoscaler of the primary has no numbers'
+# Its pods are new, and are measured from their second look on.
+eventually counted || fail 'the autoscaler of the primary has no numbers'
 echo "measured $(k get hpa podinfo-primary -o 'jsonpath={.status.currentReplicas} pods at {.status.currentMetrics[0].resource.current.averageUtilization} percent')"

@@ -4,5 +4,4 @@ typed deploy/README.md 1
 kubectl -n flagger-system get deployment flagger-prometheus
 swept
 typed deploy/README.md 2
-kubectl -n flagger-system rollout status deployment/flagger-prometheus --timeout 90s 2>/dev/null || true
-swept
+kubectl -n flagger-system rollout status deployment/flagger-prometheus --timeout 90s

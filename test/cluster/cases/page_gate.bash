@@ -7,4 +7,3 @@ answer=$(kubectl -n clients run "$case-curl" --image=registry.example.com/flagge
 [ "$(kubectl -n test get secret gate-token -o jsonpath='{.data.Authorization}' | base64 -d)" = "Bearer $check" ]
 kubectl delete namespace flagger --timeout 90s
 typed deploy/loadtester/README.md
-swept

@@ -19,4 +19,3 @@ comes Succeeded
 primary_runs 6.0.1
 k delete canary podinfo --timeout 60s
 clients_end
-swept

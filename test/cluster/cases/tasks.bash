@@ -10,8 +10,8 @@ k rollout status deployment/podinfo --timeout 60s
 task() {
     gojq -n --arg type "$1" --arg cmd "$2" --arg namespace "$case" '{name: "podinfo", namespace: $namespace, phase: "Progressing", checksum: "1", metadata: {type: $type, cmd: $cmd, logCmdOutput: "true", returnCmdOutput: "true"}}' |
         in_pod curl -s -w '\n%{http_code}' -H 'Content-Type: application/json' -d @- http://flagger-loadtester/ >"$state/task.$case"
-    [[ $(tail -n 1 "$state/task.$case") == 20? ]] || { cat "$state/task.$case" && fail "$1: $2"; }
     done=$((done + 1))
+    [[ $(tail -n 1 "$state/task.$case") == 20? ]] || { cat "$state/task.$case" && fail "$1: $2"; }
 }
 done=0 web=podinfo.$case:9898
 task bash "hey -n 20 -c 2 http://$web/"
