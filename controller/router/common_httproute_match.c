@@ -289,7 +289,8 @@ static void add_claims(struct arena *arena, struct json_object *claims, const ch
         size_t n = json_len(matches);
         for (size_t k = 0; k < (n > 0 ? n : 1); k++) {
             const char *claim = claim_of(arena, n > 0 ? json_elem(matches, k) : NULL);
-            edit_add(claims, json_object_new_string(arena_printf(arena, "%s, %s", where, claim)));
+            json_object_array_add(
+                claims, json_object_new_string(arena_printf(arena, "%s, %s", where, claim)));
         }
     }
 }

@@ -322,9 +322,10 @@ struct json_object *source_ingress_claims(struct arena *arena, struct json_objec
         struct json_object *paths = json_at(json_elem(rules, i), "http", "paths", NULL);
         for (size_t k = 0; k < json_len(paths); k++) {
             const char *path = json_str_at(json_elem(paths, k), "path", NULL);
-            edit_add(claims, json_object_new_string(arena_printf(
-                                 arena, "class %s, host %s, path %s", class ? class : "of default",
-                                 host ? host : "*", path ? path : "/")));
+            json_object_array_add(
+                claims, json_object_new_string(arena_printf(arena, "class %s, host %s, path %s",
+                                                            class ? class : "of default",
+                                                            host ? host : "*", path ? path : "/")));
         }
     }
     return claims;

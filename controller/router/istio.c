@@ -200,9 +200,10 @@ static void add_claims(struct arena *arena, struct json_object *claims, const ch
 {
     for (size_t i = 0; i < json_len(rules); i++) {
         struct json_object *match = json_at(json_elem(rules, i), "match", NULL);
-        edit_add(claims, json_object_new_string(arena_printf(
-                             arena, "%s, %s", where,
-                             json_len(match) > 0 ? json_text_sorted(arena, match) : "every path")));
+        json_object_array_add(
+            claims, json_object_new_string(arena_printf(
+                        arena, "%s, %s", where,
+                        json_len(match) > 0 ? json_text_sorted(arena, match) : "every path")));
     }
 }
 

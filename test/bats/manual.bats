@@ -81,3 +81,17 @@ texts() {
     done < <(find . -path ./build -prune -o -name '*.md' -print)
     [ "$wrong" -eq 0 ]
 }
+
+@test "each case that SCRIPTS.md names is there" {
+    local named file name count=0 wrong=0
+    while IFS= read -r named; do
+        file=test/${named%%: *} name=${named#*: }
+        count=$((count + 1))
+        case $file in
+        *.bats) grep -qF "@test \"$name" "$file" ;;
+        *) grep -qxF "case: $name" "$file" ;;
+        esac || { echo "test/SCRIPTS.md: there is no $named" && wrong=1; }
+    done < <(grep -oE '`[a-z0-9]+/[a-z0-9_/]+\.(yaml|bats): [^`]+`' test/SCRIPTS.md | tr -d '`')
+    [ "$count" -gt 50 ]
+    [ "$wrong" -eq 0 ]
+}

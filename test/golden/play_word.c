@@ -274,6 +274,8 @@ static void play_settings(struct play *play, struct json_object *given)
             settings->alerts = json_object_get_boolean(set) ? &world_receiver : NULL;
         else if (strcmp(name, "mesh_provider") == 0)
             settings->mesh_provider = arena_strdup(play->world->arena, json_object_get_string(set));
+        else if (strcmp(name, "ingress_class") == 0)
+            settings->ingress_class = arena_strdup(play->world->arena, json_object_get_string(set));
         else if (strcmp(name, "include_label_prefixes") == 0)
             settings->include_label_prefixes = texts_of(play, set);
         else if (strcmp(name, "selector_labels") == 0)
