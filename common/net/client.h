@@ -116,6 +116,9 @@ void http_cancel(struct http_call *call);
 /* Calls under way. */
 size_t http_client_active(const struct http_client *client);
 
+/* A header that makes another request, or two, of the one that is sent: Content-Length, Host, Proxy-* and
+ * the like. No text from outside may set it. */
+bool http_header_is_reserved(const char *name);
 /* Whether two http(s) URLs have scheme, host and port in common. False when one is no URL. */
 bool url_same_origin(const char *one, const char *other);
 /* Whether two http(s) URLs have the host in common. */

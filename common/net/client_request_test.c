@@ -82,6 +82,25 @@ CASE(test_methods_and_bodies)
     fixture_end(f);
 }
 
+CASE(test_reserved_headers)
+{
+    static const struct {
+        const char *name;
+        bool reserved;
+    } cases[] = {{"Content-Length", true},   {"transfer-encoding", true},
+                 {"CONNECTION", true},       {"Host", true},
+                 {"Expect", true},           {"te", true},
+                 {"Trailer", true},          {"Upgrade", true},
+                 {"Proxy-Connection", true}, {"proxy-authorization", true},
+                 {"Keep-Alive", true},       {"HTTP2-Settings", true},
+                 {"Authorization", false},   {"X-Scope-OrgID", false},
+                 {"Content-Type", false},    {"Accept", false},
+                 {"X-Proxy-Token", false},   {"Cookie", false}};
+
+    EACH_ROW (row, cases)
+        assert_int_equal(http_header_is_reserved(row->name), row->reserved);
+}
+
 CASE(test_headers)
 {
     static const struct http_header typed[] = {{"Content-Type", "application/json"}, {NULL, NULL}};

@@ -9,17 +9,10 @@
 /* A value that is so short says nothing, and would strike out half of a sentence. */
 enum { LEAST_SECRET = 4 };
 
-/* The request's own: another value would make it another request, or two. */
-static const char *const reserved[] = {
-    "Connection", "Content-Length", "Content-Type",      "Expect",  "Host", "Keep-Alive",
-    "TE",         "Trailer",        "Transfer-Encoding", "Upgrade", NULL};
-
+/* The message of a hook is JSON. */
 static bool is_reserved(const char *name)
 {
-    for (int i = 0; reserved[i]; i++)
-        if (strcasecmp(reserved[i], name) == 0)
-            return true;
-    return false;
+    return http_header_is_reserved(name) || strcasecmp(name, "Content-Type") == 0;
 }
 
 static bool is_name(const char *text)

@@ -58,6 +58,8 @@ CASE(test_what_is_no_header)
          "Secret s.test: key content-length is a header that cannot be set"},
         {"{\"data\":{\"Host\":\"aGlkZGVu\"}}",
          "Secret s.test: key Host is a header that cannot be set"},
+        {"{\"data\":{\"content-type\":\"aGlkZGVu\"}}", "is a header that cannot be set"},
+        {"{\"data\":{\"proxy-authorization\":\"aGlkZGVu\"}}", "is a header that cannot be set"},
         {"{\"data\":{\"a\":\"hidden!\"}}", "Secret s.test: the value of key a is not base64"},
         {"{\"data\":{\"a\":7}}", "Secret s.test: the value of key a is not base64"},
         {"{\"data\":{\"a\":null}}", "Secret s.test: the value of key a is not base64"},

@@ -5,7 +5,7 @@
 
 #include "engine/alert_template.h"
 #include "lint/schema.h"
-#include "metric/backend.h"
+#include "metric/ask.h"
 #include "metric/render.h"
 #include "notify/notify.h"
 
@@ -102,7 +102,10 @@ void template_check(struct document *document)
         document_sentence(document, arena_printf(arena, "spec.query: %s", ei.text));
         return;
     }
-    if (!find_secret(document, provider, &question.secret))
+    const char *headers = ask_headers_refusal(arena, provider);
+    if (headers)
+        document_sentence(document, headers);
+    if (headers || !find_secret(document, provider, &question.secret))
         return;
     if (metric_backend_is_ambient(backend, question.secret)) {
         if (question.address)

@@ -46,9 +46,31 @@ static void fill_tls(struct ask *ask)
     ask->out->http.tls = tls;
 }
 
+const char *ask_headers_refusal(struct arena *arena, struct json_object *spec)
+{
+    struct json_object *given = json_at(spec, "headers", NULL);
+
+    if (!json_object_is_type(given, json_type_object))
+        return NULL;
+    json_object_object_foreach(given, name, values)
+    {
+        (void)values;
+        if (http_header_is_reserved(name))
+            return arena_printf(arena,
+                                "spec.provider.headers: %.80s is a header that cannot be set: it "
+                                "belongs to the request itself",
+                                name);
+    }
+    return NULL;
+}
+
 static void fill_headers(struct ask *ask)
 {
     struct json_object *given = json_at(ask->question->spec, "headers", NULL);
+    const char *refusal = ask_headers_refusal(ask->arena, ask->question->spec);
+
+    if (refusal)
+        ask_fail(ask, "%s", refusal);
 
     ask->out->http.headers =
         arena_array(ask->arena, MAX_HEADERS + OWN_HEADERS + 1, sizeof *ask->out->http.headers);

@@ -45,6 +45,8 @@ const char *ask_secret(struct ask *ask, const char *key);
 /* From where to look: now less ASK_WINDOW intervals, as in Flagger. The metric must have an interval. */
 int64_t ask_from_ms(struct ask *ask, int64_t now_ms);
 
+/* A sentence when spec.provider sets a header that nobody may set (net/client.h); NULL: it does not. */
+const char *ask_headers_refusal(struct arena *arena, struct json_object *spec);
 /* A key of the Secret as text; NULL when it has none. */
 const char *ask_secret_or(struct arena *arena, struct json_object *secret, const char *key);
 /* What a variable of metric_backend.ambient has given; NULL: nothing, or the Secret takes its place. */
