@@ -114,8 +114,10 @@ static void send_request(struct alert_call *call)
         notify_request(call->attempt, call->channel.notifier, &call->address, &call->alert, text,
                        &request, &info) != ERR_OK)
         fail(call, info.text, false, 0);
-    else
+    else {
+        request.own_address = call->channel.own;
         call->http = http_send(call->context->http, &request, on_reply, call);
+    }
 }
 
 /* --- the Secret */

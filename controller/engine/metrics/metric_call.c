@@ -142,6 +142,11 @@ static void send_request(struct metric_call *call)
 {
     struct http_request *http = &call->request.http;
 
+    const char *address = call->question.address, *own = call->ways->own_address;
+
+    /* A redirect of it leads where its server likes. */
+    http->own_address = call->request.to != METRIC_TO_ADDRESS ||
+                        (own && address && call->redirects == 0 && strcmp(address, own) == 0);
     http->timeout_ms = call->left_ms;
     call->sent_ms = clock_monotonic_ms();
     if (call->request.to == METRIC_TO_API)
