@@ -25,8 +25,8 @@
 static struct {
     const char *kubeconfig, *kubeconfig_mesh, *master, *namespace_, *log_level, *mesh_provider,
         *metrics_server, *ca_file, *ingress_class, *ingress_prefix;
-    const char *selector_labels, *include_label_prefix, *event_webhook, *cluster_name,
-        *external_url;
+    const char *tenant_addresses, *selector_labels, *include_label_prefix, *event_webhook,
+        *cluster_name, *external_url;
     const char *slack_url, *slack_token, *slack_proxy, *slack_user, *slack_channel;
     const char *msteams_url, *msteams_proxy;
     const char *leader_election_namespace, *address, *watch_selector, *ui_token_file,
@@ -89,6 +89,13 @@ static const struct option_row rows[] = {
         .help =
             "authorities (PEM) whose certificates webhooks and metric servers may show, beside the "
             "system's; read again when it changes"),
+    OPTION(STRING, "tenant-addresses", &opt.tenant_addresses, .arg = "LIST", .group = "Releases",
+           .help = "addresses that webhooks, metric servers and alerts of objects may lead to: "
+                   "+RANGE opens and -RANGE closes one, the "
+                   "last that has an address in it counts, as in "
+                   "+loopback,-10.0.0.0/8; closed are link-local ones and metadata services, and "
+                   "in a pod those of the pod itself (loopback); addresses that options name are "
+                   "always open"),
     OPTION(STRING, "selector-labels", &opt.selector_labels,
            .value = "app,name,app.kubernetes.io/name", .arg = "LABELS", .group = "Releases",
            .help = "labels that tell a workload's pods, in order of preference"),
@@ -222,7 +229,8 @@ static const struct channel *read_alerts(struct arena *arena)
     if (!teams && !or_null(opt.slack_url))
         return NULL;
     *channel =
-        (struct channel){.name = teams ? "--msteams-url" : "--slack-url",
+        (struct channel){.own = true,
+                         .name = teams ? "--msteams-url" : "--slack-url",
                          .notifier = notifier_find(teams ? "msteams" : "slack"),
                          .address = {.url = teams ? opt.msteams_url : opt.slack_url,
                                      .token = teams ? NULL : or_null(opt.slack_token),
@@ -493,7 +501,7 @@ static const char *agent(void)
  * many files this process may open, less those that everything else needs; the few that are more
  * wait for their turn with their time-out untouched.
  */
-static struct http_client *new_outside(struct loop *loop)
+static struct http_client *new_outside(struct loop *loop, const struct reach *reach)
 {
     enum { ELSE = 256, LEAST = 64, MOST = 4096, MAX_HELD = 32 * 1024 * 1024 };
     long files = process_raise_files();
@@ -501,6 +509,8 @@ static struct http_client *new_outside(struct loop *loop)
                                           .max_total = -1,
                                           .max_held = MAX_HELD,
                                           .ca_file = or_null(opt.ca_file),
+                                          .reach = reach,
+                                          .reach_option = "--tenant-addresses",
                                           .user_agent = agent()};
 
     options.max_calls = MOST;
@@ -518,11 +528,11 @@ static struct kube_client *new_kube(struct controller *controller, const struct 
 }
 
 static void open_clients(struct controller *controller, const struct kube_config *config,
-                         const struct kube_config *mesh)
+                         const struct kube_config *mesh, const struct reach *reach)
 {
     controller->api =
         http_client_new(controller->loop, &(struct http_client_options){.user_agent = agent()});
-    controller->outside = new_outside(controller->loop);
+    controller->outside = new_outside(controller->loop, reach);
     controller->kube = new_kube(controller, config);
     if (mesh->server)
         controller->mesh = new_kube(controller, mesh);
@@ -534,6 +544,15 @@ static void end_loop(struct controller *controller)
     tokens_free(controller->tokens);
 }
 
+/* In a pod the machine's own addresses are those of sidecars, and of this process. */
+static enum err read_reach(struct arena *arena, const struct reach **out, struct errinfo *ei)
+{
+    enum err err =
+        reach_read(arena, opt.tenant_addresses, getenv("KUBERNETES_SERVICE_HOST") != NULL, out, ei);
+
+    return err == ERR_OK ? ERR_OK : err_wrap(ei, err, "--tenant-addresses");
+}
+
 static int run(struct arena *arena)
 {
     struct errinfo ei = {0};
@@ -541,14 +560,16 @@ static int run(struct arena *arena)
     struct watchset_scope scope;
     struct kube_config_source source = {.kubeconfig = or_null(opt.kubeconfig),
                                         .master = or_null(opt.master)};
-    if (read_scope(arena, &scope, &ei) != ERR_OK || check_provider(arena, &ei) != ERR_OK ||
+    const struct reach *reach;
+    if (read_scope(arena, &scope, &ei) != ERR_OK || read_reach(arena, &reach, &ei) != ERR_OK ||
+        check_provider(arena, &ei) != ERR_OK ||
         kube_config_load(arena, &source, &config, &ei) != ERR_OK ||
         load_mesh(arena, config.server, &mesh, &ei) != ERR_OK ||
         (or_null(opt.ca_file) && file_check(opt.ca_file, &ei) != ERR_OK))
         return fail(&ei);
     struct settings settings = read_settings(arena, &scope);
     struct controller controller = {.loop = loop_new(20000)};
-    open_clients(&controller, &config, &mesh);
+    open_clients(&controller, &config, &mesh, reach);
     scope.mesh = controller.mesh;
     settings.mesh_apart = controller.mesh != NULL;
     controller.engine = engine_new(

@@ -18,7 +18,7 @@
 
 static struct {
     const char *kubeconfig, *master, *namespace_, *name, *loader_image, *claim_namespace,
-        *lease_namespace, *address, *log_level, *ui_token_file;
+        *lease_namespace, *address, *log_level, *ui_token_file, *tenant_addresses;
     double qps;
     int64_t burst, threadiness, abandon_ms, port;
     bool adopt_kurator, leader_election, debug_endpoints, ui;
@@ -58,6 +58,14 @@ static const struct option_row rows[] = {
            .help = "most requests a second to each API server: so many reads and so many writes"),
     OPTION(INT, "kubeconfig-burst", &opt.burst, .value = "250", .min = 1, .max = 100000, .arg = "N",
            .group = "Member clusters", .help = "the same for requests that go at once"),
+    OPTION(STRING, "tenant-addresses", &opt.tenant_addresses, .arg = "LIST",
+           .group = "Member clusters",
+           .help = "addresses that gates of ReleasePlans may lead to: +RANGE opens and -RANGE "
+                   "closes one, the "
+                   "last that has an address in it counts, as in "
+                   "+loopback,-10.0.0.0/8; closed are link-local ones and metadata services, and "
+                   "in a pod those of the pod itself (loopback); addresses that options name are "
+                   "always open"),
     OPTION(INT, "threadiness", &opt.threadiness, .value = "8", .min = 1, .max = 1000, .arg = "N",
            .group = "Member clusters",
            .help = "rollouts that are worked on at once on each member"),
@@ -217,9 +225,12 @@ static enum err start_server(struct fleet *fleet, struct errinfo *ei)
 }
 
 /* A connection for each watch and each call: what bounds them is only how many files may be open. */
-static void open_clients(struct fleet *fleet, const struct kube_config *config)
+static void open_clients(struct fleet *fleet, const struct kube_config *config,
+                         const struct reach *reach)
 {
     const struct http_client_options own = {.user_agent = "flagger-fleet"};
+    const struct http_client_options gates = {
+        .user_agent = "flagger-fleet", .reach = reach, .reach_option = "--tenant-addresses"};
     const struct http_client_options many = {
         .max_per_host = -1, .max_total = -1, .user_agent = "flagger-fleet"};
     const struct kube_client_options options = {
@@ -228,7 +239,7 @@ static void open_clients(struct fleet *fleet, const struct kube_config *config)
     (void)process_raise_files();
     fleet->own = http_client_new(fleet->loop, &own);
     fleet->api = http_client_new(fleet->loop, &many);
-    fleet->outside = http_client_new(fleet->loop, &own);
+    fleet->outside = http_client_new(fleet->loop, &gates);
     fleet->kube = kube_client_new(fleet->loop, fleet->own, config, &options);
 }
 
@@ -269,6 +280,15 @@ static enum err check_options(const char *const *namespaces, struct errinfo *ei)
     return err;
 }
 
+/* In a pod the machine's own addresses are those of sidecars, and of this process. */
+static enum err read_reach(struct arena *arena, const struct reach **out, struct errinfo *ei)
+{
+    enum err err =
+        reach_read(arena, opt.tenant_addresses, getenv("KUBERNETES_SERVICE_HOST") != NULL, out, ei);
+
+    return err == ERR_OK ? ERR_OK : err_wrap(ei, err, "--tenant-addresses");
+}
+
 static int run(struct arena *arena)
 {
     const struct kube_config_source source = {.kubeconfig = opt.kubeconfig, .master = opt.master};
@@ -286,11 +306,12 @@ static int run(struct arena *arena)
     struct errinfo ei = {0};
     int status = 1;
 
-    if (check_options(namespaces, &ei) != ERR_OK ||
+    const struct reach *reach;
+    if (check_options(namespaces, &ei) != ERR_OK || read_reach(arena, &reach, &ei) != ERR_OK ||
         kube_config_load(arena, &source, &config, &ei) != ERR_OK)
         return fail(&ei);
     struct fleet fleet = {.loop = loop_new(20000)};
-    open_clients(&fleet, &config);
+    open_clients(&fleet, &config, reach);
     const struct members_options options = {.loop = fleet.loop,
                                             .kube = fleet.kube,
                                             .api = fleet.api,

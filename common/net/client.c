@@ -1,8 +1,10 @@
 #include "net/client.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <curl/curl.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -56,7 +58,9 @@ struct http_call {
     void *arg;
     enum call_state state;
     bool added;
-    bool cuts;        /* an answer that is too long */
+    bool cuts;                 /* an answer that is too long */
+    const struct reach *reach; /* NULL: all addresses are open to it */
+    const char *refused;       /* the address that was not */
     bool tried;       /* curl looks for its host, or has done so: it waits for no connection */
     char *curl_error; /* in the arena */
 };
@@ -303,6 +307,12 @@ static void describe(struct http_call *call, CURLcode code)
     const char *text = call->curl_error[0] ? call->curl_error : curl_easy_strerror(code);
 
     curl_easy_getinfo(call->easy, CURLINFO_OS_ERRNO, &os_errno);
+    if (call->refused) {
+        call->result.err =
+            err_set(&call->info, ERR_DENIED, "%s: the address %s is refused: %s opens it",
+                    call->label, call->refused, call->client->options.reach_option);
+        return;
+    }
     if (code == CURLE_COULDNT_CONNECT && os_errno == ECONNREFUSED)
         text = "connection refused";
     else if (code == CURLE_GOT_NOTHING)
@@ -321,6 +331,37 @@ static int on_lookup(void *resolver, void *reserved, void *arg)
     (void)reserved;
     call->tried = true;
     return 0;
+}
+
+/* The address that a name has turned out to be: before a connection is made, ... */
+static curl_socket_t on_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
+{
+    struct http_call *call = arg;
+    char text[INET6_ADDRSTRLEN] = "";
+
+    (void)purpose;
+    if (call->reach && reach_refuses(call->reach, &to->addr)) {
+        const void *bytes = to->family == AF_INET
+                                ? (const void *)&((struct sockaddr_in *)(void *)&to->addr)->sin_addr
+                                : &((struct sockaddr_in6 *)(void *)&to->addr)->sin6_addr;
+        call->refused = arena_strdup(call->arena, inet_ntop(to->family, bytes, text, sizeof(text)));
+        return CURL_SOCKET_BAD;
+    }
+    return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+}
+
+/* ... and before a request is sent on one that another call has made. */
+static int on_request(void *arg, char *to, char *from, int to_port, int from_port)
+{
+    struct http_call *call = arg;
+
+    (void)from;
+    (void)to_port;
+    (void)from_port;
+    if (!call->reach || !to || !reach_refuses_text(call->reach, to))
+        return CURL_PREREQFUNC_OK;
+    call->refused = arena_strdup(call->arena, to);
+    return CURL_PREREQFUNC_ABORT;
 }
 
 static void fill_result(struct http_call *call)
@@ -480,6 +521,12 @@ static void set_callbacks(struct http_call *call)
     curl_easy_setopt(call->easy, CURLOPT_HEADERDATA, call);
     curl_easy_setopt(call->easy, CURLOPT_RESOLVER_START_FUNCTION, on_lookup);
     curl_easy_setopt(call->easy, CURLOPT_RESOLVER_START_DATA, call);
+    if (!call->reach)
+        return;
+    curl_easy_setopt(call->easy, CURLOPT_OPENSOCKETFUNCTION, on_socket);
+    curl_easy_setopt(call->easy, CURLOPT_OPENSOCKETDATA, call);
+    curl_easy_setopt(call->easy, CURLOPT_PREREQFUNCTION, on_request);
+    curl_easy_setopt(call->easy, CURLOPT_PREREQDATA, call);
 }
 
 struct http_call *http_send(struct http_client *client, const struct http_request *request,
@@ -497,6 +544,7 @@ struct http_call *http_send(struct http_client *client, const struct http_reques
         .idle_timeout_ms = request->idle_timeout_ms,
         .on_data = request->on_data,
         .cuts = request->cuts_body,
+        .reach = request->own_address ? NULL : client->options.reach,
         .done = done,
         .arg = arg,
         .state = CALL_QUEUED,

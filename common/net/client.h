@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "net/loop.h"
+#include "net/reach.h"
 
 struct http_client;
 struct http_call;
@@ -58,6 +59,7 @@ struct http_request {
     bool cuts_body;             /* of a longer reply the rest is left out instead */
     const char *owner; /* whose call it is, such as a namespace; NULL: this process's own */
     int max_redirects;          /* 0: a redirect is a normal reply; http(s) only */
+    bool own_address;           /* of an option, or of the program: options.reach does not hold */
     bool secret_path;           /* as of chat services: no message shows more than the host */
     /*
      * Stream: called with each piece of a 2xx body as it comes; the body is then not kept in the
@@ -68,7 +70,8 @@ struct http_request {
 
 struct http_result {
     enum err err; /* ERR_OK: a reply came, with any status. ERR_RETRY: none came, or not whole.
-                   * ERR_INVALID: bad URL, too long. ERR_DENIED: TLS verification failed.
+                   * ERR_INVALID: bad URL, too long. ERR_DENIED: TLS verification failed,
+                   * or an address that options.reach refuses.
                    * ERR_CANCELLED. */
     const struct errinfo
         *info; /* "GET http://x/y: connection refused"; no credentials of the URL */
@@ -107,6 +110,9 @@ struct http_client_options {
     /* PEM: authorities that are believed beside the system's, by requests without a CA of
      * their own. A changed file is followed within seconds, as those of struct http_tls are. */
     const char *ca_file;
+    /* Addresses that are not connected to, told by ERR_DENIED; NULL: all are. Borrowed. */
+    const struct reach *reach;
+    const char *reach_option; /* that opens them, for messages */
 };
 
 struct http_client *http_client_new(struct loop *loop, const struct http_client_options *options);
@@ -123,6 +129,9 @@ void http_cancel(struct http_call *call);
 /* Calls under way. */
 size_t http_client_active(const struct http_client *client);
 
+/* A header that makes another request, or two, of the one that is sent: Content-Length, Host, Proxy-* and
+ * the like. No text from outside may set it. */
+bool http_header_is_reserved(const char *name);
 /* Whether two http(s) URLs have scheme, host and port in common. False when one is no URL. */
 bool url_same_origin(const char *one, const char *other);
 /* Whether two http(s) URLs have the host in common. */

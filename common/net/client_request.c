@@ -44,6 +44,21 @@ static bool has_header(const struct http_header *headers, const char *name)
     return false;
 }
 
+bool http_header_is_reserved(const char *name)
+{
+    static const char *const reserved[] = {
+        "Connection",     "Content-Length",    "Expect",  "Host",
+        "HTTP2-Settings", "Keep-Alive",        "TE",      "Trailer",
+        "Trailers",       "Transfer-Encoding", "Upgrade", NULL};
+    static const char proxy[] = "Proxy-";
+
+    for (int i = 0; reserved[i]; i++) {
+        if (strcasecmp(reserved[i], name) == 0)
+            return true;
+    }
+    return strncasecmp(name, proxy, strlen(proxy)) == 0;
+}
+
 static void add_line(struct client_lists *lists, const char *line)
 {
     struct curl_slist *list = curl_slist_append(lists->headers, line);

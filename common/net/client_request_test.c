@@ -82,6 +82,25 @@ CASE(test_methods_and_bodies)
     fixture_end(f);
 }
 
+CASE(test_reserved_headers)
+{
+    static const struct {
+        const char *name;
+        bool reserved;
+    } cases[] = {{"Content-Length", true},   {"transfer-encoding", true},
+                 {"CONNECTION", true},       {"Host", true},
+                 {"Expect", true},           {"te", true},
+                 {"Trailer", true},          {"Upgrade", true},
+                 {"Proxy-Connection", true}, {"proxy-authorization", true},
+                 {"Keep-Alive", true},       {"HTTP2-Settings", true},
+                 {"Authorization", false},   {"X-Scope-OrgID", false},
+                 {"Content-Type", false},    {"Accept", false},
+                 {"X-Proxy-Token", false},   {"Cookie", false}};
+
+    EACH_ROW (row, cases)
+        assert_int_equal(http_header_is_reserved(row->name), row->reserved);
+}
+
 CASE(test_headers)
 {
     static const struct http_header typed[] = {{"Content-Type", "application/json"}, {NULL, NULL}};
@@ -117,6 +136,39 @@ CASE(test_headers)
     snprintf(url, sizeof(url), "http://me:pass@127.0.0.1:%d/echo", http_server_port(f->server));
     exchange(f, (struct http_request){.url = url}, &a);
     assert_string_equal(a.header, "Basic bWU6cGFzcw==");
+    fixture_end(f);
+}
+
+/* By a number, a name and a redirect; what is the operator's own goes through, and lends its connection to none. */
+CASE(test_refused_addresses)
+{
+    struct fixture *f = SERVER(routes);
+    const struct reach *reach;
+    struct errinfo ei;
+    const char *hosts[] = {"127.0.0.1", "localhost", "2130706433", "0x7f.1", "0.0.0.0"};
+    char url[256];
+
+    assert_int_equal(reach_read(arena, NULL, true, &reach, &ei), ERR_OK);
+    http_client_free(f->client);
+    f->client = http_client_new(f->loop, &(struct http_client_options){
+                                             .reach = reach, .reach_option = "--tenant-addresses"});
+    struct answer own = {0};
+    exchange(f, (struct http_request){.url = url_of(f, "/echo"), .own_address = true}, &own);
+    assert_int_equal(own.err, ERR_OK);
+    for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++) {
+        struct answer a = {0};
+        snprintf(url, sizeof(url), "http://%s:%d/echo", hosts[i], http_server_port(f->server));
+        exchange(f, (struct http_request){.url = url, .proxy = ""}, &a);
+        assert_int_equal(a.err, ERR_DENIED);
+        assert_non_null(strstr(a.info, "is refused: --tenant-addresses opens it"));
+    }
+    assert_int_equal(reach_read(arena, "+loopback", true, &reach, &ei), ERR_OK);
+    http_client_free(f->client);
+    f->client = http_client_new(f->loop, &(struct http_client_options){
+                                             .reach = reach, .reach_option = "--tenant-addresses"});
+    struct answer open = {0};
+    exchange(f, (struct http_request){.url = url_of(f, "/echo")}, &open);
+    assert_int_equal(open.err, ERR_OK);
     fixture_end(f);
 }
 

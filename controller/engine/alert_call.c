@@ -116,6 +116,7 @@ static void send_request(struct alert_call *call)
         fail(call, info.text, false, 0);
     else {
         request.owner = call->alert.namespace_;
+        request.own_address = call->channel.own;
         call->http = http_send(call->context->http, &request, on_reply, call);
     }
 }

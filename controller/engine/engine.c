@@ -456,11 +456,13 @@ struct engine *engine_new(const struct engine_options *options)
     engine->context.outbox = outbox_new(&engine->context);
     engine->context.alerts = alerts_new(&engine->context, wake_named, engine);
     engine->context.secrets = secrets_new(&engine->context);
-    engine->context.metrics = metric_share_new(&(struct metric_ways){.loop = options->loop,
-                                                                     .http = engine->context.http,
-                                                                     .kube = options->kube,
-                                                                     .may_write = may_write,
-                                                                     .may_write_arg = engine});
+    engine->context.metrics =
+        metric_share_new(&(struct metric_ways){.loop = options->loop,
+                                               .http = engine->context.http,
+                                               .own_address = options->settings->metrics_server,
+                                               .kube = options->kube,
+                                               .may_write = may_write,
+                                               .may_write_arg = engine});
     engine->context.plans = plans_new();
     engine->context.told = told_new();
     engine->context.watches = watchset_new(

@@ -31,7 +31,6 @@ struct hook_call {
     const char *ca_pem;          /* from the Secret of webhook.ca_secret */
     struct secret_read *read;
     const char *url; /* webhook.url, or where that redirects to */
-    bool get;        /* a redirect may turn a POST into a GET */
     int redirects;   /* of this attempt */
     hook_done_fn done;
     void *arg;
@@ -104,31 +103,27 @@ static bool is_redirect(const struct http_result *result)
            (status == 301 || status == 302 || status == 303 || status == 307 || status == 308);
 }
 
-/* Its answer is somebody's consent: it must come from where it was asked for, to the question that was asked. */
-static bool is_consent(const struct hook_call *call)
-{
-    return hook_type_is_gate(call->webhook.type) || call->webhook.type == HOOK_ROLLBACK;
-}
-
-/* From http to https of the same host is no other place. */
-static bool leads_elsewhere(const char *from, const char *to)
+/* From http to https of the same host is no other place, but to headers that are credentials. */
+static bool leads_elsewhere(const struct hook_call *call, const char *to)
 {
     static const char plain[] = "http:", safe[] = "https:";
-    bool upgrades = strncasecmp(from, plain, strlen(plain)) == 0 &&
+    const char *from = call->webhook.url;
+    bool upgrades = call->headers.count == 0 && strncasecmp(from, plain, strlen(plain)) == 0 &&
                     strncasecmp(to, safe, strlen(safe)) == 0 && url_same_host(from, to);
 
     return !upgrades && !url_same_origin(from, to);
 }
 
 /*
- * A sign-on proxy answers a POST with 302 to its login page, which a GET fetches with 200: that is nobody's approval.
+ * A hook is answered where it was asked for: another host may be one that only the controller reaches, such as the
+ * metadata service of a cloud. A sign-on proxy answers a POST with 302 to its login page, which a GET fetches with 200: that is nobody's approval.
  * NULL: the redirect asks the same question of the same host.
  */
 static const char *no_answer(struct hook_call *call, const struct http_result *result)
 {
     const char *to = result->redirect_url, *why = NULL;
 
-    if (leads_elsewhere(call->webhook.url, to))
+    if (leads_elsewhere(call, to))
         why = "which is another host";
     else if (result->status <= 303)
         why = "where a GET would take the place of the POST, as a login page wants it";
@@ -139,17 +134,11 @@ static const char *no_answer(struct hook_call *call, const struct http_result *r
                : NULL;
 }
 
-/* Only of calls with headers from Secrets, and of consent; the others leave it to the client. */
 static void follow(struct hook_call *call, const struct http_result *result)
 {
-    struct hook_answer answer = {.text = is_consent(call) ? no_answer(call, result) : NULL};
-    bool has_headers = call->headers.count > 0;
-    if (!answer.text && has_headers && !url_same_origin(call->webhook.url, result->redirect_url))
-        answer.text = arena_printf(call->arena,
-                                   "%s redirects to another host, which the headers of headersFrom "
-                                   "are not sent to; expected the final address in url",
-                                   shown_url(call));
-    else if (!answer.text && ++call->redirects > MAX_REDIRECTS)
+    struct hook_answer answer = {.text = no_answer(call, result)};
+
+    if (!answer.text && ++call->redirects > MAX_REDIRECTS)
         answer.text = arena_printf(call->arena, "%s redirects more than %d times", shown_url(call),
                                    (int)MAX_REDIRECTS);
     if (answer.text) {
@@ -157,13 +146,7 @@ static void follow(struct hook_call *call, const struct http_result *result)
         return;
     }
     call->url = arena_strdup(call->arena, result->redirect_url);
-    call->get = call->get || result->status <= 303;
     send_request(call);
-}
-
-static bool follows_itself(const struct hook_call *call)
-{
-    return call->headers.count > 0 || is_consent(call);
 }
 
 /* That there was no room here says nothing of the service: it is asked again, within its own time. */
@@ -184,7 +167,7 @@ static void on_reply(void *arg, const struct http_result *result)
         destroy(call);
         return;
     }
-    if (follows_itself(call) && is_redirect(result)) {
+    if (is_redirect(result)) {
         follow(call, result);
         return;
     }
@@ -212,17 +195,25 @@ static bool informs(const struct hook_call *call)
     return call->webhook.type == HOOK_EVENT || call->webhook.type == HOOK_POST_ROLLOUT;
 }
 
+/* The address of --event-webhook is the operator's. */
+static bool is_own(const struct hook_call *call)
+{
+    const char *own = call->context->event_webhook;
+
+    return own && strcmp(own, call->webhook.url) == 0;
+}
+
 static void send_request(struct hook_call *call)
 {
     struct http_header headers[HOOK_HEADERS_MAX + 2] = {{"Content-Type", "application/json"}};
     memcpy(headers + 1, call->headers.list, sizeof(call->headers.list));
     struct http_tls tls = {.insecure = call->webhook.disable_tls, .ca_pem = call->ca_pem};
     struct http_request request = {
-        .method = call->get ? "GET" : "POST",
+        .method = "POST",
         .url = call->url,
         .headers = headers,
         .body = call->body,
-        .body_len = call->get ? 0 : strlen(call->body),
+        .body_len = strlen(call->body),
         .tls = &tls,
         .proxy = call->webhook.disable_tls ? "" : NULL, /* as Flagger */
         .timeout_ms = call->webhook.timeout_ms,
@@ -230,7 +221,7 @@ static void send_request(struct hook_call *call)
         .cuts_body = informs(call),
         .owner = call->namespace_,
         .secret_path = true,
-        .max_redirects = follows_itself(call) ? 0 : MAX_REDIRECTS,
+        .own_address = is_own(call),
     };
     call->http = http_send(call->context->http, &request, on_reply, call);
 }
@@ -241,7 +232,6 @@ static void send_once(void *arg)
     call->timer = NULL;
     call->attempts++;
     call->redirects = 0;
-    call->get = false;
     call->url = call->webhook.url;
     send_request(call);
 }

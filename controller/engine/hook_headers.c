@@ -9,17 +9,10 @@
 /* A value that is so short says nothing, and would strike out half of a sentence. */
 enum { LEAST_SECRET = 4 };
 
-/* The request's own: another value would make it another request, or two. */
-static const char *const reserved[] = {
-    "Connection", "Content-Length", "Content-Type",      "Expect",  "Host", "Keep-Alive",
-    "TE",         "Trailer",        "Transfer-Encoding", "Upgrade", NULL};
-
+/* The message of a hook is JSON. */
 static bool is_reserved(const char *name)
 {
-    for (int i = 0; reserved[i]; i++)
-        if (strcasecmp(reserved[i], name) == 0)
-            return true;
-    return false;
+    return http_header_is_reserved(name) || strcasecmp(name, "Content-Type") == 0;
 }
 
 static bool is_name(const char *text)
@@ -73,6 +66,47 @@ static enum err decode(struct arena *arena, const char *secret, const char *key,
     return ERR_OK;
 }
 
+/* Of the cluster's own: passwords of registries, tokens, keys. */
+static bool is_of_cluster(const char *type)
+{
+    static const char *const all[] = {"kubernetes.io/", "bootstrap.kubernetes.io/", "helm.sh/",
+                                      NULL};
+
+    for (int i = 0; all[i]; i++) {
+        if (strncmp(type, all[i], strlen(all[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Who may write Canaries may not read Secrets by that: only those are sent that are meant for it, by the label
+ * flagger.app/headers or, as manifests without it have them, because no key is anything but a usual header.
+ */
+static enum err check_meant(const char *name, struct json_object *secret, struct json_object *data,
+                            struct errinfo *ei)
+{
+    const char *type = json_str_at(secret, "type", NULL);
+    const char *label = json_str_at(secret, "metadata", "labels", "flagger.app/headers", NULL);
+
+    if (type && is_of_cluster(type))
+        return err_set(ei, ERR_INVALID, "Secret %s: its type %.80s is never sent as headers", name,
+                       type);
+    if (label && strcmp(label, "true") == 0)
+        return ERR_OK;
+    json_object_object_foreach(data, key, value)
+    {
+        (void)value;
+        if (strcasecmp(key, "Authorization") != 0 && strncasecmp(key, "X-", 2) != 0)
+            return err_set(
+                ei, ERR_INVALID,
+                "Secret %s: expected its label flagger.app/headers: \"true\", for key %.80s "
+                "is neither Authorization nor X-...",
+                name, key);
+    }
+    return ERR_OK;
+}
+
 enum err hook_headers_add(struct hook_headers *headers, struct arena *arena, const char *name,
                           struct json_object *secret, struct errinfo *ei)
 {
@@ -80,6 +114,9 @@ enum err hook_headers_add(struct hook_headers *headers, struct arena *arena, con
 
     if (!json_object_is_type(data, json_type_object) || json_object_object_length(data) == 0)
         return err_set(ei, ERR_INVALID, "Secret %s has no keys", name);
+    enum err meant = check_meant(name, secret, data, ei);
+    if (meant != ERR_OK)
+        return meant;
     json_object_object_foreach(data, key, encoded)
     {
         const char *value = NULL;

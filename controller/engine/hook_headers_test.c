@@ -11,6 +11,7 @@ static struct json_object *secret(struct arena *arena, const char *const *pairs)
     struct json_object *object = json_own(arena, json_object_new_object());
     struct json_object *data = json_sub(object, "data");
 
+    json_set_str(json_sub(json_sub(object, "metadata"), "labels"), "flagger.app/headers", "true");
     for (; *pairs; pairs++) {
         const char *equal = strchr(*pairs, '=');
         json_set_str(data, arena_strndup(arena, *pairs, (size_t)(equal - *pairs)),
@@ -58,6 +59,8 @@ CASE(test_what_is_no_header)
          "Secret s.test: key content-length is a header that cannot be set"},
         {"{\"data\":{\"Host\":\"aGlkZGVu\"}}",
          "Secret s.test: key Host is a header that cannot be set"},
+        {"{\"data\":{\"content-type\":\"aGlkZGVu\"}}", "is a header that cannot be set"},
+        {"{\"data\":{\"proxy-authorization\":\"aGlkZGVu\"}}", "is a header that cannot be set"},
         {"{\"data\":{\"a\":\"hidden!\"}}", "Secret s.test: the value of key a is not base64"},
         {"{\"data\":{\"a\":7}}", "Secret s.test: the value of key a is not base64"},
         {"{\"data\":{\"a\":null}}", "Secret s.test: the value of key a is not base64"},
@@ -74,10 +77,48 @@ CASE(test_what_is_no_header)
         struct errinfo ei;
         assert_int_equal(json_parse(arena, row->secret, strlen(row->secret), 4096, &object, &ei),
                          ERR_OK);
+        json_set_str(json_sub(json_sub(object, "metadata"), "labels"), "flagger.app/headers",
+                     "true");
         assert_int_equal(hook_headers_add(&headers, arena, "s.test", object, &ei), ERR_INVALID);
         if (!strstr(ei.text, row->told))
             fail_msg("%s and not %s", ei.text, row->told);
         assert_null(strstr(ei.text, "hid"));
+    }
+}
+
+CASE(test_which_secrets_are_meant)
+{
+    static const struct {
+        const char *secret, *told; /* NULL: it is */
+    } cases[] = {
+        {"{\"data\":{\"Authorization\":\"YQ==\",\"x-team\":\"YQ==\"}}", NULL},
+        {"{\"type\":\"Opaque\",\"data\":{\"authorization\":\"YQ==\"}}", NULL},
+        {"{\"data\":{\"password\":\"YQ==\"}}", "flagger.app/headers"},
+        {"{\"data\":{\"Authorization\":\"YQ==\",\"db\":\"YQ==\"}}", "for key db"},
+        {"{\"metadata\":{\"labels\":{\"flagger.app/"
+         "headers\":\"true\"}},\"data\":{\"Api-Key\":\"YQ==\"}}",
+         NULL},
+        {"{\"metadata\":{\"labels\":{\"flagger.app/"
+         "headers\":\"false\"}},\"data\":{\"Api-Key\":\"YQ==\"}}",
+         "expected its label"},
+        {"{\"type\":\"kubernetes.io/dockerconfigjson\",\"metadata\":{\"labels\":{\"flagger.app/"
+         "headers\":"
+         "\"true\"}},\"data\":{\".dockerconfigjson\":\"YQ==\"}}",
+         "is never sent as headers"},
+        {"{\"type\":\"kubernetes.io/service-account-token\",\"data\":{\"token\":\"YQ==\"}}",
+         "is never sent as headers"},
+    };
+
+    EACH_ROW (row, cases) {
+        struct hook_headers headers = {0};
+        struct json_object *object;
+        struct errinfo ei;
+        assert_int_equal(json_parse(arena, row->secret, strlen(row->secret), 4096, &object, &ei),
+                         ERR_OK);
+        assert_int_equal(hook_headers_add(&headers, arena, "s.test", object, &ei),
+                         row->told ? ERR_INVALID : ERR_OK);
+        if (row->told)
+            assert_non_null(strstr(ei.text, row->told));
     }
 }
 
@@ -88,6 +129,7 @@ CASE(test_bounds)
     for (int over = 0; over < 2; over++) {
         struct hook_headers headers = {0};
         struct json_object *many = json_own(arena, json_object_new_object());
+        json_set_str(json_sub(json_sub(many, "metadata"), "labels"), "flagger.app/headers", "true");
         for (int i = 0; i < HOOK_HEADERS_MAX + over; i++)
             json_set_str(json_sub(many, "data"), arena_printf(arena, "h%d", i), "");
         assert_int_equal(hook_headers_add(&headers, arena, "s.test", many, &ei),
@@ -97,6 +139,8 @@ CASE(test_bounds)
     for (int over = 0; over < 2; over++) {
         struct hook_headers headers = {0};
         struct json_object *large = json_own(arena, json_object_new_object());
+        json_set_str(json_sub(json_sub(large, "metadata"), "labels"), "flagger.app/headers",
+                     "true");
         size_t len = HOOK_HEADERS_MAX_BYTES - 1 + (size_t)over;
         char *value = arena_alloc(arena, len);
         memset(value, 'x', len);

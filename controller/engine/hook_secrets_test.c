@@ -332,13 +332,11 @@ FIXTURE_CASE(a_redirect_on_the_same_host_is_followed)
     assert_string_equal(f->body, "{\"name\":\"podinfo\"}");
 }
 
-FIXTURE_CASE(a_redirect_that_was_found_is_fetched)
+FIXTURE_CASE(a_redirect_that_was_found_is_not_fetched)
 {
     call(f, "/redirect?status=302&to=/hook", "key");
-    assert_true(f->passed);
-    assert_string_equal(f->method, "GET");
-    assert_string_equal(f->body, "");
-    assert_string_equal(f->team, "red");
+    assert_false(f->passed);
+    assert_int_equal(f->asked, 0);
 }
 
 FIXTURE_CASE(a_redirect_to_another_host_gets_nothing)
@@ -346,7 +344,7 @@ FIXTURE_CASE(a_redirect_to_another_host_gets_nothing)
     call(f, arena_printf(f->arena, "/redirect?to=http://127.0.0.1:%d/", http_server_port(f->other)),
          "key");
     assert_false(f->passed);
-    assert_non_null(strstr(f->text, "redirects to another host"));
+    assert_non_null(strstr(f->text, "which is another host"));
     assert_int_equal(f->others_asked, 0);
 }
 
@@ -357,19 +355,7 @@ FIXTURE_CASE(redirects_without_end_are_not_followed)
     assert_non_null(strstr(f->text, " redirects more than 10 times"));
 }
 
-/* Whoever has no headers to lose is redirected as before. */
-FIXTURE_CASE(without_headers_other_hosts_are_fine)
-{
-    aim(f, arena_printf(f->arena, "/redirect?to=http://127.0.0.1:%d/", http_server_port(f->other)),
-        "key");
-    f->webhook.n_headers_from = 0;
-    start(f);
-    assert_int_equal(loop_run(f->loop), 0);
-    assert_true(f->passed);
-    assert_int_equal(f->others_asked, 1);
-}
-
-/* --- consent */
+/* --- all hooks */
 
 static void ask(struct fixture *f, enum hook_type type, const char *path)
 {
@@ -425,11 +411,27 @@ FIXTURE_CASE(consent_of_another_host_is_none)
     assert_non_null(strstr(f->text, "which is another host"));
 }
 
-/* What is no consent is redirected as ever. */
-FIXTURE_CASE(a_check_may_be_redirected)
+/* The metadata service of a cloud answers a GET, and what it says would be in a status. */
+FIXTURE_CASE(no_check_turns_into_a_fetch)
 {
-    ask(f, HOOK_ROLLOUT, "/redirect?status=302&to=/hook");
+    no_consent(f, HOOK_ROLLOUT, 302);
+}
+FIXTURE_CASE(no_smoke_test_turns_into_a_fetch)
+{
+    no_consent(f, HOOK_PRE_ROLLOUT, 303);
+}
+FIXTURE_CASE(no_check_goes_to_another_host)
+{
+    ask(f, HOOK_ROLLOUT,
+        arena_printf(f->arena, "/redirect?to=http://127.0.0.1:%d/", http_server_port(f->other)));
+    assert_false(f->passed);
+    assert_int_equal(f->others_asked, 0);
+}
+FIXTURE_CASE(a_check_may_move_on_its_host)
+{
+    ask(f, HOOK_ROLLOUT, "/redirect?status=307&to=/hook");
     assert_true(f->passed);
+    assert_string_equal(f->method, "POST");
 }
 
 /* --- how often it is read */

@@ -5,7 +5,7 @@
 
 #include "engine/alert_template.h"
 #include "lint/schema.h"
-#include "metric/backend.h"
+#include "metric/ask.h"
 #include "metric/render.h"
 #include "notify/notify.h"
 
@@ -93,7 +93,7 @@ void template_check(struct document *document)
                                        .address = json_str_at(provider, "address", NULL),
                                        .interval_ms = 60000,
                                        .spec = provider};
-    struct http_request request;
+    struct metric_request request;
     struct errinfo ei;
 
     if (!query || !backend || is_changed(document, "spec.provider.type: "))
@@ -102,9 +102,20 @@ void template_check(struct document *document)
         document_sentence(document, arena_printf(arena, "spec.query: %s", ei.text));
         return;
     }
-    if (!find_secret(document, provider, &question.secret) ||
-        (backend->ambient && !question.secret))
+    const char *headers = ask_headers_refusal(arena, provider);
+    if (headers)
+        document_sentence(document, headers);
+    if (headers || !find_secret(document, provider, &question.secret))
         return;
+    if (metric_backend_is_ambient(backend, question.secret)) {
+        if (question.address)
+            document_warn(
+                document, "spec.provider.address",
+                "has no effect: the credentials of the controller go to %s alone, and the "
+                "Secret has none of its own",
+                type);
+        return;
+    }
     if (backend->request(arena, &question, NOW_MS, &request, &ei) != ERR_OK)
         document_sentence(document, arena_printf(arena, "spec.provider: %s", ei.text));
 }

@@ -6,7 +6,7 @@
 #include "members/wave_parts.h"
 #include "proto/webhook.h"
 
-enum { MAX_ANSWER = 64 * 1024, MAX_SAYS = 400, MAX_REDIRECTS = 10 };
+enum { MAX_ANSWER = 64 * 1024, MAX_SAYS = 400 };
 
 struct wave_gate {
     struct http_call *call;
@@ -68,8 +68,7 @@ struct wave_gate *wave_gate_ask(struct members_context *context, const struct re
                                          .timeout_ms = wave->gate->timeout_ms,
                                          .max_body = MAX_ANSWER,
                                          .owner = plan->namespace_,
-                                         .secret_path = true,
-                                         .max_redirects = MAX_REDIRECTS};
+                                         .secret_path = true};
 
     *gate = (struct wave_gate){.done = done, .arg = arg};
     gate->call = http_send(context->outside, &request, on_reply, gate);

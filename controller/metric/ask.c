@@ -32,7 +32,8 @@ static void fill_tls(struct ask *ask)
     const struct metric_question *question = ask->question;
     bool insecure = json_bool_at(question->spec, false, "insecureSkipVerify", NULL);
 
-    if (!insecure && !question->ca_pem)
+    /* An object says neither where the credentials of the process go nor to which certificate. */
+    if (question->ambient || (!insecure && !question->ca_pem))
         return;
     if (question->ca_pem && (insecure || !is_https(ask->base))) {
         ask_fail(ask, "%s: caSecretRef needs %s", question->backend,
@@ -42,15 +43,37 @@ static void fill_tls(struct ask *ask)
     }
     struct http_tls *tls = ARENA_NEW(ask->arena, struct http_tls);
     *tls = (struct http_tls){.insecure = insecure, .ca_pem = question->ca_pem};
-    ask->out->tls = tls;
+    ask->out->http.tls = tls;
+}
+
+const char *ask_headers_refusal(struct arena *arena, struct json_object *spec)
+{
+    struct json_object *given = json_at(spec, "headers", NULL);
+
+    if (!json_object_is_type(given, json_type_object))
+        return NULL;
+    json_object_object_foreach(given, name, values)
+    {
+        (void)values;
+        if (http_header_is_reserved(name))
+            return arena_printf(arena,
+                                "spec.provider.headers: %.80s is a header that cannot be set: it "
+                                "belongs to the request itself",
+                                name);
+    }
+    return NULL;
 }
 
 static void fill_headers(struct ask *ask)
 {
     struct json_object *given = json_at(ask->question->spec, "headers", NULL);
+    const char *refusal = ask_headers_refusal(ask->arena, ask->question->spec);
 
-    ask->out->headers =
-        arena_array(ask->arena, MAX_HEADERS + OWN_HEADERS + 1, sizeof *ask->out->headers);
+    if (refusal)
+        ask_fail(ask, "%s", refusal);
+
+    ask->out->http.headers =
+        arena_array(ask->arena, MAX_HEADERS + OWN_HEADERS + 1, sizeof *ask->out->http.headers);
     if (!json_object_is_type(given, json_type_object))
         return;
     json_object_object_foreach(given, name, values)
@@ -79,13 +102,15 @@ bool ask_may_read(const struct metric_question *question, const char *namespace_
 }
 
 struct ask ask_begin(struct arena *arena, const struct metric_question *question,
-                     const char *if_none, struct http_request *out, struct errinfo *ei)
+                     const char *if_none, struct metric_request *out, struct errinfo *ei)
 {
-    const char *address = question->address && *question->address ? question->address : if_none;
+    bool named = question->address && *question->address && !question->ambient;
+    const char *address = named ? question->address : if_none;
     struct ask ask = {.arena = arena, .question = question, .out = out, .ei = ei, .base = ""};
 
-    *out = (struct http_request){
-        .method = "GET", .timeout_ms = ASK_TIMEOUT_MS, .max_body = ASK_MAX_ANSWER};
+    *out = (struct metric_request){
+        .http = {.method = "GET", .timeout_ms = ASK_TIMEOUT_MS, .max_body = ASK_MAX_ANSWER},
+        .to = named ? METRIC_TO_ADDRESS : METRIC_TO_PROVIDER};
     if (!address || (strncmp(address, "http://", 7) != 0 && !is_https(address))) {
         ask_fail(&ask, "%s address \"%s\" is not a valid URL", question->backend,
                  address ? address : "");
@@ -110,14 +135,14 @@ void ask_url(struct ask *ask, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    ask->out->url =
+    ask->out->http.url =
         arena_printf(ask->arena, "%s%s", ask->base, arena_vprintf(ask->arena, fmt, args));
     va_end(args);
 }
 
 void ask_header(struct ask *ask, const char *name, const char *value)
 {
-    struct http_header *headers = (struct http_header *)ask->out->headers;
+    struct http_header *headers = (struct http_header *)ask->out->http.headers;
 
     if (ask->headers == MAX_HEADERS + OWN_HEADERS)
         ask_fail(ask, "more headers than the %d that can be sent", MAX_HEADERS + OWN_HEADERS);
@@ -127,9 +152,9 @@ void ask_header(struct ask *ask, const char *name, const char *value)
 
 void ask_body(struct ask *ask, const char *type, const char *body)
 {
-    ask->out->method = "POST";
-    ask->out->body = body;
-    ask->out->body_len = strlen(body);
+    ask->out->http.method = "POST";
+    ask->out->http.body = body;
+    ask->out->http.body_len = strlen(body);
     ask_header(ask, "Content-Type", type);
 }
 
@@ -142,6 +167,11 @@ const char *ask_secret_or(struct arena *arena, struct json_object *secret, const
     if (!encoded || base64_decode(arena, encoded, &text, NULL, &ei) != ERR_OK)
         return NULL;
     return text;
+}
+
+const char *ask_ambient(const struct metric_question *question, const char *variable)
+{
+    return json_str_at(question->ambient, variable, NULL);
 }
 
 const char *ask_secret(struct ask *ask, const char *key)

@@ -16,17 +16,17 @@ enum { ASK_TIMEOUT_MS = 5000, ASK_MAX_ANSWER = 256 * 1024, ASK_SAID_MAX = 300, A
 struct ask {
     struct arena *arena;
     const struct metric_question *question;
-    struct http_request *out;
+    struct metric_request *out;
     struct errinfo *ei;
     enum err err;
     const char *base; /* the address without slashes at its end */
     int headers;
 };
 
-/* A GET of the address, with the headers of spec.provider. if_none: the address where the template
- * gives none; NULL: it must. */
+/* A GET of the address, with the headers of spec.provider. if_none: the provider's own host, where the
+ * template gives no address or the credentials are those of the process; NULL: it must. */
 struct ask ask_begin(struct arena *arena, const struct metric_question *question,
-                     const char *if_none, struct http_request *out, struct errinfo *ei);
+                     const char *if_none, struct metric_request *out, struct errinfo *ei);
 enum err ask_end(struct ask *ask) MUST_USE;
 void ask_fail(struct ask *ask, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Path and query behind the address. */
@@ -45,8 +45,12 @@ const char *ask_secret(struct ask *ask, const char *key);
 /* From where to look: now less ASK_WINDOW intervals, as in Flagger. The metric must have an interval. */
 int64_t ask_from_ms(struct ask *ask, int64_t now_ms);
 
+/* A sentence when spec.provider sets a header that nobody may set (net/client.h); NULL: it does not. */
+const char *ask_headers_refusal(struct arena *arena, struct json_object *spec);
 /* A key of the Secret as text; NULL when it has none. */
 const char *ask_secret_or(struct arena *arena, struct json_object *secret, const char *key);
+/* What a variable of metric_backend.ambient has given; NULL: nothing, or the Secret takes its place. */
+const char *ask_ambient(const struct metric_question *question, const char *variable);
 /* Every run of white space becomes one space, so that a query written over several lines is one
  * line. */
 const char *ask_one_line(struct arena *arena, const char *query);

@@ -16,6 +16,17 @@ const struct metric_backend *metric_backend_find(const char *type)
     return NULL;
 }
 
+bool metric_backend_is_ambient(const struct metric_backend *backend, struct json_object *secret)
+{
+    if (!backend->ambient)
+        return false;
+    for (const char *const *key = backend->own; *key; key++) {
+        if (json_at(secret, "data", *key, NULL))
+            return false;
+    }
+    return true;
+}
+
 const char *metric_backend_names(struct arena *arena)
 {
     const char *all = "";

@@ -1,8 +1,10 @@
 /*
  * A metric backend: turns a question and a time into one HTTP request, and the reply into an
  * answer. Pure. Some need a few requests, such as for a token that is short-lived; those have next().
- * Where the credentials may be those of the process, `ambient` says which of its variables stand
- * for which keys of the Secret; the engine fills in what the Secret does not have.
+ * Where the credentials may be those of the process, `ambient` says which of its variables are
+ * looked at; the engine gives them with the question (its `ambient`), only when the Secret has none of
+ * the backend's `own` keys, and then without an address: what the process has been given never meets
+ * a host that an object names.
  */
 #ifndef METRIC_BACKEND_H
 #define METRIC_BACKEND_H
@@ -27,8 +29,19 @@ struct metric_pick {
 
 struct metric_ambient {
     const char *variable; /* of the environment; NULL ends the list */
-    const char *key;      /* of the Secret */
     bool file;            /* the variable names a file that holds it */
+};
+
+/* Where a request goes. The backend says it; the text of the URL decides nothing. */
+enum metric_to {
+    METRIC_TO_ADDRESS,  /* a host that an object names (--tenant-addresses) */
+    METRIC_TO_PROVIDER, /* the provider's own host, by https */
+    METRIC_TO_MACHINE,  /* a service of the machine, or an address of the environment */
+    METRIC_TO_API,      /* the API server, with the rights of the controller: the URL is its path */
+};
+struct metric_request {
+    struct http_request http;
+    enum metric_to to;
 };
 
 /* What comes after a reply. */
@@ -41,20 +54,20 @@ struct metric_step {
 struct metric_backend {
     const char *type;                     /* MetricTemplate spec.provider.type */
     const struct metric_ambient *ambient; /* NULL: the Secret alone */
+    const char *const *own;               /* with ambient: keys of the Secret that take its place */
     int intervals; /* of the metric that its request looks back; 0: the query says that */
     /*
      * Fills *out (everything in the arena). A question without a query is a probe: whether the
-     * backend answers (step 7), which METRIC_VALUE says. A URL that begins with "/" is a path of
-     * the Kubernetes API, asked with the rights of the controller; a body is JSON then. ERR_INVALID:
-     * the template or secret cannot work, with the sentence.
+     * backend answers (step 7), which METRIC_VALUE says. A body for the API
+     * server is JSON. ERR_INVALID: the template or secret cannot work, with the sentence.
      */
     enum err (*request)(struct arena *arena, const struct metric_question *question, int64_t now_ms,
-                        struct http_request *out, struct errinfo *ei);
+                        struct metric_request *out, struct errinfo *ei);
     /* May be NULL. Looks at the reply to *request: it is the last (step->more false, as it was
      * before, and answer() is asked), or the next is *request from now on. An error is
      * METRIC_ERROR. */
     enum err (*next)(struct arena *arena, const struct metric_question *question, int64_t now_ms,
-                     const struct http_result *result, struct http_request *request,
+                     const struct http_result *result, struct metric_request *request,
                      struct metric_step *step, struct errinfo *ei);
     /* May be NULL. For how long a reply that is not the last serves other questions of the same
      * provider with the same credentials, in ms: next() is given it again instead of asking. 0: it
@@ -63,7 +76,7 @@ struct metric_backend {
     /* May be NULL. What is sent when all is over, however it ended; its answer is not waited for.
      * False: nothing. */
     bool (*end)(struct arena *arena, const struct metric_question *question, int64_t now_ms,
-                struct http_request *out);
+                struct metric_request *out);
     /* Reads a reply of any status. A call without a reply is the engine's METRIC_ERROR. */
     struct metric_answer (*answer)(struct arena *arena, const struct metric_question *question,
                                    const struct http_result *result);
@@ -74,6 +87,8 @@ extern const struct kube_resource metric_templates;
 
 extern const struct metric_backend *const metric_backend_table[];
 const struct metric_backend *metric_backend_find(const char *type);
+/* The credentials are those of the process: the backend knows such, and the Secret has none of its own. */
+bool metric_backend_is_ambient(const struct metric_backend *backend, struct json_object *secret);
 /* "prometheus", for errors; owned by the arena. */
 const char *metric_backend_names(struct arena *arena);
 

@@ -2,10 +2,11 @@
  * The metric backends, by the rows of backend/cases.yaml: which requests a question makes, to the
  * byte, and what replies mean. A row:
  *
- *     backend, address, query (none: the probe), interval_ms, spec, secret (plain text)
+ *     backend, address, query (none: the probe), interval_ms, spec, secret (plain text), environment (what
+ *     the process has been given; none: the Secret has the credentials)
  *     mistake: why nothing is asked; or
- *     asked: a list of {send, reply}: the requests in turn, each "METHOD URL", a line for each
- *            header, and behind an empty line the body; reply (STATUS TEXT) leads to the next
+ *     asked: a list of {send, reply}: the requests in turn, each "METHOD URL" (before it
+ *            whom it goes to, where that is not an address), a line for each header, and behind an empty line the body; reply (STATUS TEXT) leads to the next
  *     end: what is sent when all is over, if anything is
  *     says: a list of {reply, is}: of the last request; is "value N", "none: ..." or "error: ...",
  *            with the note in parentheses
@@ -47,15 +48,22 @@ static struct metric_question question_of(struct arena *arena, struct json_objec
         .interval_ms = json_int_at(row, -1, "interval_ms", NULL),
         .spec = json_at(row, "spec", NULL),
         .secret = secret_of(arena, json_at(row, "secret", NULL)),
+        .ambient = json_at(row, "environment", NULL),
         .only_namespace = json_str_at(row, "only_namespace", NULL),
         .at_s = json_int_at(row, 0, "at_s", NULL),
         .bucket = (double)json_int_at(row, 0, "bucket", NULL),
     };
 }
 
-static const char *request_text(struct arena *arena, const struct http_request *request)
+static const char *request_text(struct arena *arena, const struct metric_request *asked)
 {
-    const char *text = arena_printf(arena, "%s %s\n", request->method, request->url);
+    static const char *const to[] = {[METRIC_TO_ADDRESS] = "",
+                                     [METRIC_TO_PROVIDER] = "provider: ",
+                                     [METRIC_TO_MACHINE] = "machine: ",
+                                     [METRIC_TO_API] = "API: "};
+    const struct http_request *request = &asked->http;
+    const char *text =
+        arena_printf(arena, "%s%s %s\n", to[asked->to], request->method, request->url);
 
     for (const struct http_header *header = request->headers; header && header->name; header++)
         text = arena_printf(arena, "%s%s: %s\n", text, header->name, header->value);
@@ -91,7 +99,7 @@ static const char *answer_text(struct arena *arena, const struct metric_answer *
 static const char *ask_in_turn(struct arena *arena, const struct metric_backend *backend,
                                const struct metric_question *question, struct json_object *asked)
 {
-    struct http_request request = {0};
+    struct metric_request request = {0};
     static struct errinfo ei;
     struct metric_step next = {.more = true};
 
@@ -124,7 +132,7 @@ static void try_row(struct arena *arena, struct json_object *row)
         assert_string_equal(mistake ? mistake : "(asked)", expected ? expected : "(asked)");
         return;
     }
-    struct http_request end;
+    struct metric_request end;
     const char *ended = json_str_at(row, "end", NULL);
     bool ends = backend->end && backend->end(arena, &question, now_ms, &end);
     assert_string_equal(ends ? request_text(arena, &end) : "", ended ? ended : "");

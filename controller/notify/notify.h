@@ -22,6 +22,7 @@ struct address {
 struct channel {
     const char *name; /* of the entry of analysis.alerts */
     const struct notifier *notifier;
+    bool own;               /* of an option: --tenant-addresses does not hold */
     struct address address; /* the URL and token are not known yet where there is a Secret */
     /* The Secret with the keys `address` and `token`; NULL: none. */
     const char *secret, *secret_namespace;

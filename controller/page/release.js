@@ -2,7 +2,7 @@
 import { checkChart, meter, trafficChart } from "./chart.js";
 import { $, make, quoted, show, text, timeOf, visible } from "./dom.js";
 import { span } from "./span.js";
-import { addressIn, approvalsOf, isOut, isWeb, judgedOf, outcomeWords, percentWords, rangeWords, seriesOf, shareWords, stateOf, stateWords, valueWords, verdictWords, waitsFor } from "./words.js";
+import { approvalsOf, isOut, isWeb, judgedOf, outcomeWords, percentWords, rangeWords, seriesOf, shareWords, stateOf, stateWords, valueWords, verdictWords, waitsFor } from "./words.js";
 
 function anchor(address, ...parts) {
     const element = make("a", "", ...parts);
@@ -131,12 +131,13 @@ function hooks(canary, release, now) {
     draw("hooks-list", [planned, last, release?.ended], () => names.map((name) => {
         const plan = planned.find((hook) => hook.name === name), answer = last.find((hook) => hook.name === name);
         const type = (answer ?? plan).type, gate = type.startsWith("confirm-") || type === "rollback";
-        const address = gate && (addressIn(answer?.said) || (isWeb(plan?.server) ? `${plan.server}/` : ""));
+        // Of the spec alone: an address in what the hook said is shown, and leads nowhere.
+        const address = gate && isWeb(plan?.server) ? `${plan.server}/` : "";
         const word = !answer ? make("span", "", release?.ended ? "was not asked" : "was not asked yet")
             : type === "rollback" ? make("span", answer.passed ? "bad" : "", answer.passed ? "asked for a rollback" : "asks for no rollback")
             : make("span", answer.passed ? "yes" : "no", answer.passed ? "agreed" : gate ? "is closed" : "refused");
         const parts = [word, ` · ${type}`];
-        if (gate && isWeb(address)) parts.push(" · ", anchor(address, answer && !answer.passed && !release.ended ? "Open the gate" : "The gate"));
+        if (gate && isWeb(address)) parts.push(" · ", anchor(address, `${answer && !answer.passed && !release.ended ? "Open the gate" : "The gate"}, ${visible(address)}`));
         return lineOf(quoted(name), parts, ...(answer ? [timeOf(answer.at, "ago", now)] : []), ...(answer?.said ? [quoted(answer.said, "said")] : []));
     }));
 }

@@ -31,11 +31,6 @@ export function waitsFor(canary) {
     return waiting.has(canary.phase) ? "A gate is closed: somebody has to approve." : "";
 }
 
-// The first address in what a hook said, which people can open; else its server.
-export function addressIn(said) {
-    const found = /https?:\/\/[^\s"'<>]+/.exec(said ?? "");
-    return found ? found[0].replace(/[.,;:)]+$/, "") : "";
-}
 export const isWeb = (address) => /^https?:\/\/[^/\s]+/.test(address ?? "");
 
 export function numberWords(value) {

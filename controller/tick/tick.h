@@ -237,7 +237,10 @@ struct metric_question {
     int64_t interval_ms;        /* CANARY_UNSET if none */
     struct json_object *spec;   /* MetricTemplate's spec.provider, NULL for other metrics */
     struct json_object *secret; /* the Secret object, NULL if none */
-    const char *ca_pem;         /* the only certificates to believe, of caSecretRef; NULL: none */
+    /* What the process itself has been given, by variable (metric/backend.h); the engine sets it. NULL: the
+     * Secret has the credentials, or the backend knows no others. */
+    struct json_object *ambient;
+    const char *ca_pem; /* the only certificates to believe, of caSecretRef; NULL: none */
     /* The only namespace of which it may read objects with the rights of the controller; NULL: of any. */
     const char *only_namespace;
     int64_t at_s;  /* prometheus: evaluated at this Unix time; 0: when it arrives */

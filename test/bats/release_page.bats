@@ -90,7 +90,7 @@ restart() {
     [ "$(browser_js 'return window.sameDocument === true')" = true ]
 }
 
-@test "who waits for whom: the gate with its link, a condition, a suspended Canary" {
+@test "who waits for whom: the gate, whose answer is no link, a condition, a suspended Canary" {
     canary checkout
     canary search
     canary mail
@@ -104,7 +104,8 @@ restart() {
     browser_wait 20 '#running-list' Suspended
     browser_click "$(row checkout)//a"
     browser_wait 20 '#one-waits' 'The gate approval is closed: somebody has to approve.'
-    [ "$(browser_js 'return document.querySelector("#hooks-list a").href')" = '"https://gate.example/"' ]
+    # An address in what the hook said leads nowhere: links are of the spec alone.
+    [ "$(browser_js 'return [...document.querySelectorAll("#hooks-list a")].filter((a) => a.href.includes("gate.example")).length')" = 0 ]
     browser_click '#checks-list li:first-child summary'
     browser_wait 5 '#checks-list li:first-child .query' 'http_request_duration_seconds_count'
     browser_js 'return document.querySelector("#checks-list li:first-child a").href' | grep -q '^"http://prometheus.example:9090/graph?g0.tab=0&g0.expr='

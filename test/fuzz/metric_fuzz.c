@@ -14,9 +14,9 @@ static void check_next(struct arena *arena, const struct metric_backend *backend
                        const struct metric_question *question, const struct http_result *result,
                        bool makes)
 {
-    struct http_request request = {.method = makes ? "POST" : "GET",
-                                   .url = "http://169.254.169.254/latest/meta-data/iam/"
-                                          "security-credentials/node"};
+    struct metric_request request = {.http = {.method = makes ? "POST" : "GET",
+                                              .url = "http://169.254.169.254/latest/meta-data/iam/"
+                                                     "security-credentials/node"}};
     struct metric_step step = {.more = false};
     struct errinfo ei = {0};
 
@@ -25,7 +25,7 @@ static void check_next(struct arena *arena, const struct metric_backend *backend
     if (!backend->next)
         return;
     enum err err = backend->next(arena, question, 1700000000000, result, &request, &step, &ei);
-    assert(err == ERR_OK ? !step.more || *request.url : *ei.text);
+    assert(err == ERR_OK ? !step.more || *request.http.url : *ei.text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -46,7 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                              .query = data[1] & 128 ? "analysis/a/b/1m/c=d"
                                                                     : queries[data[1] % 4],
                                              .interval_ms = 60000,
-                                             .spec = spec};
+                                             .spec = spec,
+                                             .ambient = data[2] & 32 ? spec : NULL};
     json_set_str(spec, "region", "eu-west-1");
     const char *body = arena_strndup(arena, (const char *)data + 3, size - 3);
     const struct http_result result = {.status = statuses[data[2] % 5],

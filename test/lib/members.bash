@@ -169,7 +169,7 @@ member_held() { [ "$(member "$1" -n test get canary podinfo -o jsonpath='{.spec.
 
 controller_begin() {
     fleet_run "controller.$1" "$FLAGGER_BUILD/flagger-controller" --kubeconfig "$FLEET/member.$1" --address 127.0.0.1 --port 0 \
-        --mesh-provider gatewayapi:v1 --metrics-server "http://127.0.0.1:$(cat "$FLEET/prometheus.$1")" --min-analysis-interval 1s --log-level info
+        --mesh-provider gatewayapi:v1 --metrics-server "http://127.0.0.1:$(cat "$FLEET/prometheus.$1")" --tenant-addresses +loopback --min-analysis-interval 1s --log-level info
 }
 controller_kill() { fleet_stop "controller.$1" KILL; }
 

@@ -17,7 +17,7 @@
 #include "decide/ask/requests.h"
 #include "decide/ask/unmeasured.h"
 #include "decide/release/release.h"
-#include "metric/backend.h"
+#include "metric/ask.h"
 #include "metric/family.h"
 #include "metric/render.h"
 #include "tick/edit.h"
@@ -358,7 +358,15 @@ enum verdict metrics_refusal(struct release *r, const char **sentence)
         if (!need_object(r->tick, &metric_templates, metrics_template_namespace(r, metric),
                          metric->template_ref.name, &template))
             return VERDICT_NEED_FACTS;
-        const char *type = json_str_at(template, "spec", "provider", "type", NULL);
+        struct json_object *provider = json_at(template, "spec", "provider", NULL);
+        const char *type = json_str_at(provider, "type", NULL);
+        const char *headers = ask_headers_refusal(r->tick->arena, provider);
+        if (headers)
+            *sentence = arena_printf(
+                r->tick->arena, "spec.analysis.metrics[%d].templateRef: MetricTemplate %s.%s: %s",
+                i, metric->template_ref.name, metrics_template_namespace(r, metric), headers);
+        if (headers)
+            return VERDICT_GO;
         if (!template || (type && metric_backend_find(type)))
             continue;
         *sentence =

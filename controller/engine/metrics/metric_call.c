@@ -5,7 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/base64.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -20,7 +19,7 @@ struct metric_call {
     struct metric_question question;
     const struct metric_backend *backend;
     int64_t now_ms;
-    struct http_request request; /* the one under way */
+    struct metric_request request; /* the one under way */
     struct http_call *http;
     struct kube_call *api; /* instead of http */
     struct timer *pause;   /* between two of them: the server asked for it */
@@ -86,11 +85,13 @@ static void on_ended(void *arg, const struct kube_result *result)
 /* Once, when the call is over or is not wanted any more. */
 static void send_end(struct metric_call *call)
 {
-    struct http_request request;
+    struct metric_request request;
 
-    if (call->backend->end && !call->refused &&
-        call->backend->end(call->arena, &call->question, call->now_ms, &request))
-        (void)send_to_api(call->ways, call->arena, &request, on_ended, NULL);
+    if (!call->backend->end || call->refused ||
+        !call->backend->end(call->arena, &call->question, call->now_ms, &request))
+        return;
+    assert(request.to == METRIC_TO_API);
+    (void)send_to_api(call->ways, call->arena, &request.http, on_ended, NULL);
 }
 
 static void finish(struct metric_call *call, struct metric_answer answer)
@@ -100,12 +101,12 @@ static void finish(struct metric_call *call, struct metric_answer answer)
     free(call);
 }
 
-/* What was posted is not taken elsewhere. */
-static bool is_redirect(const struct http_request *request, const struct http_result *result)
+/* What was posted is not taken elsewhere, and a provider's own host leads to no other one. */
+static bool is_redirect(const struct metric_request *request, const struct http_result *result)
 {
     int status = result->status;
 
-    return result->redirect_url && !request->body &&
+    return result->redirect_url && !request->http.body && request->to == METRIC_TO_ADDRESS &&
            (status == 301 || status == 302 || status == 303 || status == 307 || status == 308);
 }
 
@@ -139,13 +140,20 @@ static void on_api_answer(void *arg, const struct kube_result *result)
 
 static void send_request(struct metric_call *call)
 {
-    call->request.timeout_ms = call->left_ms;
-    call->request.owner = call->question.owner;
+    struct http_request *http = &call->request.http;
+
+    const char *address = call->question.address, *own = call->ways->own_address;
+
+    /* A redirect of it leads where its server likes. */
+    http->own_address = call->request.to != METRIC_TO_ADDRESS ||
+                        (own && address && call->redirects == 0 && strcmp(address, own) == 0);
+    http->timeout_ms = call->left_ms;
+    http->owner = call->question.owner;
     call->sent_ms = clock_monotonic_ms();
-    if (call->request.url[0] == '/')
-        call->api = send_to_api(call->ways, call->arena, &call->request, on_api_answer, call);
+    if (call->request.to == METRIC_TO_API)
+        call->api = send_to_api(call->ways, call->arena, http, on_api_answer, call);
     else
-        call->http = http_send(call->ways->http, &call->request, on_answer, call);
+        call->http = http_send(call->ways->http, http, on_answer, call);
 }
 
 static void follow(struct metric_call *call, const struct http_result *result)
@@ -162,9 +170,9 @@ static void follow(struct metric_call *call, const struct http_result *result)
         finish(call, failure("request failed: its redirects took too long"));
         return;
     }
-    if (!may_know(call->request.url, url))
-        call->request.headers = NULL;
-    call->request.url = url;
+    if (!may_know(call->request.http.url, url))
+        call->request.http.headers = NULL;
+    call->request.http.url = url;
     send_request(call);
 }
 
@@ -212,7 +220,7 @@ static void use_kept(struct metric_call *call)
     if (!call->ways->kept || !call->backend->lasts ||
         !metric_kept_find(call->ways->kept, call->arena, &call->question, &reply))
         return;
-    struct http_request request = {.method = "GET", .url = reply.url};
+    struct metric_request request = {.http = {.method = "GET", .url = reply.url}};
     const struct http_result result = {
         .status = 200, .body = reply.body, .body_len = strlen(reply.body), .content_type = ""};
     call->by_kept = call->backend->next(call->arena, &call->question, call->now_ms, &result,
@@ -253,7 +261,7 @@ static void finish_next(struct metric_call *call, enum err err, const struct htt
 static void go_on(struct metric_call *call, const struct http_result *result)
 {
     const struct metric_backend *backend = call->backend;
-    const char *url = call->request.url;
+    const char *url = call->request.http.url;
     struct metric_step step = {.more = false};
     struct errinfo info = {0};
     enum err err = ERR_OK;
@@ -322,7 +330,7 @@ static void on_answer(void *arg, const struct http_result *result)
         go_on(call, result);
 }
 
-static struct json_object *ambient_value(struct arena *arena, const struct metric_ambient *ambient)
+static const char *ambient_value(struct arena *arena, const struct metric_ambient *ambient)
 {
     const char *value = getenv(ambient->variable);
     char *content;
@@ -332,34 +340,24 @@ static struct json_object *ambient_value(struct arena *arena, const struct metri
     if (!value || !*value)
         return NULL;
     if (!ambient->file)
-        return json_object_new_string(base64_encode(arena, value, strlen(value)));
+        return value;
     if (file_read(arena, value, MAX_AMBIENT, &content, &len, &info) == ERR_OK)
-        return json_object_new_string(base64_encode(arena, content, len));
+        return content;
     log_warn("metric_credentials_unread", NULL, info.text, LOG_STR("variable", ambient->variable));
     return NULL;
 }
 
-/*
- * The Secret with what the process itself has been given. All of it or nothing: one who writes some
- * of the keys must not be able to send the others where he likes.
- */
-static struct json_object *with_ambient(struct arena *arena, const struct metric_ambient *ambient,
-                                        struct json_object *secret)
+/* Takes the question's address as well: one who writes an address must not learn the credentials. */
+static void add_ambient(struct arena *arena, const struct metric_backend *backend,
+                        struct metric_question *asked)
 {
-    for (const struct metric_ambient *at = ambient; at->variable; at++) {
-        if (json_at(secret, "data", at->key, NULL))
-            return secret;
-    }
-    struct json_object *all = json_dup(secret);
-    if (!all)
-        all = json_object_new_object();
-    json_own(arena, all);
-    for (const struct metric_ambient *at = ambient; at->variable; at++) {
-        struct json_object *value = ambient_value(arena, at);
+    asked->ambient = json_own(arena, json_object_new_object());
+    asked->address = NULL;
+    for (const struct metric_ambient *at = backend->ambient; at->variable; at++) {
+        const char *value = ambient_value(arena, at);
         if (value)
-            json_object_object_add(json_sub(all, "data"), at->key, value);
+            json_set_str(asked->ambient, at->variable, value);
     }
-    return all;
 }
 
 struct metric_call *metric_call_start(const struct metric_ways *ways, struct arena *arena,
@@ -368,7 +366,7 @@ struct metric_call *metric_call_start(const struct metric_ways *ways, struct are
 {
     const struct metric_backend *backend = metric_backend_find(question->backend);
     struct metric_question asked = *question;
-    struct http_request request = {0};
+    struct metric_request request = {0};
     struct errinfo info = {0};
 
     if (!backend) {
@@ -376,23 +374,23 @@ struct metric_call *metric_call_start(const struct metric_ways *ways, struct are
                                         question->backend ? question->backend : ""));
         return NULL;
     }
-    if (backend->ambient)
-        asked.secret = with_ambient(arena, backend->ambient, question->secret);
+    if (metric_backend_is_ambient(backend, question->secret))
+        add_ambient(arena, backend, &asked);
     if (backend->request(arena, &asked, now_ms, &request, &info) != ERR_OK) {
         *at_once = unreachable(arena_strdup(arena, info.text));
         return NULL;
     }
     struct metric_call *call = heap_alloc(sizeof(*call));
-    *call =
-        (struct metric_call){.ways = ways,
-                             .arena = arena,
-                             .question = asked,
-                             .backend = backend,
-                             .now_ms = now_ms,
-                             .request = request,
-                             .left_ms = request.timeout_ms > 0 ? request.timeout_ms : TIMEOUT_MS,
-                             .done = done,
-                             .arg = arg};
+    *call = (struct metric_call){.ways = ways,
+                                 .arena = arena,
+                                 .question = asked,
+                                 .backend = backend,
+                                 .now_ms = now_ms,
+                                 .request = request,
+                                 .left_ms = request.http.timeout_ms > 0 ? request.http.timeout_ms
+                                                                        : TIMEOUT_MS,
+                                 .done = done,
+                                 .arg = arg};
     use_kept(call);
     send_request(call);
     return call;

@@ -16,6 +16,8 @@
 struct metric_ways {
     struct loop *loop;
     struct http_client *http;
+    const char *
+        own_address; /* of --metrics-server, which --tenant-addresses does not bound; may be NULL */
     struct kube_client *kube; /* for what the API server knows */
     struct metric_kept *kept; /* NULL: nothing is kept */
     /* Asked before the API server is to write something; NULL: it always may. */

@@ -244,10 +244,11 @@ FIXTURE_CASE(what_was_freed_is_not_followed)
 /* What the process has been given is taken where the Secret has no part of it. */
 FIXTURE_CASE(credentials_of_the_process_are_taken)
 {
+    const char *server = arena_printf(f->arena, "http://127.0.0.1:%d", http_server_port(f->server));
     struct metric_question question = {
         .id = "metrics[0]",
         .backend = "cloudwatch",
-        .address = arena_printf(f->arena, "http://127.0.0.1:%d", http_server_port(f->server)),
+        .address = arena_printf(f->arena, "%s/of-the-template", server),
         .query = "[]",
         .interval_ms = 60000,
         .spec = rows_json(f->arena, "{'region':'eu-west-1'}"),
@@ -257,18 +258,57 @@ FIXTURE_CASE(credentials_of_the_process_are_taken)
 
     setenv("AWS_ACCESS_KEY_ID", "AKID", 1);
     setenv("AWS_SECRET_ACCESS_KEY", "sesame", 1);
-    f->call = metric_call_start(&f->context, f->arena, &question, 0, on_answer, f, &at_once);
-    assert_non_null(f->call); /* to the instance: it is freed before it could be asked */
-    metric_call_free(f->call);
+    setenv("AWS_ENDPOINT_URL_CLOUDWATCH", server, 1);
+    assert_null(metric_call_start(&f->context, f->arena, &question, 0, on_answer, f, &at_once));
+    assert_true(at_once.unreachable);
+    assert_string_equal(
+        at_once.text,
+        "cloudwatch credentials: the secret of secretRef needs the key aws_access_key_id");
     question.secret = NULL;
     f->call = metric_call_start(&f->context, f->arena, &question, 0, on_answer, f, &at_once);
     assert_non_null(f->call);
     assert_int_equal(loop_run(f->loop), 0);
     unsetenv("AWS_ACCESS_KEY_ID");
     unsetenv("AWS_SECRET_ACCESS_KEY");
+    unsetenv("AWS_ENDPOINT_URL_CLOUDWATCH");
     assert_true(f->answered);
     assert_int_equal(f->asked, 1);
     assert_non_null(strstr(f->token, "AWS4-HMAC-SHA256 Credential=AKID/19700101/eu-west-1/"));
+}
+
+/* Variables of the environment are no keys of a Secret, and no text of one is a path of the API server. */
+FIXTURE_CASE(a_secret_leads_to_no_credentials_of_the_process)
+{
+    static const char *const keys[] = {
+        "aws_container_credentials_uri", "aws_container_credentials_path",
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_ENDPOINT_URL_CLOUDWATCH"};
+    const char *path = "/apis/metrics.keptn.sh/v1beta1/x";
+    const char *server = arena_printf(f->arena, "http://127.0.0.1:%d", http_server_port(f->server));
+    const char *environment = arena_printf(f->arena, "%s/credentials", server);
+    struct json_object *secret = json_own(f->arena, json_object_new_object());
+    struct metric_answer at_once;
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+        json_set_str(json_sub(secret, "data"), keys[i],
+                     base64_encode(f->arena, path, strlen(path)));
+    const struct metric_question question = {.id = "metrics[0]",
+                                             .backend = "cloudwatch",
+                                             .query = "[]",
+                                             .interval_ms = 60000,
+                                             .spec = rows_json(f->arena, "{'region':'eu-west-1'}"),
+                                             .secret = secret};
+    f->until = "1970-01-01T06:00:00Z";
+    f->told = "";
+    setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", environment, 1);
+    setenv("AWS_ENDPOINT_URL_CLOUDWATCH", arena_printf(f->arena, "%s/cloudwatch", server), 1);
+    f->call = metric_call_start(&f->context, f->arena, &question, 0, on_answer, f, &at_once);
+    assert_non_null(f->call);
+    assert_int_equal(loop_run(f->loop), 0);
+    unsetenv("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    unsetenv("AWS_ENDPOINT_URL_CLOUDWATCH");
+    assert_int_equal(f->given, 1);
+    assert_int_equal(f->asked, 1);
+    assert_string_equal(f->told, "");
 }
 
 FIXTURE_CASE(what_cannot_be_sent_is_said_at_once)
@@ -305,33 +345,33 @@ static void on_next_answer(void *arg, const struct metric_answer *answer)
 
 static void ask_cloudwatch(struct fixture *f)
 {
-    const char *server = arena_printf(f->arena, "http://127.0.0.1:%d", http_server_port(f->server));
-    const char *uri = arena_printf(f->arena, "%s/credentials", server);
-    struct json_object *secret = json_own(f->arena, json_object_new_object());
     const struct metric_question question = {
         .id = "metrics[0]",
         .backend = "cloudwatch",
-        .address = arena_printf(f->arena, "%s/cloudwatch", server),
         .query = arena_printf(f->arena, "[{\"id\":\"m%d\"}]", f->left),
         .interval_ms = 60000,
-        .spec = rows_json(f->arena, "{'region':'eu-west-1'}"),
-        .secret = secret};
+        .spec = rows_json(f->arena, "{'region':'eu-west-1'}")};
     struct metric_answer at_once;
 
-    json_set_str(json_sub(secret, "data"), "aws_container_credentials_uri",
-                 base64_encode(f->arena, uri, strlen(uri)));
     f->call = metric_call_start(&f->context, f->arena, &question, 0, on_next_answer, f, &at_once);
     assert_non_null(f->call);
 }
 
 static void ask_often(struct fixture *f, int times, const char *until)
 {
+    const char *server = arena_printf(f->arena, "http://127.0.0.1:%d", http_server_port(f->server));
+
+    setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", arena_printf(f->arena, "%s/credentials", server),
+           1);
+    setenv("AWS_ENDPOINT_URL_CLOUDWATCH", arena_printf(f->arena, "%s/cloudwatch", server), 1);
     f->context.kept = metric_kept_new();
     f->until = until;
     f->left = times;
     ask_cloudwatch(f);
     assert_int_equal(loop_run(f->loop), 0);
     metric_kept_free(f->context.kept);
+    unsetenv("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    unsetenv("AWS_ENDPOINT_URL_CLOUDWATCH");
 }
 
 /* But before the last question they are refused, and are asked for once more. */

@@ -36,9 +36,11 @@ static void write_key(const struct metric_question *question, char out[KEY_SIZE]
     unsigned char sum[SHA256_DIGEST_LENGTH];
     struct arena *arena = arena_new();
     struct json_object *secret = json_at(question->secret, "data", NULL);
-    const char *text = arena_printf(arena, "%s\n%s\n%s", question->backend,
-                                    question->spec ? json_text_sorted(arena, question->spec) : "",
-                                    secret ? json_text_sorted(arena, secret) : "");
+    const char *text =
+        arena_printf(arena, "%s\n%s\n%s\n%s", question->backend,
+                     question->ambient ? json_text_sorted(arena, question->ambient) : "",
+                     question->spec ? json_text_sorted(arena, question->spec) : "",
+                     secret ? json_text_sorted(arena, secret) : "");
 
     SHA256((const unsigned char *)text, strlen(text), sum);
     for (size_t i = 0; i < sizeof(sum); i++)

@@ -2,9 +2,10 @@
  * Amazon CloudWatch: GetMetricData by AWS's query protocol (a form, answered in XML), signed with
  * Signature Version 4. The query is a list of MetricDataQuery in JSON.
  *
- * Credentials are, in this order: keys of the Secret or the environment; a role by web identity
- * (IAM roles for service accounts); those of the container's agent (EKS Pod Identity, ECS); those
- * of the instance. All but the first cost requests before the query.
+ * Credentials are the keys of the Secret, or, where it has none, those of the process, in this order:
+ * keys of the environment; a role by web identity (IAM roles for service accounts); those of the
+ * container's agent (EKS Pod Identity, ECS); those of the instance. All but keys cost requests before
+ * the query. Those of the process go to Amazon, or to the endpoint that the environment names.
  */
 #include <ctype.h>
 #include <string.h>
@@ -24,15 +25,16 @@ static const char instance_roles[] =
     "http://169.254.169.254/latest/meta-data/iam/security-credentials/";
 
 static const struct metric_ambient ambient[] = {
-    {"AWS_ACCESS_KEY_ID", "aws_access_key_id", false},
-    {"AWS_SECRET_ACCESS_KEY", "aws_secret_access_key", false},
-    {"AWS_SESSION_TOKEN", "aws_session_token", false},
-    {"AWS_ROLE_ARN", "aws_role_arn", false},
-    {"AWS_WEB_IDENTITY_TOKEN_FILE", "aws_web_identity_token", true},
-    {"AWS_CONTAINER_CREDENTIALS_FULL_URI", "aws_container_credentials_uri", false},
-    {"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "aws_container_credentials_path", false},
-    {"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "aws_container_token", true},
-    {NULL, NULL, false},
+    {"AWS_ACCESS_KEY_ID", false},
+    {"AWS_SECRET_ACCESS_KEY", false},
+    {"AWS_SESSION_TOKEN", false},
+    {"AWS_ROLE_ARN", false},
+    {"AWS_WEB_IDENTITY_TOKEN_FILE", true},
+    {"AWS_CONTAINER_CREDENTIALS_FULL_URI", false},
+    {"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", false},
+    {"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", true},
+    {"AWS_ENDPOINT_URL_CLOUDWATCH", false},
+    {NULL, false},
 };
 
 struct credentials {
@@ -101,7 +103,7 @@ static void sign(struct ask *ask, const struct credentials *by, const char *stam
         by->session ? arena_printf(arena, "x-amz-security-token:%s\n", by->session) : "";
     const char *canonical = arena_printf(
         arena, "POST\n%s/\n\ncontent-type:%s\nhost:%.*s\nx-amz-date:%s\n%s\n%s\n%s", path, form,
-        (int)(path - host), host, stamp, token, names, digest(arena, ask->out->body));
+        (int)(path - host), host, stamp, token, names, digest(arena, ask->out->http.body));
     const char *where = arena_printf(arena, "%s/%s/%s/%s", scope[0], scope[1], scope[2], scope[3]);
     const char *text =
         arena_printf(arena, "AWS4-HMAC-SHA256\n%s\n%s\n%s", stamp, where, digest(arena, canonical));
@@ -183,15 +185,19 @@ static const char *host_of(struct arena *arena, const struct metric_question *qu
 
 static enum err query_request(struct arena *arena, const struct metric_question *question,
                               int64_t now_ms, const struct credentials *by,
-                              struct http_request *out, struct errinfo *ei)
+                              struct metric_request *out, struct errinfo *ei)
 {
-    struct ask ask = ask_begin(arena, question, host_of(arena, question, "monitoring"), out, ei);
+    const char *endpoint = ask_ambient(question, "AWS_ENDPOINT_URL_CLOUDWATCH");
+    const char *host = endpoint ? endpoint : host_of(arena, question, "monitoring");
+    struct ask ask = ask_begin(arena, question, host, out, ei);
     time_t seconds = now_ms / 1000;
     char stamp[STAMP + 1];
     struct tm tm;
 
     gmtime_r(&seconds, &tm);
     strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &tm);
+    if (endpoint)
+        out->to = METRIC_TO_MACHINE;
     ask_url(&ask, "/");
     ask_body(&ask, form, form_of(&ask, now_ms));
     sign(&ask, by, arena_strdup(arena, stamp));
@@ -201,63 +207,87 @@ static enum err query_request(struct arena *arena, const struct metric_question 
 /* --- credentials */
 
 /* A request with at most one header, which is not of the template. */
-static void write_plain(struct arena *arena, struct http_request *out, const char *method,
-                        const char *url, const char *name, const char *value)
+static void write_plain(struct arena *arena, struct metric_request *out, enum metric_to to,
+                        const char *method, const char *url, const char *name, const char *value)
 {
     struct http_header *headers = arena_array(arena, 2, sizeof *headers);
 
     headers[0] = (struct http_header){.name = value ? name : NULL, .value = value};
-    *out = (struct http_request){.method = method,
-                                 .url = url,
-                                 .headers = headers,
-                                 .timeout_ms = ASK_TIMEOUT_MS,
-                                 .max_body = ASK_MAX_ANSWER};
+    *out = (struct metric_request){.http = {.method = method,
+                                            .url = url,
+                                            .headers = headers,
+                                            .timeout_ms = ASK_TIMEOUT_MS,
+                                            .max_body = ASK_MAX_ANSWER},
+                                   .to = to};
 }
 
-static const char *container_url(struct arena *arena, struct json_object *secret)
+static const char *container_url(struct arena *arena, const struct metric_question *question)
 {
-    const char *path = ask_secret_or(arena, secret, "aws_container_credentials_path");
+    const char *path = ask_ambient(question, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
 
     return path ? arena_printf(arena, "http://169.254.170.2%s", path)
-                : ask_secret_or(arena, secret, "aws_container_credentials_uri");
+                : ask_ambient(question, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
+}
+
+static struct credentials keys_of(struct arena *arena, const struct metric_question *question)
+{
+    struct json_object *secret = question->secret;
+
+    if (question->ambient)
+        return (struct credentials){.id = ask_ambient(question, "AWS_ACCESS_KEY_ID"),
+                                    .key = ask_ambient(question, "AWS_SECRET_ACCESS_KEY"),
+                                    .session = ask_ambient(question, "AWS_SESSION_TOKEN")};
+    return (struct credentials){.id = ask_secret_or(arena, secret, "aws_access_key_id"),
+                                .key = ask_secret_or(arena, secret, "aws_secret_access_key"),
+                                .session = ask_secret_or(arena, secret, "aws_session_token")};
+}
+
+/* What comes before the query, of a process without keys. */
+static void write_first(struct arena *arena, const struct metric_question *question,
+                        struct metric_request *out)
+{
+    const char *role = ask_ambient(question, "AWS_ROLE_ARN");
+    const char *identity = ask_ambient(question, "AWS_WEB_IDENTITY_TOKEN_FILE");
+    const char *container = container_url(arena, question);
+
+    if (role && identity) {
+        write_plain(arena, out, METRIC_TO_PROVIDER, "POST",
+                    arena_printf(arena, "%s/", host_of(arena, question, "sts")), "Content-Type",
+                    form);
+        out->http.body = arena_printf(arena,
+                                      "Action=AssumeRoleWithWebIdentity&RoleArn=%s&RoleSessionName="
+                                      "flagger&Version=2011-06-15&WebIdentityToken=%s",
+                                      url_encode(arena, role), url_encode(arena, identity));
+        out->http.body_len = strlen(out->http.body);
+    } else if (container) {
+        write_plain(arena, out, METRIC_TO_MACHINE, "GET", container, "Authorization",
+                    ask_ambient(question, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"));
+    } else {
+        write_plain(arena, out, METRIC_TO_MACHINE, "PUT",
+                    arena_printf(arena, "%sapi/token", instance),
+                    "X-aws-ec2-metadata-token-ttl-seconds", "60");
+    }
 }
 
 static enum err cloudwatch_request(struct arena *arena, const struct metric_question *question,
-                                   int64_t now_ms, struct http_request *out, struct errinfo *ei)
+                                   int64_t now_ms, struct metric_request *out, struct errinfo *ei)
 {
-    struct json_object *secret = question->secret;
-    struct credentials by = {.id = ask_secret_or(arena, secret, "aws_access_key_id"),
-                             .key = ask_secret_or(arena, secret, "aws_secret_access_key"),
-                             .session = ask_secret_or(arena, secret, "aws_session_token")};
-    const char *role = ask_secret_or(arena, secret, "aws_role_arn");
-    const char *identity = ask_secret_or(arena, secret, "aws_web_identity_token");
-    const char *container = container_url(arena, secret);
-    const char *sts = host_of(arena, question, "sts");
+    struct credentials by = keys_of(arena, question);
 
-    if (!sts)
+    if (!host_of(arena, question, "sts"))
         return err_set(ei, ERR_INVALID,
                        "cloudwatch: spec.provider.region: expected one, such as us-east-1");
     if (by.id && by.key)
         return query_request(arena, question, now_ms, &by, out, ei);
+    if (!question->ambient)
+        return err_set(ei, ERR_INVALID,
+                       "cloudwatch credentials: the secret of secretRef needs the key %s",
+                       by.id ? "aws_secret_access_key" : "aws_access_key_id");
     by = (struct credentials){.id = "", .key = ""}; /* a mistake of the query is told at once */
     enum err err = query_request(arena, question, now_ms, &by, out, ei);
-    if (err != ERR_OK)
-        return err;
-    if (role && identity) {
-        write_plain(arena, out, "POST", arena_printf(arena, "%s/", sts), "Content-Type", form);
-        out->body = arena_printf(arena,
-                                 "Action=AssumeRoleWithWebIdentity&RoleArn=%s&RoleSessionName="
-                                 "flagger&Version=2011-06-15&WebIdentityToken=%s",
-                                 url_encode(arena, role), url_encode(arena, identity));
-        out->body_len = strlen(out->body);
-    } else if (container) {
-        write_plain(arena, out, "GET", container, "Authorization",
-                    ask_secret_or(arena, secret, "aws_container_token"));
-    } else {
-        write_plain(arena, out, "PUT", arena_printf(arena, "%sapi/token", instance),
-                    "X-aws-ec2-metadata-token-ttl-seconds", "60");
-    }
-    return ERR_OK;
+    if (err == ERR_OK)
+        write_first(arena, question, out);
+    return err;
 }
 
 /* What stands between <name> and </name>, first; NULL: nothing. */
@@ -291,28 +321,29 @@ static struct credentials credentials_of(struct arena *arena, const struct http_
 
 static enum err cloudwatch_next(struct arena *arena, const struct metric_question *question,
                                 int64_t now_ms, const struct http_result *result,
-                                struct http_request *request, struct metric_step *step,
+                                struct metric_request *request, struct metric_step *step,
                                 struct errinfo *ei)
 {
-    const char *url = request->url;
+    const char *url = request->http.url;
     const char *sts = host_of(arena, question, "sts");
-    const char *container = container_url(arena, question->secret);
+    const char *container = container_url(arena, question);
     bool of_instance = strncmp(url, instance, strlen(instance)) == 0;
 
-    step->more = of_instance || (container && strcmp(url, container) == 0) ||
-                 (sts && strncmp(url, sts, strlen(sts)) == 0);
+    /* Without keys of the Secret: no address of the template is among them. */
+    step->more = question->ambient && (of_instance || (container && strcmp(url, container) == 0) ||
+                                       (sts && strncmp(url, sts, strlen(sts)) == 0));
     if (!step->more)
         return ERR_OK;
     if (result->status != 200)
         return err_set(ei, ERR_DENIED, "cloudwatch credentials: %s",
                        ask_refused(arena, result).text);
-    if (of_instance && strcmp(request->method, "PUT") == 0) {
-        write_plain(arena, request, "GET", instance_roles, "X-aws-ec2-metadata-token",
-                    arena_strdup(arena, result->body));
+    if (of_instance && strcmp(request->http.method, "PUT") == 0) {
+        write_plain(arena, request, METRIC_TO_MACHINE, "GET", instance_roles,
+                    "X-aws-ec2-metadata-token", arena_strdup(arena, result->body));
         return ERR_OK;
     }
     if (strcmp(url, instance_roles) == 0) {
-        request->url =
+        request->http.url =
             arena_printf(arena, "%s%.*s", url, (int)strcspn(result->body, "\r\n"), result->body);
         return ERR_OK;
     }
@@ -373,6 +404,8 @@ const struct metric_backend metric_backend_cloudwatch = {
     .type = "cloudwatch",
     .intervals = ASK_WINDOW,
     .ambient = ambient,
+    .own = (const char *const[]){"aws_access_key_id", "aws_secret_access_key", "aws_session_token",
+                                 NULL},
     .request = cloudwatch_request,
     .next = cloudwatch_next,
     .lasts = cloudwatch_lasts,

@@ -3,7 +3,7 @@
 #include "metric/ask.h"
 
 static enum err datadog_request(struct arena *arena, const struct metric_question *question,
-                                int64_t now_ms, struct http_request *out, struct errinfo *ei)
+                                int64_t now_ms, struct metric_request *out, struct errinfo *ei)
 {
     struct ask ask = ask_begin(arena, question, "https://api.datadoghq.com", out, ei);
     int64_t from_ms = ask_from_ms(&ask, now_ms);

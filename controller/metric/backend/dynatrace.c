@@ -2,7 +2,7 @@
 #include "metric/ask.h"
 
 static enum err dynatrace_request(struct arena *arena, const struct metric_question *question,
-                                  int64_t now_ms, struct http_request *out, struct errinfo *ei)
+                                  int64_t now_ms, struct metric_request *out, struct errinfo *ei)
 {
     struct ask ask = ask_begin(arena, question, NULL, out, ei);
     int64_t to_ms = now_ms / 1000 * 1000;

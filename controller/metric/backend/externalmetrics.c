@@ -40,7 +40,7 @@ static void write_path(struct ask *ask, const char *query)
 }
 
 static enum err externalmetrics_request(struct arena *arena, const struct metric_question *question,
-                                        int64_t now_ms, struct http_request *out,
+                                        int64_t now_ms, struct metric_request *out,
                                         struct errinfo *ei)
 {
     bool outside = question->address && *question->address;
@@ -55,8 +55,10 @@ static enum err externalmetrics_request(struct arena *arena, const struct metric
     if (outside || !question->query) /* with rights of its own; or of no object */
         asked.only_namespace = NULL;
     struct ask ask = ask_begin(arena, &asked, "http://api", out, ei);
-    if (!outside)
+    if (!outside) {
         ask.base = "";
+        out->to = METRIC_TO_API;
+    }
     write_path(&ask, question->query ? question->query : "kube-system/dummy-metric");
     if (outside && token)
         ask_header(&ask, "Authorization", arena_printf(arena, "Bearer %s", token));

@@ -60,7 +60,7 @@ static const char *parameters(struct ask *ask, const char *query)
 }
 
 static enum err graphite_request(struct arena *arena, const struct metric_question *question,
-                                 int64_t now_ms, struct http_request *out, struct errinfo *ei)
+                                 int64_t now_ms, struct metric_request *out, struct errinfo *ei)
 {
     struct ask ask = ask_begin(arena, question, NULL, out, ei);
     const char *query = ask_one_line(arena, question->query ? question->query : "target=test");

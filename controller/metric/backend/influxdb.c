@@ -57,13 +57,13 @@ static const char *probe(struct arena *arena, struct json_object *secret)
 }
 
 static enum err influxdb_request(struct arena *arena, const struct metric_question *question,
-                                 int64_t now_ms, struct http_request *out, struct errinfo *ei)
+                                 int64_t now_ms, struct metric_request *out, struct errinfo *ei)
 {
     struct ask ask = ask_begin(arena, question, NULL, out, ei);
     const char *query = question->query ? question->query : probe(arena, question->secret);
 
     (void)now_ms;
-    out->timeout_ms = TIMEOUT_MS;
+    out->http.timeout_ms = TIMEOUT_MS;
     if (is_influxql(query))
         write_influxql(&ask, query);
     else
@@ -73,11 +73,11 @@ static enum err influxdb_request(struct arena *arena, const struct metric_questi
 
 static enum err influxdb_next(struct arena *arena, const struct metric_question *question,
                               int64_t now_ms, const struct http_result *result,
-                              struct http_request *request, struct metric_step *step,
+                              struct metric_request *request, struct metric_step *step,
                               struct errinfo *ei)
 {
     (void)now_ms;
-    step->more = !question->query && result->status == 404 && request->body;
+    step->more = !question->query && result->status == 404 && request->http.body;
     if (!step->more)
         return ERR_OK;
     struct ask ask = ask_begin(arena, question, NULL, request, ei);

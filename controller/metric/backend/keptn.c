@@ -96,7 +96,7 @@ static void write_arguments(struct arena *arena, struct json_object *spec, const
 }
 
 static void write_analysis(struct arena *arena, const struct metric_question *question,
-                           int64_t now_ms, const struct wanted *wanted, struct http_request *out)
+                           int64_t now_ms, const struct wanted *wanted, struct metric_request *out)
 {
     struct json_object *analysis = json_own(arena, json_object_new_object());
     struct json_object *spec = json_sub(analysis, "spec");
@@ -110,11 +110,12 @@ static void write_analysis(struct arena *arena, const struct metric_question *qu
     if (*wanted->recent)
         json_set_str(json_sub(spec, "timeframe"), "recent", wanted->recent);
     write_arguments(arena, spec, wanted->arguments);
-    out->method = "POST";
-    out->url = arena_printf(arena, "%s/%s/analyses", api, wanted->namespace_);
-    out->body = json_text_sorted(arena, analysis);
-    out->body_len = strlen(out->body);
-    out->timeout_ms = ANALYSIS_MS;
+    struct http_request *http = &out->http;
+    http->method = "POST";
+    http->url = arena_printf(arena, "%s/%s/analyses", api, wanted->namespace_);
+    http->body = json_text_sorted(arena, analysis);
+    http->body_len = strlen(http->body);
+    http->timeout_ms = ANALYSIS_MS;
 }
 
 static const char *analysis_url(struct arena *arena, const struct metric_question *question,
@@ -139,7 +140,7 @@ static bool is_completed(struct arena *arena, const struct http_result *result)
 
 static enum err keptn_next(struct arena *arena, const struct metric_question *question,
                            int64_t now_ms, const struct http_result *result,
-                           struct http_request *request, struct metric_step *step,
+                           struct metric_request *request, struct metric_step *step,
                            struct errinfo *ei)
 {
     struct wanted wanted;
@@ -148,10 +149,11 @@ static enum err keptn_next(struct arena *arena, const struct metric_question *qu
     if (!question->query || !read_query(arena, question->query, &wanted) || !wanted.analysis ||
         result->status < 200 || result->status > 299)
         return ERR_OK;
-    if (strcmp(request->method, "GET") == 0 && is_completed(arena, result))
+    if (strcmp(request->http.method, "GET") == 0 && is_completed(arena, result))
         return ERR_OK;
-    *request = (struct http_request){.method = "GET",
-                                     .url = analysis_url(arena, question, now_ms, &wanted)};
+    *request = (struct metric_request){
+        .http = {.method = "GET", .url = analysis_url(arena, question, now_ms, &wanted)},
+        .to = METRIC_TO_API};
     *step = (struct metric_step){
         .more = true,
         .pause_ms = LOOK_MS,
@@ -162,26 +164,29 @@ static enum err keptn_next(struct arena *arena, const struct metric_question *qu
 }
 
 static bool keptn_end(struct arena *arena, const struct metric_question *question, int64_t now_ms,
-                      struct http_request *out)
+                      struct metric_request *out)
 {
     struct wanted wanted;
 
     if (!question->query || !read_query(arena, question->query, &wanted) || !wanted.analysis)
         return false;
-    *out = (struct http_request){.method = "DELETE",
-                                 .url = analysis_url(arena, question, now_ms, &wanted),
-                                 .timeout_ms = ASK_TIMEOUT_MS};
+    *out = (struct metric_request){.http = {.method = "DELETE",
+                                            .url = analysis_url(arena, question, now_ms, &wanted),
+                                            .timeout_ms = ASK_TIMEOUT_MS},
+                                   .to = METRIC_TO_API};
     return true;
 }
 
 /* --- both */
 
 static enum err keptn_request(struct arena *arena, const struct metric_question *question,
-                              int64_t now_ms, struct http_request *out, struct errinfo *ei)
+                              int64_t now_ms, struct metric_request *out, struct errinfo *ei)
 {
     struct wanted wanted;
 
-    *out = (struct http_request){.method = "GET", .timeout_ms = ASK_TIMEOUT_MS, .url = "/version"};
+    *out = (struct metric_request){
+        .http = {.method = "GET", .timeout_ms = ASK_TIMEOUT_MS, .url = "/version"},
+        .to = METRIC_TO_API};
     if (!question->query)
         return ERR_OK;
     if (!read_query(arena, question->query, &wanted))
@@ -193,7 +198,7 @@ static enum err keptn_request(struct arena *arena, const struct metric_question 
     if (wanted.analysis)
         write_analysis(arena, question, now_ms, &wanted, out);
     else
-        out->url =
+        out->http.url =
             arena_printf(arena, "%s/%s/keptnmetrics/%s", api, wanted.namespace_, wanted.name);
     return ERR_OK;
 }

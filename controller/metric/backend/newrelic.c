@@ -2,7 +2,7 @@
 #include "metric/ask.h"
 
 static enum err newrelic_request(struct arena *arena, const struct metric_question *question,
-                                 int64_t now_ms, struct http_request *out, struct errinfo *ei)
+                                 int64_t now_ms, struct metric_request *out, struct errinfo *ei)
 {
     struct ask ask = ask_begin(arena, question, "https://insights-api.newrelic.com", out, ei);
     const char *account = ask_secret(&ask, "newrelic_account_id");

@@ -6,7 +6,7 @@
 #include "metric/ask.h"
 
 static enum err query_request(struct arena *arena, const struct metric_question *question,
-                              const char *query, struct http_request *out, struct errinfo *ei)
+                              const char *query, struct metric_request *out, struct errinfo *ei)
 {
     struct ask ask = ask_begin(arena, question, NULL, out, ei);
     const char *token = ask_secret_or(arena, question->secret, "token");
@@ -25,7 +25,7 @@ static enum err query_request(struct arena *arena, const struct metric_question 
 }
 
 static enum err prometheus_request(struct arena *arena, const struct metric_question *question,
-                                   int64_t now_ms, struct http_request *out, struct errinfo *ei)
+                                   int64_t now_ms, struct metric_request *out, struct errinfo *ei)
 {
     (void)now_ms;
     return query_request(arena, question, question->query ? question->query : "vector(1)", out, ei);

@@ -24,16 +24,16 @@ CASE(test_request)
 
     EACH_ROW (row, cases) {
         struct metric_question question = {.address = row->address, .query = row->query};
-        struct http_request request;
+        struct metric_request request;
         struct errinfo ei;
         enum err err = prometheus()->request(arena, &question, 0, &request, &ei);
         assert_int_equal(err, row->url ? ERR_OK : ERR_INVALID);
         if (!row->url)
             continue;
-        assert_string_equal(request.url, row->url);
-        assert_int_equal(request.timeout_ms, 5000);
-        assert_null(request.headers[0].name);
-        assert_null(request.tls);
+        assert_string_equal(request.http.url, row->url);
+        assert_int_equal(request.http.timeout_ms, 5000);
+        assert_null(request.http.headers[0].name);
+        assert_null(request.http.tls);
     }
 }
 
@@ -58,18 +58,18 @@ CASE(test_credentials_and_headers)
                 fixture_json(arena, "{'insecureSkipVerify':true,'headers':{'X-Org':['a','b']}}"),
             .secret = fixture_json(arena, row->secret),
         };
-        struct http_request request;
+        struct metric_request request;
         struct errinfo ei;
         enum err err = prometheus()->request(arena, &question, 0, &request, &ei);
         assert_int_equal(err, row->authorization ? ERR_OK : ERR_INVALID);
         if (err != ERR_OK)
             continue;
-        assert_true(request.tls->insecure);
-        assert_string_equal(request.headers[0].value, "a");
-        assert_string_equal(request.headers[1].value, "b");
-        assert_string_equal(request.headers[2].name, "Authorization");
-        assert_string_equal(request.headers[2].value, row->authorization);
-        assert_null(request.headers[3].name);
+        assert_true(request.http.tls->insecure);
+        assert_string_equal(request.http.headers[0].value, "a");
+        assert_string_equal(request.http.headers[1].value, "b");
+        assert_string_equal(request.http.headers[2].name, "Authorization");
+        assert_string_equal(request.http.headers[2].value, row->authorization);
+        assert_null(request.http.headers[3].name);
     }
 }
 
@@ -100,7 +100,7 @@ CASE(test_whom_to_believe)
                                            .query = "up",
                                            .spec = fixture_json(arena, row->spec),
                                            .ca_pem = row->ca_pem};
-        struct http_request request;
+        struct metric_request request;
         struct errinfo ei;
         enum err err = prometheus()->request(arena, &question, 0, &request, &ei);
         if (row->mistake) {
@@ -110,12 +110,12 @@ CASE(test_whom_to_believe)
         }
         assert_int_equal(err, ERR_OK);
         if (!row->insecure && !row->ca_pem) {
-            assert_null(request.tls);
+            assert_null(request.http.tls);
             continue;
         }
-        assert_int_equal(request.tls->insecure, row->insecure);
-        assert_ptr_equal(request.tls->ca_pem, row->ca_pem);
-        assert_null(request.tls->ca_file);
+        assert_int_equal(request.http.tls->insecure, row->insecure);
+        assert_ptr_equal(request.http.tls->ca_pem, row->ca_pem);
+        assert_null(request.http.tls->ca_file);
     }
 }
 
@@ -192,10 +192,10 @@ CASE(test_memory)
 
     EACH_ROW (row, cases) {
         struct buf body;
-        struct http_request request;
+        struct metric_request request;
         struct errinfo ei;
         assert_int_equal(prometheus()->request(arena, &question, 0, &request, &ei), ERR_OK);
-        assert_int_equal(request.max_body, MAX);
+        assert_int_equal(request.http.max_body, MAX);
         buf_init(&body, MAX);
         buf_puts(&body, row->begin);
         while (body.len + strlen(row->piece) + strlen(row->end) < MAX)
@@ -216,11 +216,11 @@ CASE(test_memory)
 CASE(test_probe)
 {
     const struct metric_question question = {.address = "http://p"};
-    struct http_request request;
+    struct metric_request request;
     struct errinfo ei;
 
     assert_int_equal(prometheus()->request(arena, &question, 0, &request, &ei), ERR_OK);
-    assert_string_equal(request.url, "http://p/api/v1/query?query=vector%281%29");
+    assert_string_equal(request.http.url, "http://p/api/v1/query?query=vector%281%29");
     assert_null(metric_backend_find("nothing"));
     assert_null(metric_backend_find(NULL));
     assert_true(strstr(metric_backend_names(arena), "graphite, ") != NULL);

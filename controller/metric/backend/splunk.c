@@ -7,7 +7,7 @@
 #include "metric/ask.h"
 
 static enum err splunk_request(struct arena *arena, const struct metric_question *question,
-                               int64_t now_ms, struct http_request *out, struct errinfo *ei)
+                               int64_t now_ms, struct metric_request *out, struct errinfo *ei)
 {
     struct metric_question asked = *question;
 

@@ -1,7 +1,7 @@
 /*
  * Google Cloud Monitoring: MQL by timeSeries:query. A service account's key signs a JWT for a token
  * of an hour (RFC 7523); without a key the metadata server has one. An address of the template
- * counts only with a key of its own: the token of the process is for Google alone.
+ * counts only with a key of its own.
  */
 #include <string.h>
 
@@ -19,22 +19,20 @@ static const char metadata[] =
 static const char scope[] = "https://www.googleapis.com/auth/monitoring.read";
 
 static const struct metric_ambient ambient[] = {
-    {"GOOGLE_APPLICATION_CREDENTIALS", "ambientKey", true},
-    {"GOOGLE_CLOUD_PROJECT", "ambientProject", false},
-    {NULL, NULL, false},
+    {"GOOGLE_APPLICATION_CREDENTIALS", true},
+    {"GOOGLE_CLOUD_PROJECT", false},
+    {NULL, false},
 };
 
-/* The key of the service account; NULL: there is none. *own: it is of the template's Secret. */
-static struct json_object *account_of(struct arena *arena, const struct metric_question *question,
-                                      bool *own)
+/* The key of the service account; NULL: there is none. */
+static struct json_object *account_of(struct arena *arena, const struct metric_question *question)
 {
-    const char *text = ask_secret_or(arena, question->secret, "serviceAccountKey");
+    const char *text = question->ambient
+                           ? ask_ambient(question, "GOOGLE_APPLICATION_CREDENTIALS")
+                           : ask_secret_or(arena, question->secret, "serviceAccountKey");
     struct json_object *account = NULL;
     struct errinfo ei;
 
-    *own = text != NULL;
-    if (!text)
-        text = ask_secret_or(arena, question->secret, "ambientKey");
     if (text && json_parse(arena, text, strlen(text), ASK_MAX_ANSWER, &account, &ei) != ERR_OK)
         account = json_own(arena, json_object_new_object()); /* what it lacks is told */
     return account;
@@ -117,19 +115,24 @@ static enum err token_request(struct arena *arena, struct json_object *account, 
 }
 
 static enum err stackdriver_request(struct arena *arena, const struct metric_question *question,
-                                    int64_t now_ms, struct http_request *out, struct errinfo *ei)
+                                    int64_t now_ms, struct metric_request *out, struct errinfo *ei)
 {
-    bool own;
-    struct json_object *account = account_of(arena, question, &own);
+    struct json_object *account = account_of(arena, question);
     struct http_header *headers = arena_array(arena, 2, sizeof *headers);
 
-    *out = (struct http_request){.method = "GET",
-                                 .url = metadata,
-                                 .headers = headers,
-                                 .timeout_ms = ASK_TIMEOUT_MS,
-                                 .max_body = ASK_MAX_ANSWER};
+    *out = (struct metric_request){.http = {.method = "GET",
+                                            .url = metadata,
+                                            .headers = headers,
+                                            .timeout_ms = ASK_TIMEOUT_MS,
+                                            .max_body = ASK_MAX_ANSWER},
+                                   .to = question->ambient ? METRIC_TO_MACHINE : METRIC_TO_ADDRESS};
     headers[0] = (struct http_header){"Metadata-Flavor", "Google"};
-    return account ? token_request(arena, account, now_ms, out, ei) : ERR_OK;
+    if (account)
+        return token_request(arena, account, now_ms, &out->http, ei);
+    return question->ambient ? ERR_OK
+                             : err_set(ei, ERR_INVALID,
+                                       "stackdriver credentials: the secret of secretRef needs the "
+                                       "key serviceAccountKey");
 }
 
 static const char *project_of(struct arena *arena, const struct metric_question *question,
@@ -138,22 +141,17 @@ static const char *project_of(struct arena *arena, const struct metric_question 
     const char *project = ask_secret_or(arena, question->secret, "project");
 
     if (!project)
-        project = ask_secret_or(arena, question->secret, "ambientProject");
+        project = ask_ambient(question, "GOOGLE_CLOUD_PROJECT");
     return project ? project : json_str_at(account, "project_id", NULL);
 }
 
 static enum err query_request(struct arena *arena, const struct metric_question *question,
-                              const char *token, struct http_request *out, struct errinfo *ei)
+                              const char *token, struct metric_request *out, struct errinfo *ei)
 {
-    bool own;
-    struct json_object *account = account_of(arena, question, &own);
+    struct json_object *account = account_of(arena, question);
     struct json_object *body = json_own(arena, json_object_new_object());
     const char *project = project_of(arena, question, account);
-    struct metric_question asked = *question;
-
-    if (!own)
-        asked.address = NULL;
-    struct ask ask = ask_begin(arena, &asked, google, out, ei);
+    struct ask ask = ask_begin(arena, question, google, out, ei);
     if (!project)
         ask_fail(&ask, "stackdriver credentials: the secret of secretRef needs the key project");
     else
@@ -166,14 +164,14 @@ static enum err query_request(struct arena *arena, const struct metric_question 
 
 static enum err stackdriver_next(struct arena *arena, const struct metric_question *question,
                                  int64_t now_ms, const struct http_result *result,
-                                 struct http_request *request, struct metric_step *step,
+                                 struct metric_request *request, struct metric_step *step,
                                  struct errinfo *ei)
 {
     struct json_object *reply = NULL;
     struct errinfo ignored;
 
     (void)now_ms;
-    step->more = strstr(request->url, "/timeSeries:query") == NULL;
+    step->more = strstr(request->http.url, "/timeSeries:query") == NULL;
     if (!step->more)
         return ERR_OK;
     if (result->status != 200)
@@ -226,6 +224,7 @@ static struct metric_answer stackdriver_answer(struct arena *arena,
 const struct metric_backend metric_backend_stackdriver = {
     .type = "stackdriver",
     .ambient = ambient,
+    .own = (const char *const[]){"serviceAccountKey", NULL},
     .request = stackdriver_request,
     .next = stackdriver_next,
     .lasts = stackdriver_lasts,
