@@ -269,6 +269,13 @@ enum verdict gates_confirm_promotion(struct release *r)
 
 /* --- the others */
 
+static bool waits_at_gate(const struct release *r)
+{
+    enum phase phase = r->canary->status.phase;
+
+    return phase == PHASE_Waiting || phase == PHASE_WaitingPromotion;
+}
+
 enum verdict gates_rollback(struct release *r)
 {
     const struct canary_analysis *analysis = &r->canary->analysis;
@@ -285,7 +292,9 @@ enum verdict gates_rollback(struct release *r)
             continue;
         }
         if (!answer->passed) {
-            release_say(r, "Rollback hook %s not signaling a rollback", hook->name);
+            /* at a gate that waits for a person it is no news, at every interval for days */
+            if (!waits_at_gate(r))
+                release_say(r, "Rollback hook %s not signaling a rollback", hook->name);
             continue;
         }
         release_warn(r, "Rollback check %s passed", hook->name);
