@@ -58,9 +58,9 @@ struct http_request {
     size_t max_body;            /* 0: HTTP_MAX_BODY; a longer reply is ERR_INVALID */
     bool cuts_body;             /* of a longer reply the rest is left out instead */
     const char *owner; /* whose call it is, such as a namespace; NULL: this process's own */
-    int max_redirects;          /* 0: a redirect is a normal reply; http(s) only */
-    bool own_address;           /* of an option, or of the program: options.reach does not hold */
-    bool secret_path;           /* as of chat services: no message shows more than the host */
+    int max_redirects; /* 0: a redirect is a normal reply; http(s) only */
+    bool own_address;  /* of an option, or of the program: options.reach does not hold */
+    bool secret_path;  /* as of chat services: no message shows more than the host */
     /*
      * Stream: called with each piece of a 2xx body as it comes; the body is then not kept in the
      * result. Returning false ends the call with ERR_CANCELLED.
@@ -82,8 +82,8 @@ struct http_result {
     int64_t retry_after_ms;   /* Retry-After in either form, 0 if none */
     const char *content_type; /* "" if none */
     const char *redirect_url; /* where a redirect that was not followed leads, absolute; or NULL */
-    bool no_room; /* ERR_RETRY: its owner has more than its share of what answers may take */
-    bool sent;                /* false: the request certainly never reached the server */
+    bool no_room;     /* ERR_RETRY: its owner has more than its share of what answers may take */
+    bool sent;        /* false: the request certainly never reached the server */
     bool unconnected; /* ERR_RETRY: no such host, refused, no TLS, or not in time; false for one
                                * that has only waited for a connection of others */
 };

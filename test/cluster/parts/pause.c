@@ -3,18 +3,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void end(int signal) {
+static void end(int signal)
+{
     (void)signal;
     _exit(0);
 }
 
-static void collect(int signal) {
+static void collect(int signal)
+{
     (void)signal;
     while (waitpid(-1, 0, WNOHANG) > 0) {
     }
 }
 
-int main(void) {
+int main(void)
+{
     signal(SIGINT, end);
     signal(SIGTERM, end);
     signal(SIGCHLD, collect);
