@@ -108,6 +108,16 @@ static enum verdict leave_primary(struct release *r)
 
 /* The primary is there again, and carries it: it gets its share back, and the analysis goes through
  * its steps. */
+static enum verdict returned(struct release *r)
+{
+    condition_clear(r, CONDITION_SHARES);
+    begin_steps_again(r);
+    status_weight(r, 0);
+    release_say(r, "%s is ready again, its traffic is back", primary_text(r));
+    release_again(r, AGAIN_NOW);
+    return VERDICT_STOP;
+}
+
 static enum verdict return_share(struct release *r)
 {
     bool kept;
@@ -116,12 +126,7 @@ static enum verdict return_share(struct release *r)
 
     if (verdict != VERDICT_GO || kept || cannot_route(r, &routed))
         return verdict;
-    condition_clear(r, CONDITION_SHARES);
-    begin_steps_again(r);
-    status_weight(r, 0);
-    release_say(r, "%s is ready again, its traffic is back", primary_text(r));
-    release_again(r, AGAIN_NOW);
-    return VERDICT_STOP;
+    return returned(r);
 }
 
 static bool is_ready(struct release *r, enum side side)
@@ -187,6 +192,14 @@ static bool is_to_return(struct release *r)
     return release_is_analysing(r) && release_canary_serves_all(r) && promote_is_of_analysed(r);
 }
 
+/* The process was cut off between the route and the status: the route is not led away once more. */
+static bool is_half_returned(struct release *r)
+{
+    return release_is_analysing(r) && condition_has_reason(r, CONDITION_SHARES, SERVING_GONE) &&
+           r->canary->status.canary_weight == 100 && r->weights.canary == 0 &&
+           promote_is_of_analysed(r) && is_ready(r, SIDE_PRIMARY);
+}
+
 /*
  * Without a mesh there is the apex Service alone. It leads to the target, which is ready and was analysed
  * or is being promoted, for as long as the primary has no ready pod (initialise_apex); the release goes on.
@@ -229,6 +242,8 @@ enum verdict fail_over(struct release *r)
         return VERDICT_GO;
     if (is_to_return(r))
         return is_ready(r, SIDE_PRIMARY) ? return_share(r) : VERDICT_GO;
+    if (is_half_returned(r))
+        return returned(r);
     condition_clear(r, CONDITION_SHARES);
     return VERDICT_GO;
 }

@@ -275,6 +275,16 @@ void deps_unserved(struct deps *deps, const struct kube_resource *resource, cons
     dep_get(deps, resource, namespace_, name)->unserved = true;
 }
 
+bool deps_is_unserved(struct deps *deps, const struct watchset *watches,
+                      const struct kube_resource *resource, const char *namespace_,
+                      const char *name)
+{
+    const struct dep *dep = dep_get(deps, resource, namespace_, name);
+
+    return dep->unserved && dep->doubt == DOUBT_NONE && !resource->scales &&
+           !watchset_shows(watches, resource, namespace_);
+}
+
 void deps_wrote(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
                 const char *name, struct json_object *tree)
 {

@@ -62,6 +62,11 @@ void deps_read(struct deps *deps, const struct kube_resource *resource, const ch
 /* ... for its resource is not served: when it has been listed, that is news. */
 void deps_unserved(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
                    const char *name);
+/* It was so when it was read, and the watch, which goes on trying, has not listed it since. Not of
+ * scalers, whose watch tries rarely. */
+bool deps_is_unserved(struct deps *deps, const struct watchset *watches,
+                      const struct kube_resource *resource, const char *namespace_,
+                      const char *name);
 /* We wrote the object ourselves: its echo in the watch is no news. tree NULL: we deleted it. */
 void deps_wrote(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
                 const char *name, struct json_object *tree);

@@ -24,6 +24,12 @@ enum watchset_known watchset_find(const struct watchset *set, const struct kube_
     return known;
 }
 
+bool watchset_shows(const struct watchset *set, const struct kube_resource *resource,
+                    const char *namespace_)
+{
+    return known == WATCHSET_KNOWN;
+}
+
 bool watchset_look(const struct watchset *set, const struct kube_resource *resource,
                    const char *namespace_, const char *name, const struct seen **out)
 {

@@ -390,6 +390,27 @@ static enum verdict rule_want_a_served_thing(struct fixture *f, struct tick *tic
     return VERDICT_STOP;
 }
 
+static enum verdict rule_want_a_thing_again(struct fixture *f, struct tick *tick)
+{
+    struct json_object *thing;
+    if (!need_object(tick, &things, "test", "a", &thing))
+        return VERDICT_NEED_FACTS;
+    note(f, tick_is_unserved(tick, &things) ? "not served" : thing ? "there" : "not there");
+    tick->plan->again = noted(f, "not served") < 5 ? AGAIN_NOW : AGAIN_NEVER;
+    return VERDICT_STOP;
+}
+
+/* The watch goes on trying: who waits for it does not ask at every tick. */
+FIXTURE_CASE(a_resource_that_is_not_served_is_asked_for_once)
+{
+    f->rule = rule_want_a_thing_again;
+    f->no_things = true;
+    f->stop_after = 5;
+    run_engine(f, false);
+    assert_int_equal(noted(f, "not served"), 5);
+    assert_int_equal(noted(f, "read thing"), 1);
+}
+
 static void install_things(void *arg)
 {
     struct fixture *f = arg;

@@ -167,6 +167,14 @@ static bool does_without(struct gather *gather, const struct need *need)
     return true;
 }
 
+/* As it was when it was asked for last; the watch tells when that is over. */
+static bool is_not_served(struct gather *gather, const struct need *need)
+{
+    return need->name && !need->surely &&
+           deps_is_unserved(gather->deps, gather->context->watches, need->resource,
+                            need->namespace_, need->name);
+}
+
 struct scalers {
     const struct need *need;
     struct json_object *items;
@@ -264,6 +272,10 @@ static void fetch_object(struct gather *gather, const struct need *need)
     }
     if (known == DEPS_KNOWN || (known == DEPS_UNKNOWN && does_without(gather, need)))
         return;
+    if (known == DEPS_UNKNOWN && is_not_served(gather, need)) {
+        fact_unserved(gather->tick, need);
+        return;
+    }
     struct lookup *lookup = lookup_new(gather, need);
     if (known == DEPS_SOON)
         lookup->watch = timer_start(gather->context->loop, GATHER_LOOK_MS, 0, look_again, lookup);

@@ -130,7 +130,7 @@ static bool companion_uncopied(struct why *w)
 
     if (!condition || why_under_way(w))
         return false;
-    return why_say(w, why_kubectl(w, arena_printf(w->arena, "edit canary %s", w->name)),
+    return why_say(w, why_kubectl(w, "edit canary %s", w->name),
                    "Nothing holds %s up, but for %s: %s", w->name, why_since(w, condition),
                    why_message(w, condition));
 }

@@ -2,8 +2,8 @@
  * Of two routes for the same gateway, host and match a mesh gives the requests to the older one, and
  * the other gets none: a route that a deleted Canary has left behind, say. Nothing of the newer one
  * says so; its canary is measured by probes alone. So the routes of the namespace are looked at when
- * the Canary is initialised, when a release begins and when it ends. They are only read, and which of
- * them are in the way the router knows (router->claims).
+ * the Canary is initialised, when a release begins, and when it ends where one was in the way. They are
+ * only read, and which of them are in the way the router knows (router->claims).
  */
 #include "decide/act/contested.h"
 

@@ -11,6 +11,7 @@
 #include "decide/act/owners.h"
 #include "decide/act/promote.h"
 #include "decide/ask/hooks.h"
+#include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
 #include "target/common_configs.h"
@@ -62,7 +63,8 @@ enum verdict shift_end(struct release *r)
     }
     if (verdict == VERDICT_GO)
         verdict = companions_look(r);
-    if (verdict == VERDICT_GO)
+    /* the route that was in the way may be gone */
+    if (verdict == VERDICT_GO && condition_is_set(r, CONDITION_FIRST))
         verdict = contested_look(r);
     if (verdict == VERDICT_GO && r->info.object)
         verdict = owners_look_at_pods(r);
