@@ -110,7 +110,7 @@ struct kube_client_options {
     double qps; /* a share: requests a second; 0: 100 */
     int burst;  /* ... and at once; 0: 250 */
     const char *user_agent;
-    const char *owner; /* whose cluster it is, of several (http_request.owner); NULL: our own */
+    const char *owner; /* of the cluster, http_request.owner; NULL: this process itself */
     /* Every request but GET, LIST and streams ends with ERR_DENIED and is not sent. */
     bool reads_only;
     /* All requests have the connections of `http`, as where one process has many clusters: then no

@@ -437,7 +437,7 @@ static void on_engine_done(void *arg, CURL *easy, CURLcode code)
     call_finish(call);
 }
 
-/* What others wait for is not for one owner to take. */
+/* An owner that has its part waits, though there are turns: they are for others. */
 static bool has_turn(const struct http_call *call)
 {
     const struct http_client *client = call->client;

@@ -57,10 +57,10 @@ struct http_request {
     int64_t idle_timeout_ms;    /* stream: no byte for so long ends it with ERR_RETRY; 0: none */
     size_t max_body;            /* 0: HTTP_MAX_BODY; a longer reply is ERR_INVALID */
     bool cuts_body;             /* of a longer reply the rest is left out instead */
-    const char *owner; /* whose call it is, such as a namespace; NULL: this process's own */
-    int max_redirects; /* 0: a redirect is a normal reply; http(s) only */
-    bool own_address;  /* of an option, or of the program: options.reach does not hold */
-    bool secret_path;  /* as of chat services: no message shows more than the host */
+    const char *owner;          /* counted for it, such as a namespace; NULL: this process itself */
+    int max_redirects;          /* 0: a redirect is a normal reply; http(s) only */
+    bool own_address;           /* of an option, or of the program: options.reach does not hold */
+    bool secret_path;           /* as of chat services: no message shows more than the host */
     /*
      * Stream: called with each piece of a 2xx body as it comes; the body is then not kept in the
      * result. Returning false ends the call with ERR_CANCELLED.

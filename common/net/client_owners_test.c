@@ -79,7 +79,7 @@ CASE(test_the_greediest_gives_way)
     fixture_end(f);
 }
 
-/* What this process asks for itself comes before all of them. */
+/* Calls of this process itself come before those of all owners. */
 CASE(test_our_own_is_not_ended)
 {
     enum { OWN, FIRST, LAST = 18 };

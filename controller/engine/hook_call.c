@@ -189,7 +189,7 @@ static void on_reply(void *arg, const struct http_result *result)
     end(call, &answer);
 }
 
-/* What it answers decides nothing. */
+/* Nothing depends on the answer of such a hook. */
 static bool informs(const struct hook_call *call)
 {
     return call->webhook.type == HOOK_EVENT || call->webhook.type == HOOK_POST_ROLLOUT;

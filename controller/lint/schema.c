@@ -78,7 +78,7 @@ static const char *joined(struct walk *w, const char *so_far, const char *word, 
     return arena_printf(w->arena, "%s%s%s", so_far, !*so_far ? "" : last ? " and " : ", ", word);
 }
 
-/* What may have been meant by another word; "": it cannot be guessed. */
+/* A word that may have been meant by another one; "": it cannot be guessed. */
 static const char *hint(struct walk *w, const struct guess *guess)
 {
     if (guess->word && strcmp(guess->word, "email") == 0)

@@ -138,6 +138,20 @@ const char *invariant_capacity(struct arena *arena, struct json_object *before,
     return NULL;
 }
 
+bool invariant_any_capacity(struct json_object *canary)
+{
+    return json_at(canary, "spec", "analysis", "capacity", NULL) ||
+           json_at(canary, "status", "acceptedSpec", "analysis", "capacity", NULL) ||
+           json_bool_at(canary, false, "spec", "skipAnalysis", NULL) ||
+           json_bool_at(canary, false, "status", "acceptedSpec", "skipAnalysis", NULL);
+}
+
+bool invariant_is_by_controller(struct json_object *before, struct json_object *now)
+{
+    const char *writer = before ? view_writer(before, now) : NULL;
+    return writer && strcmp(writer, CONTROLLER) == 0;
+}
+
 /* --- numbers */
 
 /* The first autoscaler of the Deployment but `own`, which a Canary has made or names. */

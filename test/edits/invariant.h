@@ -29,6 +29,10 @@ struct sides {
  * none. */
 const char *invariant_capacity(struct arena *arena, struct json_object *before,
                                struct json_object *now, const struct sides *sides, int64_t most);
+/* The Canary says that its steps may lead to any number of pods, or has none. */
+bool invariant_any_capacity(struct json_object *canary);
+/* The controller has made `now` of `before`. */
+bool invariant_is_by_controller(struct json_object *before, struct json_object *now);
 /* The greatest number of pods that an autoscaler lets the Deployment have, 0: none scales it. */
 int64_t invariant_most(const struct view *view, const char *deployment);
 

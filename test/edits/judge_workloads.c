@@ -57,12 +57,6 @@ static const char *text_of(struct json_object *object, const char *key)
     return json_str_at(object, "metadata", key, NULL);
 }
 
-static bool is_by_controller(struct json_object *before, struct json_object *now)
-{
-    const char *writer = view_writer(before, now);
-    return writer && strcmp(writer, "flagger-controller") == 0;
-}
-
 /* Routes of a provider that the spec does not name any more are nobody's. */
 static bool is_routed_so(struct json_object *canary)
 {
@@ -97,7 +91,7 @@ static void see_service(struct judge *judge, struct json_object *before, struct 
     struct json_object *former = json_at(before, "spec", "selector", NULL);
     const char *name = text_of(now, "name");
     if (!former || json_same(former, json_at(now, "spec", "selector", NULL)) ||
-        !is_by_controller(before, now))
+        !invariant_is_by_controller(before, now))
         return;
     for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
         struct ward *ward = ward_named(judge, patterns[i], name);
@@ -138,20 +132,11 @@ static void take_sample(struct judge *judge, struct ward *ward, int64_t now)
         .canary = view_ready(judge->view, user_name(judge->arena, "NAME-canary", name))};
 }
 
-static bool wants_any_capacity(const struct judge *judge, const struct app *app)
-{
-    struct json_object *canary = view_get(judge->view, &user_canaries, app->name);
-    return json_at(canary, "spec", "analysis", "capacity", NULL) ||
-           json_at(canary, "status", "acceptedSpec", "analysis", "capacity", NULL) ||
-           json_bool_at(canary, false, "spec", "skipAnalysis", NULL) ||
-           json_bool_at(canary, false, "status", "acceptedSpec", "skipAnalysis", NULL);
-}
-
 static void see_route(struct judge *judge, struct json_object *before, struct json_object *now)
 {
     struct ward *ward = ward_named(judge, "NAME", text_of(now, "name"));
-    if (!ward || ward->n_samples == 0 || !before || !is_by_controller(before, now) ||
-        wants_any_capacity(judge, ward->app))
+    if (!ward || ward->n_samples == 0 || !before || !invariant_is_by_controller(before, now) ||
+        invariant_any_capacity(view_get(judge->view, &user_canaries, ward->app->name)))
         return;
     take_sample(judge, ward, clock_monotonic_ms());
     judge->seen.steps++;

@@ -85,12 +85,6 @@ static struct release *release_of(struct releases *releases, struct json_object 
     return release;
 }
 
-static bool is_by_controller(struct json_object *before, struct json_object *now)
-{
-    const char *writer = before ? view_writer(before, now) : NULL;
-    return writer && strcmp(writer, "flagger-controller") == 0;
-}
-
 /* --- owner */
 
 static bool is_set_up(struct json_object *canary)
@@ -146,20 +140,12 @@ static struct sides sides_of(const struct releases *releases, const struct relea
     return out;
 }
 
-static bool wants_any_capacity(struct json_object *canary)
-{
-    return json_at(canary, "spec", "analysis", "capacity", NULL) ||
-           json_at(canary, "status", "acceptedSpec", "analysis", "capacity", NULL) ||
-           json_bool_at(canary, false, "spec", "skipAnalysis", NULL) ||
-           json_bool_at(canary, false, "status", "acceptedSpec", "skipAnalysis", NULL);
-}
-
 static void check_step(struct releases *releases, struct json_object *before,
                        struct json_object *now)
 {
     struct release *release = release_named(releases, "NAME", name_of(now));
-    if (!release || !is_by_controller(before, now) ||
-        wants_any_capacity(canary_of(releases, release)))
+    if (!release || !invariant_is_by_controller(before, now) ||
+        invariant_any_capacity(canary_of(releases, release)))
         return;
     struct sides sides = sides_of(releases, release);
     const char *none = NULL;

@@ -377,7 +377,7 @@ static struct json_object *named(struct release *r)
     return json_len(out) ? out : NULL;
 }
 
-/* What is noted is written behind what goes, and before what comes. The complaint about companions
+/* The note is written after copies are deleted and before others are made. The complaint about companions
  * that do not fit is about others now. STOP: the next tick makes the copies. */
 static enum verdict note(struct release *r, struct json_object *noted, struct json_object *now)
 {

@@ -62,7 +62,7 @@ static const char *common_claim(struct release *r, struct json_object *own,
     return NULL;
 }
 
-/* What is told of the first one that is in the way; NULL: there is none. */
+/* A sentence about the first route that is in the way; NULL: there is none. */
 static const char *find_older(struct release *r, const struct kube_resource *kind,
                               struct json_object *list)
 {

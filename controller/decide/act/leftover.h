@@ -17,8 +17,8 @@ enum verdict leftover_delete_routes(struct release *r);
 enum verdict leftover_lead(struct release *r, enum leave leave);
 /* ... and belong to nobody from now on, as the routes to them, which is told. */
 enum verdict leftover_disown(struct release *r, enum leave leave);
-/* What stays when this plan is carried out and the Canary is gone: the apex Service and the routes that
- * lead to it, which is told. */
+/* Reports the objects that stay when the Canary is gone: the apex Service and the routes that lead to
+ * it. */
 enum verdict leftover_report(struct release *r);
 /* *route: one that leads to one of these ports ([{name of the Service, port}]) and that the router
  * does not look after, "HTTPRoute podinfo.test"; NULL: there is none. */

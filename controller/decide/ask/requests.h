@@ -1,4 +1,4 @@
-/* Whether the canary has had requests of its own before it is promoted. */
+/* The requests that a canary has had of its own, looked at before it is promoted. */
 #ifndef DECIDE_REQUESTS_H
 #define DECIDE_REQUESTS_H
 

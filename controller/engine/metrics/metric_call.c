@@ -101,7 +101,7 @@ static void finish(struct metric_call *call, struct metric_answer answer)
     free(call);
 }
 
-/* What was posted is not taken elsewhere, and a provider's own host leads to no other one. */
+/* A redirect of a POST is not followed, nor one of a provider's own host. */
 static bool is_redirect(const struct metric_request *request, const struct http_result *result)
 {
     int status = result->status;
@@ -246,8 +246,8 @@ static bool begin_anew(struct metric_call *call, const struct http_result *resul
     return true;
 }
 
-/* What comes before the query has failed, such as a token: one that is refused stays refused, a server
- * that is busy or broken does not. */
+/* A step before the query has failed, such as a token: one that is refused stays refused, a server that
+ * is busy or broken does not. */
 static void finish_next(struct metric_call *call, enum err err, const struct http_result *result,
                         const struct errinfo *info)
 {
