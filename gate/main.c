@@ -19,7 +19,7 @@ static struct {
     const char *token_file, *tls_cert, *tls_key, *tls_client_ca;
     const char *link_key_file, *public_url, *hosts;
     int64_t port, database_connections;
-    bool anonymous_check;
+    bool anybody, anonymous_check;
 } opt;
 
 static const struct option_row rows[] = {
@@ -42,6 +42,9 @@ static const struct option_row rows[] = {
     OPTION_ROW_LOG_LEVEL(&opt.log_level),
     OPTION(STRING, "token-file", &opt.token_file, .arg = "FILE", .group = "Who may ask",
            .help = "who may do what, one row a line (see below); read again when it changes"),
+    OPTION(BOOL, "anybody", &opt.anybody, .group = "Who may ask",
+           .help = "every client that reaches the port may open every gate; without --token-file, "
+                   "--tls-client-ca or this the gate does not start"),
     OPTION(
         BOOL, "anonymous-check", &opt.anonymous_check, .group = "Who may ask",
         .help =
@@ -158,6 +161,7 @@ static enum err know(struct gate_api *api, struct loop *loop, struct errinfo *ei
 {
     const struct identities_options options = {.token_file = opt.token_file,
                                                .client_ca = given(opt.tls_client_ca) != NULL,
+                                               .anybody = opt.anybody,
                                                .anonymous_check = opt.anonymous_check};
     enum err err = identities_new(loop, &options, &api->identities, ei);
     if (err == ERR_OK && given(opt.link_key_file))

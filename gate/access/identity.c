@@ -58,6 +58,21 @@ static enum err check_row(const struct token_row *row, struct errinfo *ei)
     return ERR_OK;
 }
 
+static enum err check_options(const struct identities_options *options, struct errinfo *ei)
+{
+    bool bounded = options->client_ca || (options->token_file && *options->token_file);
+
+    if (!bounded && !options->anybody)
+        return err_set(ei, ERR_INVALID,
+                       "nothing says who may open gates: expected --token-file or --tls-client-ca, "
+                       "or --anybody to let in every client that reaches the port");
+    if (bounded && options->anybody)
+        return err_set(ei, ERR_INVALID,
+                       "--anybody goes with neither --token-file nor --tls-client-ca: they say who "
+                       "may open gates");
+    return ERR_OK;
+}
+
 static void say_what_is_open(const struct identities *identities)
 {
     if (identities->tokens)
@@ -68,8 +83,7 @@ static void say_what_is_open(const struct identities *identities)
                  "in --token-file bound them");
     else
         log_warn("anybody", NULL,
-                 "whoever reaches this port may open gates; --token-file or --tls-client-ca bounds "
-                 "them");
+                 "every client that reaches this port may open every gate, as --anybody says");
 }
 
 enum err identities_new(struct loop *loop, const struct identities_options *options,
@@ -77,6 +91,8 @@ enum err identities_new(struct loop *loop, const struct identities_options *opti
 {
     struct tokens *tokens = NULL;
 
+    if (check_options(options, ei) != ERR_OK)
+        return ERR_INVALID;
     if (options->token_file && *options->token_file) {
         enum err err = tokens_new(loop, options->token_file, check_row, &tokens, ei);
         if (err != ERR_OK)

@@ -10,7 +10,7 @@
  * A name is 1 to 253 bytes of printable characters without blanks; a file with a wrong row is
  * refused with its line. A token that is brought counts, whatever certificate comes with it.
  * Without a token file every certificate that the client CA has signed is an admin with its own
- * name. Without either of them everybody is an admin without a name, which is Flagger's way.
+ * name. With `anybody` instead of both, every client is an admin without a name, as at Flagger's gate.
  *
  * Who is not admitted gets one sentence: 401 without credentials or with wrong ones, 403 when the
  * role is too small. So does a browser that was sent here by another site's page (403), and a body
@@ -42,12 +42,14 @@ struct identity {
 struct identities_options {
     const char *token_file; /* NULL or "": none */
     bool client_ca;         /* the server verifies certificates of clients */
+    bool anybody;           /* every client is an admin; goes with neither of the above */
     bool anonymous_check;   /* identity_admit_check() needs no credentials */
 };
 
 struct identities;
 
-/* ERR_INVALID with file and line. Says in the log when the doors are open. */
+/* ERR_INVALID with file and line, or when it is not said who may ask: not one of token file, client
+ * CA and `anybody`. Warns in the log when strangers are admitted. */
 enum err identities_new(struct loop *loop, const struct identities_options *options,
                         struct identities **out, struct errinfo *ei) MUST_USE;
 /* Stops watching the token file; before the loop can end. */

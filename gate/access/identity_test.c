@@ -86,6 +86,7 @@ static void begin(struct fixture *f, bool with_tokens, bool with_ca, bool anonym
     if (identities_new(f->loop,
                        &(struct identities_options){.token_file = with_tokens ? token_file : "",
                                                     .client_ca = with_ca,
+                                                    .anybody = !with_tokens && !with_ca,
                                                     .anonymous_check = anonymous_check},
                        &identities, &info) != ERR_OK)
         fail_msg("%s", info.text);

@@ -6,7 +6,7 @@ load ../lib/postgres_file
 setup() {
     load ../lib/sandbox
     sandbox_begin "$BATS_TEST_TMPDIR" --no-services
-    daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN" "$@"
+    gate_start_any "$PG_DSN" "$@"
     GATE_PID=$DAEMON_PID GATE_LOG=$DAEMON_LOG GATE=$DAEMON_URL
     eventually 20 answers 200 GET /readyz
     daemon_start "$FLAGGER_BUILD/flagger-controller" --mesh-provider kubernetes --min-analysis-interval 1s

@@ -8,7 +8,7 @@ setup_file() {
     sandbox_begin "$(mktemp -d /tmp/flagger-why.XXXXXX)" --no-services
     pg_begin
     export PG_DIR PG_DSN
-    daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN"
+    daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN" --anybody
     echo "$DAEMON_PID $DAEMON_LOG" >"$DIR/gate.pid"
     eventually 20 answers 200 GET /readyz
     echo "$DAEMON_URL" >"$DIR/gate"

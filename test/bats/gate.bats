@@ -14,7 +14,7 @@ teardown() {
 }
 
 gate_start() {
-    daemon_start "$GATE" --database "$PG_DSN"
+    daemon_start "$GATE" --database "$PG_DSN" --anybody
     eventually 10 answers 200 GET /readyz
 }
 
@@ -98,7 +98,7 @@ gate_start() {
 
 @test "it starts without a database and waits for it" {
     pg_stop
-    daemon_start "$GATE" --database "$PG_DSN"
+    daemon_start "$GATE" --database "$PG_DSN" --anybody
     answers 503 POST /gate/check "$PODINFO"
     pg_start
     eventually 15 answers 403 POST /gate/check "$PODINFO"
@@ -109,7 +109,7 @@ gate_start() {
     gate_start
     daemon_stop
     pg_sql 'INSERT INTO flagger_gate_schema (version) VALUES (99)'
-    daemon_start "$GATE" --database "$PG_DSN"
+    daemon_start "$GATE" --database "$PG_DSN" --anybody
     eventually 10 grep -q 'use a newer flagger-gate' "$DAEMON_LOG"
     answers 503 POST /gate/check "$PODINFO"
     daemon_stop
@@ -137,14 +137,14 @@ gate_start() {
 }
 
 @test "a connection string that cannot be read ends it with one sentence without the password" {
-    run "$GATE" --database 'gate:hush@db.test/gates'
+    run "$GATE" --database 'gate:hush@db.test/gates' --anybody
     [ "$status" -eq 2 ]
     [[ $output == *"connection string"* ]]
     [[ $output != *hush* ]]
 }
 
 @test "a host name is resolved, an unknown one is told and never open" {
-    daemon_start "$GATE" --database 'host=no-such-host.invalid dbname=gates'
+    daemon_start "$GATE" --database 'host=no-such-host.invalid dbname=gates' --anybody
     eventually 10 grep -q 'no-such-host.invalid' "$DAEMON_LOG"
     answers 503 POST /gate/check "$PODINFO"
     answers 503 POST /gate/open "$PODINFO"

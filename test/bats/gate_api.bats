@@ -4,7 +4,7 @@ load ../lib/postgres_file
 
 setup() {
     load ../lib/daemon
-    daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN"
+    daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN" --anybody
     eventually 10 answers 200 GET /readyz
     POD=/v1/gates/test/podinfo
 }

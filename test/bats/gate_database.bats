@@ -17,7 +17,7 @@ teardown() {
 }
 
 gate_start() {
-    daemon_start "$GATE" --database "${1:-$PG_DSN}"
+    daemon_start "$GATE" --database "${1:-$PG_DSN}" --anybody
     eventually 10 answers 200 GET /readyz
 }
 
@@ -45,7 +45,7 @@ release() {
 milliseconds() { date +%s%3N; }
 
 @test "connections are spread over three lanes and one that listens" {
-    daemon_start "$GATE" --database "$PG_DSN" --database-connections 6
+    daemon_start "$GATE" --database "$PG_DSN" --anybody --database-connections 6
     eventually 10 answers 200 GET /readyz
     eventually 10 gates_connected 8
     answers 200 GET /metrics
@@ -207,7 +207,7 @@ standby_end() {
     answers 202 POST /gate/open "$PODINFO"
     daemon_stop
     standby_begin
-    daemon_start "$GATE" --database "$PG_DSN port=5433"
+    daemon_start "$GATE" --database "$PG_DSN port=5433" --anybody
     eventually 10 grep -q 'the server is a standby' "$DAEMON_LOG"
     answers 503 POST /gate/check "$PODINFO"
     grep -q 'standby' "$BATS_TEST_TMPDIR/body"
@@ -219,7 +219,7 @@ standby_end() {
 
 @test "of a standby and a primary it finds the primary" {
     standby_begin
-    daemon_start "$GATE" --database "host=$PG_DIR,$PG_DIR port=5433,5432 user=postgres dbname=postgres"
+    daemon_start "$GATE" --database "host=$PG_DIR,$PG_DIR port=5433,5432 user=postgres dbname=postgres" --anybody
     eventually 10 answers 403 POST /gate/check "$PODINFO"
     eventually 10 answers 202 POST /gate/open "$PODINFO"
     daemon_stop
@@ -254,7 +254,7 @@ standby_end() {
 @test "replicas that start at once make the tables once" {
     local pids=() i
     for i in 1 2 3 4; do
-        "$GATE" --database "$PG_DSN" --address 127.0.0.1 --port 0 2>"$BATS_TEST_TMPDIR/log.$i" 3>&- &
+        "$GATE" --database "$PG_DSN" --anybody --address 127.0.0.1 --port 0 2>"$BATS_TEST_TMPDIR/log.$i" 3>&- &
         pids+=($!)
     done
     eventually 10 gates_connected 24
@@ -277,7 +277,7 @@ standby_end() {
     answers 200 POST /gate/check "$PODINFO"
     daemon_stop
     pg_sql 'UPDATE flagger_gate_schema SET oldest = 90 WHERE version = 90'
-    daemon_start "$GATE" --database "$PG_DSN"
+    daemon_start "$GATE" --database "$PG_DSN" --anybody
     eventually 10 grep -q 'use a newer flagger-gate' "$DAEMON_LOG"
     answers 503 POST /gate/check "$PODINFO"
     daemon_stop
@@ -300,29 +300,12 @@ standby_end() {
 
 blocked() { [ "$(pg_sql "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")" -gt 0 ]; }
 
-# certificate NAME HOST: a CA of that name, and a key and certificate for the host signed by it
-certificate() {
-    local dir=$PG_DIR/$1
-    mkdir -p "$dir"
-    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj "/CN=$1" \
-        -keyout "$dir/ca.key" -out "$dir/ca.crt" 2>/dev/null
-    openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$2" \
-        -keyout "$dir/server.key" -out "$dir/server.csr" 2>/dev/null
-    openssl x509 -req -in "$dir/server.csr" -CA "$dir/ca.crt" -CAkey "$dir/ca.key" -CAcreateserial -days 2 \
-        -extfile <(echo "subjectAltName=DNS:$2") -out "$dir/server.crt" 2>/dev/null
-    [ "$(id -u)" -ne 0 ] || chown postgres "$dir"/*
-    chmod 600 "$dir/server.key"
-    chmod 644 "$dir/ca.crt"
-}
-
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-
 @test "TLS to the server: verify-full takes the right name and CA, and nothing else" {
     local port
-    port=$(free_port)
-    certificate right localhost
-    certificate wrong localhost
-    certificate other db.invalid
+    port=$(pg_free_port)
+    pg_certificate right localhost
+    pg_certificate wrong localhost
+    pg_certificate other db.invalid
     pg_stop
     pg_start "-c listen_addresses=127.0.0.1 -p $port -c ssl=on -c ssl_cert_file=$PG_DIR/right/server.crt -c ssl_key_file=$PG_DIR/right/server.key"
     local to="host=localhost port=$port user=postgres dbname=postgres sslmode=verify-full"
@@ -337,13 +320,13 @@ free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1
     answers 200 GET '/v1/gates?limit=500'
     [ "$(gojq '.gates | length' "$BATS_TEST_TMPDIR/body")" -eq 500 ]
     daemon_stop
-    daemon_start "$GATE" --database "$to sslrootcert=$PG_DIR/wrong/ca.crt"
+    daemon_start "$GATE" --database "$to sslrootcert=$PG_DIR/wrong/ca.crt" --anybody
     eventually 10 grep -q 'certificate verify failed' "$DAEMON_LOG"
     answers 503 POST /gate/check "$PODINFO"
     daemon_stop
     pg_as "$(pg_bin)/pg_ctl" -w -s -m fast -D "$PG_DIR/data" stop
     pg_start "-c listen_addresses=127.0.0.1 -p $port -c ssl=on -c ssl_cert_file=$PG_DIR/other/server.crt -c ssl_key_file=$PG_DIR/other/server.key"
-    daemon_start "$GATE" --database "$to sslrootcert=$PG_DIR/other/ca.crt"
+    daemon_start "$GATE" --database "$to sslrootcert=$PG_DIR/other/ca.crt" --anybody
     eventually 10 grep -q 'does not match host name' "$DAEMON_LOG"
     answers 503 POST /gate/check "$PODINFO"
     daemon_stop
@@ -364,7 +347,7 @@ all_since() {
     { echo 'local all rotated scram-sha-256' && cat "$BATS_TEST_TMPDIR/hba"; } >"$PG_DIR/data/pg_hba.conf"
     pg_sql 'SELECT pg_reload_conf()' >/dev/null
     echo "host=$PG_DIR user=rotated dbname=postgres password=first" >"$file"
-    daemon_start "$GATE" --database-file "$file"
+    daemon_start "$GATE" --database-file "$file" --anybody
     eventually 10 answers 202 POST /gate/open "$PODINFO"
     eventually 5 gates_connected 6
     hey -z 14s -q 50 -c 10 -m POST -d "$PODINFO" "$DAEMON_URL/gate/check" >"$BATS_TEST_TMPDIR/hey" 3>&- &
@@ -405,7 +388,7 @@ all_since() {
 
 @test "a database that cannot hold every name is refused with a sentence" {
     pg_sql 'CREATE DATABASE narrow TEMPLATE template0 ENCODING LATIN1 LC_COLLATE "C" LC_CTYPE "C"'
-    daemon_start "$FLAGGER_BUILD/flagger-gate" --database "host=$PG_DIR user=postgres dbname=narrow"
+    daemon_start "$FLAGGER_BUILD/flagger-gate" --database "host=$PG_DIR user=postgres dbname=narrow" --anybody
     eventually 10 grep -q 'its encoding is LATIN1, which cannot hold every name: expected UTF8' "$DAEMON_LOG"
     answers 503 POST /gate/check "$PODINFO"
     daemon_stop
@@ -414,12 +397,12 @@ all_since() {
 
 @test "a password in the arguments is warned of, in the environment it is not" {
     local dsn="$PG_DSN password=hush"
-    daemon_start "$GATE" --database "$dsn"
+    daemon_start "$GATE" --database "$dsn" --anybody
     grep -q '"event":"password_in_arguments".*DATABASE_URL.*--database-file' "$DAEMON_LOG"
     refute grep -q hush "$DAEMON_LOG"
     eventually 10 answers 202 POST /gate/open "$PODINFO"
     daemon_stop
-    DATABASE_URL=$dsn daemon_start "$GATE"
+    DATABASE_URL=$dsn daemon_start "$GATE" --anybody
     eventually 10 answers 200 POST /gate/check "$PODINFO"
     refute grep -q password_in_arguments "$DAEMON_LOG"
     refute grep -q hush <(tr '\0' ' ' <"/proc/$DAEMON_PID/cmdline")

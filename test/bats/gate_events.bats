@@ -18,7 +18,7 @@ teardown() {
 }
 
 gate_start() {
-    daemon_start "$GATE" --database "$PG_DSN" "$@"
+    gate_start_any "$PG_DSN" "$@"
     GATES+=("$DAEMON_PID")
     eventually 10 answers 200 GET /readyz
 }

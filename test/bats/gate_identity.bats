@@ -24,7 +24,7 @@ teardown() {
 }
 
 gate_start() {
-    daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN" "$@"
+    gate_start_any "$PG_DSN" "$@"
     [ -z "${CURL_CA_BUNDLE:-}" ] || DAEMON_URL=${DAEMON_URL/http:/https:}
     eventually 10 answers 200 GET /readyz
 }
@@ -234,6 +234,23 @@ admitted() {
         gets 200 '' GET /v1/gates '' -H "Host: $name"
     done
     curl -s "$DAEMON_URL/metrics" | grep -q '^flagger_gate_foreign_hosts_total [1-9]'
+    daemon_stop
+}
+
+@test "it starts without saying who may ask only if told so, and not with both said" {
+    local said
+    for said in '' --anonymous-check '--token-file=' '--link-key-file=keys'; do
+        # shellcheck disable=SC2086
+        run timeout 10 "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN" $said
+        [ "$status" -eq 2 ] || { echo "$said: $status $output" && return 1; }
+        [[ $output == *'nothing says who may open gates: expected --token-file or --tls-client-ca, or --anybody'* ]]
+    done
+    run timeout 10 "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN" --token-file tokens --anybody
+    [ "$status" -eq 2 ]
+    [[ $output == *'--anybody goes with neither --token-file nor --tls-client-ca'* ]]
+    gate_start
+    grep -q 'every client that reaches this port may open every gate' "$DAEMON_LOG"
+    gets 202 '' POST /gate/open "$PODINFO"
     daemon_stop
 }
 

@@ -364,7 +364,7 @@ EOF
 }
 
 @test "without keys there are no links, and where the gate is can be told" {
-    daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN"
+    daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN" --anybody
     PIDS+=("$DAEMON_PID")
     eventually 10 answers 200 GET /readyz
     says 409 nobody POST /v1/links '{"namespace":"test","name":"podinfo","action":"open"}'
@@ -381,18 +381,18 @@ EOF
     says 200 nobody POST "/links/${url##*/}"
     check 200
     for bad in gates.example.com ftp://x https:// 'https://x/?q' 'https://x y'; do
-        run "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN" --public-url "$bad"
+        run "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN" --anybody --public-url "$bad"
         [ "$status" -eq 2 ]
         [[ $output == *--public-url* ]]
     done
     echo short >"$BATS_TEST_TMPDIR/keys"
-    run "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN" --link-key-file "$BATS_TEST_TMPDIR/keys"
+    run "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN" --anybody --link-key-file "$BATS_TEST_TMPDIR/keys"
     [ "$status" -eq 2 ]
     [[ $output == *"a key has 5 characters, expected at least 32"* && $output != *short* ]]
 }
 
 @test "where nobody has a name a link proves none" {
-    daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN" --link-key-file "$BATS_TEST_TMPDIR/keys"
+    daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN" --anybody --link-key-file "$BATS_TEST_TMPDIR/keys"
     PIDS+=("$DAEMON_PID")
     eventually 10 answers 200 GET /readyz
     link nobody '"action":"open","as":"alice"'

@@ -244,7 +244,7 @@ upgrade_from() {
     # Three at once, in the midst of it.
     before=$(cycles 1)
     for i in 1 2 3; do
-        (daemon_start "$GATE" --database "$PG_DSN" && echo "$DAEMON_PID $DAEMON_URL" >"$work/new.$i") &
+        (daemon_start "$GATE" --database "$PG_DSN" --anybody && echo "$DAEMON_PID $DAEMON_URL" >"$work/new.$i") &
     done
     for i in 1 2 3; do
         eventually 20 test -s "$work/new.$i"

@@ -47,7 +47,7 @@ setup_file() {
             open boolean NOT NULL, changed timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (kind, namespace, name));
         INSERT INTO flagger_gates VALUES ('gate', 'stage', 'podinfo', true)"
     BATS_TEST_TMPDIR=$BATS_FILE_TMPDIR
-    daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN"
+    daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN" --anybody
     eventually 10 answers 200 GET /readyz
     daemon_stop
     while read -r change; do pg_sql "$change" >/dev/null; done < <(changes)
@@ -212,7 +212,7 @@ head_of() { pg_sql "SELECT seq || ':' || hash FROM flagger_gate_head"; }
 }
 
 @test "the gate's log and its answers have heads of the history" {
-    daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN"
+    daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN" --anybody
     eventually 10 answers 200 GET /readyz
     answers 202 POST /gate/open '{"name": "new", "namespace": "test"}'
     curl -s -H 'Content-Type: application/json' -d '{}' "$DAEMON_URL/v1/gates/test/new/close" >"$BATS_TEST_TMPDIR/closed"
@@ -321,7 +321,7 @@ seq_above() { [ "$(seq_of)" -gt "$1" ]; }
     others=()
     local gates=() writers=()
     for i in 1 2 3; do
-        daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN"
+        daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN" --anybody
         eventually 10 answers 200 GET /readyz
         gates+=("$DAEMON_PID $DAEMON_LOG")
         others+=("$DAEMON_PID")

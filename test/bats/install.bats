@@ -302,6 +302,12 @@ readable() { # objects as JSON, one a line
     [[ $output == *"the image of Flagger"* ]]
     run ! render gate --set ingress.enabled=true
     [[ $output == *"ingress.host"* ]]
+    run ! render gate --set tokens=false
+    [[ $output == *"anybody: true"* ]]
+    run ! render gate --set anybody=true
+    [[ $output == *"tokens: false only"* ]]
+    render gate --set anybody=true,tokens=false | grep -q -- --anybody
+    render gate --set tokens=false,extraArgs[0]=--tls-client-ca=/etc/ca | grep -q -- --tls-client-ca
 }
 
 # FLAGGER_CNPG_CRD=FILE: config/crd/bases/postgresql.cnpg.io_clusters.yaml of CloudNativePG

@@ -47,7 +47,7 @@ for kind in $(crowd_kinds); do
 done
 kubeconfig >"$work/kubeconfig"
 for kind in silent half-header; do
-    daemon_start "$GATE" --database 'host=/nonexistent'
+    daemon_start "$GATE" --database 'host=/nonexistent' --anybody
     try_crowd gate "$kind" /healthz
     daemon_stop
     daemon_start "$CONTROLLER" --kubeconfig "$work/kubeconfig"
@@ -68,7 +68,7 @@ fill_tasks
 try_crowd 'load tester' deaf-tasks /tasks
 try_crowd 'load tester' deaf-metrics /metrics
 daemon_stop
-daemon_start "$GATE" --database 'host=/nonexistent'
+daemon_start "$GATE" --database 'host=/nonexistent' --anybody
 try_crowd gate deaf-metrics /metrics
 daemon_stop
 daemon_start "$CONTROLLER" --kubeconfig "$work/kubeconfig"

@@ -115,7 +115,7 @@ try_rebinding() {
     local good=/nothing codes
     gate_begin
     daemon_stop
-    daemon_start "$GATE" --database "$PG_DSN"
+    daemon_start "$GATE" --database "$PG_DSN" --anybody
     eventually 10 curl -sf -m 5 -o /dev/null "$DAEMON_URL/readyz"
     codes=$(rebind)
     [ "$codes" != '421 421' ] || good=ok
@@ -162,6 +162,57 @@ try_other_namespace() {
     gate_end
 }
 
+# A gate that nobody has told whom to let in, and one with tokens that a tenant's alert asks: the controller's place in the network
+# is worth nothing.
+try_without_tokens() {
+    local good=/nothing status=0 codes=
+    timeout 10 "$GATE" --database "$PG_DSN" --address 127.0.0.1 --port 0 >"$work/said" 2>&1 </dev/null || status=$?
+    gate_begin
+    for path in gate/open rollback/open v1/gates/test/podinfo/approve; do codes+=$(gate_asks '' POST "/$path" '{"name": "podinfo", "namespace": "test"}'); done
+    [ "$status $codes" != '2 401401401' ] || ! grep -q 'nothing says who may open gates' "$work/said" || good=ok
+    report 'a gate without tokens, a body without one' "it ends with $status; with tokens the answers are $codes" "$good"
+    gate_end
+}
+
+# false_database OPTION...: what the gate's check answers where the server is not its own, and the passwords that this took
+false_database() {
+    pg_stop
+    : >"$PG_DIR/log"
+    pg_start "-c listen_addresses=127.0.0.1 -p $port -c log_connections=on $*"
+    DATABASE_URL="host=localhost port=$port user=gate password=hush dbname=postgres sslmode=verify-full sslrootcert=$PG_DIR/right/ca.crt" \
+        daemon_start "$GATE" --token-file "$work/tokens"
+    eventually 10 grep -q '"event":"database_' "$DAEMON_LOG" || true
+    echo "$(gate_asks "$CHECK" POST /gate/check '{"name": "podinfo", "namespace": "test"}')/$(grep -c 'connection authorized: user=gate' "$PG_DIR/log" || true)"
+    daemon_stop
+}
+
+# A server that a stranger runs in the place of the database, and asks for the password: of another authority, of another name, expired,
+# without TLS.
+try_false_databases() {
+    local port seen good=/nothing name
+    port=$(pg_free_port)
+    gate_tokens
+    pg_sql "CREATE ROLE gate LOGIN SUPERUSER PASSWORD 'hush'"
+    cp "$PG_DIR/data/pg_hba.conf" "$work/hba"
+    { echo 'host all gate 127.0.0.1/32 password' && echo 'host all gate ::1/128 password' && cat "$work/hba"; } >"$PG_DIR/data/pg_hba.conf"
+    pg_certificate right localhost
+    pg_certificate wrong localhost
+    pg_certificate other db.invalid 2 right
+    pg_certificate late localhost -1 right
+    seen=$(for name in right wrong other late; do
+        false_database "-c ssl=on -c ssl_cert_file=$PG_DIR/$name/server.crt -c ssl_key_file=$PG_DIR/$name/server.key"
+    done && false_database -c ssl=off)
+    pg_stop
+    cp "$work/hba" "$PG_DIR/data/pg_hba.conf"
+    pg_start
+    pg_sql 'DROP OWNED BY gate CASCADE; DROP ROLE gate; CREATE SCHEMA IF NOT EXISTS public' >/dev/null 2>&1
+    seen=$(xargs <<<"$seen")
+    [[ ! $seen =~ ^403/[1-9][0-9]*\ 503/0\ 503/0\ 503/0\ 503/0$ ]] || good=ok
+    report "a stranger's server in the database's place" "answers and passwords: $seen" "$good"
+}
+
+try_without_tokens
+try_false_databases
 try_lists
 try_strangers
 try_other_revisions

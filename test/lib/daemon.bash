@@ -19,6 +19,14 @@ daemon_start() {
     DAEMON_URL=http://127.0.0.1:$(gojq -r 'select(.event == "started").port' "$DAEMON_LOG")
 }
 
+# gate_start_any DATABASE OPTION...: a gate; the options say who may ask, or every client may
+gate_start_any() {
+    local database=$1 whom=(--anybody)
+    shift
+    [[ " $* " != *' --token-file '* && " $* " != *' --tls-client-ca '* ]] || whom=()
+    daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$database" "${whom[@]}" "$@"
+}
+
 # daemon_stop: a clean end within ten seconds; prints the log otherwise
 daemon_stop() {
     local status=0

@@ -38,7 +38,7 @@ page_end() {
 }
 
 gate_start() {
-    daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN" "$@"
+    gate_start_any "$PG_DSN" "$@"
     eventually 10 answers 200 GET /readyz
 }
 

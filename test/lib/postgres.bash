@@ -43,3 +43,20 @@ pg_end() {
 }
 
 pg_sql() { psql -h "$PG_DIR" -U postgres -Atqc "$1" postgres; }
+
+# pg_certificate NAME HOST [DAYS [CA]]: a key and certificate for the host, signed by a CA of that name or by another's, -1: expired
+pg_certificate() {
+    local dir=$PG_DIR/$1 ca=$PG_DIR/${4:-$1}
+    mkdir -p "$dir"
+    [ -e "$ca/ca.key" ] || openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj "/CN=$1" \
+        -keyout "$ca/ca.key" -out "$ca/ca.crt" 2>/dev/null
+    openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$2" \
+        -keyout "$dir/server.key" -out "$dir/server.csr" 2>/dev/null
+    openssl x509 -req -in "$dir/server.csr" -CA "$ca/ca.crt" -CAkey "$ca/ca.key" -CAcreateserial -days "${3:-2}" \
+        -extfile <(echo "subjectAltName=DNS:$2") -out "$dir/server.crt" 2>/dev/null
+    [ "$(id -u)" -ne 0 ] || chown postgres "$dir"/*
+    chmod 600 "$dir/server.key"
+    chmod 644 "$ca/ca.crt"
+}
+
+pg_free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }

@@ -17,7 +17,7 @@ ends() {
 situation() { [ "$(ctl why app -o json | gojq -r .situation)" = "$1" ]; }
 port=$(free_ports 1)
 pg_begin
-"$build/flagger-gate" --database "$PG_DSN" --address "$address" --port "$port" --hosts "gate.$case" >"$state/log/gate.log" 2>&1 </dev/null &
+"$build/flagger-gate" --database "$PG_DSN" --anybody --address "$address" --port "$port" --hosts "gate.$case" >"$state/log/gate.log" 2>&1 </dev/null &
 gate=$!
 trap '{ kill "$gate"; wait "$gate"; pg_end; } || true' EXIT
 eventually curl -sf -o /dev/null "http://$address:$port/readyz"
