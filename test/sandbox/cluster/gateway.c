@@ -29,6 +29,7 @@ enum {
 
 enum gateway_state {
     GATEWAY_LOAD,   /* waits for HAProxy to show the mark of the new configuration */
+    GATEWAY_IDLE,   /* waits until the process before has no connection left that it answers */
     GATEWAY_WEIGH,  /* waits for the answer to new weights */
     GATEWAY_STEADY, /* what is applied is live */
     GATEWAY_STOPPED,
@@ -55,10 +56,8 @@ struct gateway {
 };
 
 static const char *const state_names[] = {
-    [GATEWAY_LOAD] = "load",
-    [GATEWAY_WEIGH] = "weigh",
-    [GATEWAY_STEADY] = "steady",
-    [GATEWAY_STOPPED] = "stopped",
+    [GATEWAY_LOAD] = "load",     [GATEWAY_IDLE] = "idle",       [GATEWAY_WEIGH] = "weigh",
+    [GATEWAY_STEADY] = "steady", [GATEWAY_STOPPED] = "stopped",
 };
 
 static void poll_later(struct gateway *gateway);
@@ -215,14 +214,25 @@ static void load_haproxy(struct gateway *gateway)
     poll_later(gateway);
 }
 
+/* What is said to be accepted must be what every request meets, or a canary may go too early. */
+static void on_idle(void *arg)
+{
+    struct gateway *gateway = arg;
+    gateway->poll = NULL;
+    if (gateway->state == GATEWAY_IDLE)
+        applied(gateway);
+}
+
 static void on_shown(void *arg, const struct http_result *result)
 {
     struct gateway *gateway = arg;
     if (gateway->state != GATEWAY_LOAD)
         return;
-    if (result->err == ERR_OK && result->status == 200)
-        applied(gateway);
-    else if (clock_monotonic_ms() > gateway->deadline_ms)
+    if (result->err == ERR_OK && result->status == 200) {
+        gateway_set_state(gateway, GATEWAY_IDLE);
+        timer_stop(gateway->poll);
+        gateway->poll = timer_start(gateway->cluster->loop, HAPROXY_IDLE_MS, 0, on_idle, gateway);
+    } else if (clock_monotonic_ms() > gateway->deadline_ms)
         failed(gateway, "HAProxy did not take its configuration in time: see its messages above");
     else {
         if (clock_monotonic_ms() > gateway->ask_again_ms)

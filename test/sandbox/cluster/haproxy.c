@@ -264,9 +264,7 @@ static void put_head(const struct haproxy_in *in, struct buf *out)
                   "    retries 1\n    retry-on conn-failure empty-response\n"
                   "    timeout connect 2s\n    timeout client 75s\n    timeout server 75s\n"
                   "    timeout http-request 30s\n");
-    /* After a reload, the process before answers one more request on each idle connection, by the
-     * routes it knows. */
-    buf_puts(out, "    timeout http-keep-alive 500ms\n\nfrontend gateway\n");
+    buf_printf(out, "    timeout http-keep-alive %dms\n\nfrontend gateway\n", HAPROXY_IDLE_MS);
     if (in->address)
         buf_printf(out, "    bind %s:80\n", in->address);
     if (in->port > 0)

@@ -11,7 +11,13 @@
 #include "base/buf.h"
 #include "cluster/route.h"
 
-enum { HAPROXY_CONFIG_MAX = 4 * 1024 * 1024, HAPROXY_MAX_WEIGHT = 256 };
+enum {
+    HAPROXY_CONFIG_MAX = 4 * 1024 * 1024,
+    HAPROXY_MAX_WEIGHT = 256,
+    /* After a reload, the process before answers one more request on each connection that has been
+     * idle for less, by the routes it knows. */
+    HAPROXY_IDLE_MS = 200,
+};
 
 struct haproxy_in {
     const struct route_table *table;
