@@ -107,8 +107,8 @@ static const struct option_row rows[] = {
     OPTION(STRING, "task-user", &opt.task_user, .env = "LOADTESTER_TASK_USER", .arg = "UID[:GID]",
            .group = "With which rights",
            .help = "user and group that tasks run as; needs root here, of whose capabilities "
-                   "SETUID, SETGID "
-                   "and KILL are enough"),
+                   "SETUID, SETGID and KILL are enough. FIRST-LAST[:GID] gives each namespace a "
+                   "user of its own, with a HOME of its own, and all of them the further group"),
     OPTION(BOOL, "new-privileges", &opt.new_privileges, .group = "With which rights",
            .help = "set-user-id programs such as ping work in tasks"),
     OPTION(BOOL, "seccomp", &opt.seccomp, .group = "With which rights",
@@ -130,6 +130,7 @@ struct tester {
     struct arena *arena;
     struct tester_api api;
     struct http_client *client;
+    struct task_users *users;
     regex_t namespaces;
 };
 
@@ -140,33 +141,6 @@ static void on_drain(void *arg)
     runner_stop(tester->api.runner);
     if (tester->api.tokens)
         tokens_stop(tester->api.tokens);
-}
-
-/* "1000", "1000:1000" */
-static enum err read_user(struct child_limits *limits, struct errinfo *ei)
-{
-    const char *text = opt.task_user;
-    char *rest;
-
-    if (!text || !*text)
-        return ERR_OK;
-    limits->uid = strtoll(text, &rest, 10);
-    limits->gid = *rest == ':' ? strtoll(rest + 1, &rest, 10) : limits->uid;
-    if (*rest || limits->uid <= 0 || limits->gid <= 0 || limits->uid > UINT32_MAX - 1 ||
-        limits->gid > UINT32_MAX - 1)
-        return err_set(ei, ERR_INVALID,
-                       "--task-user: expected numbers above 0 such as 1000:1000, found \"%.80s\"",
-                       text);
-    if (geteuid() == (uid_t)limits->uid) {
-        /* as an image that says so does where its pod has another user than root */
-        log_warn("not_isolated", NULL,
-                 "tasks run as this process's own user: they can end it, and read what it can");
-        limits->uid = limits->gid = 0;
-        return ERR_OK;
-    }
-    if (geteuid() != 0)
-        return err_set(ei, ERR_DENIED, "--task-user: only root can run tasks as another user");
-    return ERR_OK;
 }
 
 static enum err read_limits(struct child_limits *limits, struct errinfo *ei)
@@ -185,9 +159,17 @@ static enum err read_limits(struct child_limits *limits, struct errinfo *ei)
         return err_set(ei, ERR_INVALID,
                        "--task-memory: expected a quantity such as 512Mi, found \"%.80s\"",
                        opt.task_memory);
-    /* tasks share one user: room for some large ones, and an end to what comes between two looks */
+    /* tasks share a user: room for some large ones, and an end to what comes between two looks */
     limits->user_processes = 4 * opt.task_processes;
-    return read_user(limits, ei);
+    return ERR_OK;
+}
+
+/* Where tasks have their temporary files too. */
+static const char *temporary_folder(void)
+{
+    const char *folder = getenv("TMPDIR");
+
+    return folder && *folder ? folder : "/tmp";
 }
 
 static void warn_of_open_doors(const struct tester_api *api)
@@ -216,16 +198,19 @@ static void warn_of_open_doors(const struct tester_api *api)
 
 /* Under a policy commands read no files that it does not name; so without a user of their own they
  * are kept off by that. */
-static enum err check_secrets(const struct child_limits *limits, struct errinfo *ei)
+static enum err check_secrets(const struct task_users *users, struct errinfo *ei)
 {
+    struct child_limits limits = {0};
+
     const struct secret_file files[] = {{"token-file", opt.token_file},
                                         {"tls-key", opt.tls_key},
                                         {"api-key-dir", opt.api_key_dir},
                                         {NULL, NULL}};
 
-    if (limits->uid <= 0 && opt.policy && *opt.policy)
+    task_users_first(users, &limits);
+    if (limits.uid <= 0 && opt.policy && *opt.policy)
         return ERR_OK;
-    return secrets_check(files, (long)limits->uid, (long)limits->gid, ei);
+    return secrets_check(files, &limits, ei);
 }
 
 static enum err read_policy(struct tester *tester, struct errinfo *ei)
@@ -283,7 +268,10 @@ static enum err read_options(struct tester *tester, struct runner_options *optio
                                   opt.pass_env ? option_split(tester->arena, opt.pass_env) : NULL),
     };
     err = read_limits(&options->limits, ei);
-    return err == ERR_OK ? check_secrets(&options->limits, ei) : err;
+    if (err == ERR_OK)
+        err = task_users_new(opt.task_user, temporary_folder(), &tester->users, ei);
+    options->users = tester->users;
+    return err == ERR_OK ? check_secrets(tester->users, ei) : err;
 }
 
 /* A kubelet shows no certificate, whatever --tls-client-ca asks of others. */
@@ -363,6 +351,7 @@ static int run(struct tester *tester)
         gates_free(api->gates);
         loop_free(loop);
         runner_free(api->runner);
+        task_users_free(tester->users);
         tokens_free(api->tokens);
     }
     if (*info.text)

@@ -309,6 +309,8 @@ enum runner_start runner_start(struct runner *runner, struct runner_order *order
 {
     const char *canary = canary_of(order), *why = NULL;
     size_t bytes = arena_used(order->arena);
+    struct child_limits limits = runner->options.limits;
+    const char *const *env = runner->options.env;
     struct task *same = find_same(runner, order->type, canary, order->plan.key);
     enum runner_start start = RUNNER_STARTED;
 
@@ -318,6 +320,10 @@ enum runner_start runner_start(struct runner *runner, struct runner_order *order
         start = join_same(same, join, done, arg, &why);
     else
         start = find_room(runner, canary, bytes, &why);
+    if (start == RUNNER_STARTED && runner->options.users && !order->plan.remote &&
+        (why = task_users_give(runner->options.users, order->message->namespace_, order->arena,
+                               &limits, &env)))
+        start = RUNNER_FULL;
     if (start == RUNNER_FULL)
         expo_add(&refused, 1);
     if (full)
@@ -327,6 +333,8 @@ enum runner_start runner_start(struct runner *runner, struct runner_order *order
         return start;
     }
     struct task *task = task_new(runner, order, canary, bytes);
+    task->limits = limits;
+    task->env = env;
     add_waiter(task, done, arg);
     if (has_place(runner, task->load))
         run(runner, task);

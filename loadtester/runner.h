@@ -7,6 +7,7 @@
 #define LOADTESTER_RUNNER_H
 
 #include "loadtester/task.h"
+#include "loadtester/task_user.h"
 #include "loadtester/verdict.h"
 #include "net/child/child.h"
 #include "net/client.h"
@@ -28,7 +29,8 @@ struct runner_options {
     int max_running;            /* at once in all */
     int max_per_canary;         /* at once for one Canary */
     int max_queued;             /* waiting in all; more are refused */
-    struct child_limits limits; /* of each command */
+    struct child_limits limits; /* of each command, but for its user */
+    struct task_users *users;   /* of commands, by namespace; outlives the runner; NULL: ours */
     const char *const *env;     /* of commands: NULL-ended, outlives the runner; NULL: ours */
     struct http_client *client; /* for conversations; outlives the runner's tasks */
 };

@@ -1,12 +1,12 @@
-#define _GNU_SOURCE /* setgroups */
 #include "loadtester/secrets.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "net/child/child_limits.h"
 
 enum { READABLE = 1, CLOSED = 0 };
 
@@ -35,14 +35,13 @@ static int look(const char *path)
     return CLOSED;
 }
 
-bool secrets_readable(const char *path, long uid, long gid)
+bool secrets_readable(const char *path, const struct child_limits *user)
 {
     int status;
     pid_t pid = fork();
 
     if (pid == 0) {
-        if (uid > 0 && (setgroups(0, NULL) != 0 || setgid((gid_t)(gid > 0 ? gid : uid)) != 0 ||
-                        setuid((uid_t)uid) != 0))
+        if (child_limits_become(user) != 0)
             _exit(READABLE); /* then tasks cannot be closed off either */
         _exit(look(path));
     }
@@ -50,10 +49,11 @@ bool secrets_readable(const char *path, long uid, long gid)
            WEXITSTATUS(status) != CLOSED;
 }
 
-enum err secrets_check(const struct secret_file *files, long uid, long gid, struct errinfo *ei)
+enum err secrets_check(const struct secret_file *files, const struct child_limits *user,
+                       struct errinfo *ei)
 {
     for (; files->option; files++)
-        if (files->path && *files->path && secrets_readable(files->path, uid, gid))
+        if (files->path && *files->path && secrets_readable(files->path, user))
             return err_set(ei, ERR_DENIED,
                            "--%s: tasks could read %s; close it to their user and give them one "
                            "with --task-user, or bound what they run with --policy",

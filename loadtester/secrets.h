@@ -5,20 +5,21 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "net/child/child.h"
 
 /*
- * Tries, as the user that tasks run as (uid 0: ours), to open a file or, of a directory, each of
+ * Tries, as the user of the limits (uid 0: ours), to open a file or, of a directory, each of
  * its files: so permissions of all kinds count as the kernel counts them. Forks; before there are
  * threads.
  */
-bool secrets_readable(const char *path, long uid, long gid);
+bool secrets_readable(const char *path, const struct child_limits *user);
 
 /* ERR_DENIED with the sentence when one of the files (NULL-ended list of option and path, a path
  * may be NULL) is readable for tasks. */
 struct secret_file {
     const char *option, *path;
 };
-enum err secrets_check(const struct secret_file *files, long uid, long gid,
+enum err secrets_check(const struct secret_file *files, const struct child_limits *user,
                        struct errinfo *ei) MUST_USE;
 
 #endif

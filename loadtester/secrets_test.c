@@ -8,6 +8,7 @@
 #include "loadtester/secrets.h"
 #include "test/unit.h"
 
+static const struct child_limits ours, nobody = {.uid = 65534};
 static const char *root, *file, *folder, *inner;
 
 static int set_up(void **state)
@@ -25,9 +26,9 @@ UNIT_FIXTURE(.set_up_all = set_up);
 
 CASE(we_read_what_is_ours)
 {
-    assert_true(secrets_readable(file, 0, 0));
-    assert_true(secrets_readable(folder, 0, 0));
-    assert_false(secrets_readable("/no/such/file", 0, 0));
+    assert_true(secrets_readable(file, &ours));
+    assert_true(secrets_readable(folder, &ours));
+    assert_false(secrets_readable("/no/such/file", &ours));
 }
 
 CASE(others_read_what_is_open)
@@ -47,15 +48,17 @@ CASE(others_read_what_is_open)
         assert_int_equal(chmod(file, row->file), 0);
         assert_int_equal(chmod(inner, row->file), 0);
         assert_int_equal(chmod(root, row->root), 0);
-        assert_int_equal(secrets_readable(file, 65534, 0), row->readable);
+        assert_int_equal(secrets_readable(file, &nobody), row->readable);
         if (row->root == 0755)
-            assert_int_equal(secrets_readable(folder, 65534, 0), row->readable);
+            assert_int_equal(secrets_readable(folder, &nobody), row->readable);
     }
     /* by their group */
     assert_int_equal(chown(file, 0, 4242), 0);
     assert_int_equal(chmod(root, 0755), 0);
-    assert_false(secrets_readable(file, 65534, 65534));
-    assert_true(secrets_readable(file, 65534, 4242));
+    assert_false(secrets_readable(file, &nobody));
+    assert_true(secrets_readable(file, &(struct child_limits){.uid = 65534, .gid = 4242}));
+    assert_true(
+        secrets_readable(file, &(struct child_limits){.uid = 65534, .gid = 65534, .group = 4242}));
 }
 
 CASE(the_first_that_is_open_is_told)
@@ -63,7 +66,7 @@ CASE(the_first_that_is_open_is_told)
     struct errinfo info = {0};
     const struct secret_file files[] = {{"tls-key", NULL}, {"token-file", file}, {NULL, NULL}};
 
-    assert_int_equal(secrets_check(files, 0, 0, &info), ERR_DENIED);
+    assert_int_equal(secrets_check(files, &ours, &info), ERR_DENIED);
     assert_non_null(strstr(info.text, "--token-file: tasks could read "));
-    assert_int_equal(secrets_check(files + 2, 0, 0, &info), ERR_OK);
+    assert_int_equal(secrets_check(files + 2, &ours, &info), ERR_OK);
 }

@@ -186,8 +186,8 @@ void task_run(struct task *task, struct loop *loop, const struct runner_options 
         return;
     }
     struct child_spec spec = {.argv = task->plan.argv,
-                              .env = options->env,
-                              .limits = &options->limits,
+                              .env = task->env,
+                              .limits = &task->limits,
                               .timeout_ms = task->plan.timeout_ms,
                               .max_output = 1, /* kept here, its beginning and its end */
                               .on_output = hear};

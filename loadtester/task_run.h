@@ -29,6 +29,8 @@ struct task {
     const char *canary, *checksum;
     struct canary_load *load; /* the runner's; NULL once it has ended */
     size_t order_bytes;
+    struct child_limits limits; /* of a command, with the user that it runs as */
+    const char *const *env;     /* of a command */
     struct task_plan plan; /* its text is the beginning of it; once it has ended nothing else */
     enum task_state state;
     bool ran;                      /* it left the queue */

@@ -23,7 +23,7 @@ void table_fini(struct table *table)
 }
 
 /* FNV-1a over both texts and the NUL between them. */
-static uint32_t hash_of(const char *first, const char *second)
+uint32_t table_hash(const char *first, const char *second)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
 
@@ -78,7 +78,7 @@ void *table_get(const struct table *table, const char *first, const char *second
 {
     first = first ? first : "";
     second = second ? second : "";
-    return table->cap ? table->items[find(table, hash_of(first, second), first, second)] : NULL;
+    return table->cap ? table->items[find(table, table_hash(first, second), first, second)] : NULL;
 }
 
 void *table_put(struct table *table, void *item)
@@ -91,7 +91,7 @@ void *table_put(struct table *table, void *item)
     table->key(item, &first, &second);
     first = first ? first : "";
     second = second ? second : "";
-    uint32_t hash = hash_of(first, second);
+    uint32_t hash = table_hash(first, second);
     size_t at = find(table, hash, first, second);
     void *before = table->items[at];
     table->items[at] = item;
@@ -106,7 +106,7 @@ void *table_take(struct table *table, const char *first, const char *second)
     second = second ? second : "";
     if (!table->cap)
         return NULL;
-    size_t gap = find(table, hash_of(first, second), first, second);
+    size_t gap = find(table, table_hash(first, second), first, second);
     void *item = table->items[gap];
     if (!item)
         return NULL;

@@ -26,6 +26,8 @@ void *table_get(const struct table *table, const char *first, const char *second
 void *table_put(struct table *table, void *item);
 /* Takes out and returns the item with this pair, NULL if there is none. */
 void *table_take(struct table *table, const char *first, const char *second);
+/* Of a pair, the same in every process. */
+uint32_t table_hash(const char *first, const char *second);
 /*
  * Goes over the items, in no order: `for (size_t i = 0; (item = table_next(&t, &i));)`. The table
  * must not change on the way.

@@ -189,7 +189,7 @@ readable() { # objects as JSON, one a line
 }
 @test "each pod that has a token of its account has a group that may read it, and the load tester's is that of tasks" {
     local file overlay chart values count=0 tasks
-    tasks=$(sed -n 's/^ENV LOADTESTER_TASK_USER=[0-9]*:\([0-9]*\).*/\1/p' deploy/Dockerfile)
+    tasks=$(sed -n 's/^ENV LOADTESTER_TASK_USER=[0-9-]*:\([0-9]*\).*/\1/p' deploy/Dockerfile)
     while read -r file; do
         objects "$file" | readable >/dev/null || { echo "$file" && false; }
         count=$((count + 1))

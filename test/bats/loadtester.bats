@@ -404,8 +404,25 @@ health_server() {
     daemon_stop
 }
 
+@test "each namespace has a user of its own when root says so, with a home that nobody else enters" {
+    [ "$(id -u)" -eq 0 ] || skip 'only root may'
+    local said
+    daemon_start "$LOADTESTER" --task-user 20000-20001:10001
+    said=$(curl -s -d "$(task bash 'id -u; id -G; echo mine >"$HOME/file"; echo "$HOME $TMPDIR"' returnCmdOutput true)" "$DAEMON_URL/" | xargs)
+    [[ $said =~ ^2000([01])\ 2000([01])\ 10001\ (/tmp/flagger-tasks.*/2000[01])\ (/tmp/.*)$ && ${BASH_REMATCH[1]} = "${BASH_REMATCH[2]}" &&
+        ${BASH_REMATCH[3]} = "${BASH_REMATCH[4]}" ]] || { echo "$said" && return 1; }
+    home=${BASH_REMATCH[3]}
+    other() { gojq -c --arg in "$1" '.namespace = $in'; }
+    [[ $(curl -s -d "$(task bash "cat $home/file" returnCmdOutput true | other prod)" "$DAEMON_URL/") == *'Permission denied'* ]]
+    [ "$(curl -s -d "$(task bash 'cat "$HOME/file"' returnCmdOutput true)" "$DAEMON_URL/")" = mine ]
+    answers 429 POST / "$(task bash true | other staging)"
+    grep -q 'each user of --task-user belongs to another namespace already' "$BATS_TEST_TMPDIR/body"
+    daemon_stop
+    [ ! -e "${home%/*}" ]
+}
+
 @test "options that cannot be are one sentence" {
-    for option in '--task-user root' '--task-memory lots' '--seccomp --new-privileges' '--token-file /nowhere' '--max-running 0'; do
+    for option in '--task-user root' '--task-user 9-5' '--task-memory lots' '--seccomp --new-privileges' '--token-file /nowhere' '--max-running 0'; do
         run "$LOADTESTER" $option
         [ "$status" -eq 2 ]
         [[ "$output" == *"${option%% *}"* || "$output" == */nowhere* ]]

@@ -74,6 +74,7 @@ struct child_limits {
     int64_t file_size;      /* bytes of each file written */
     int64_t nice;           /* added to our own niceness */
     int64_t uid, gid;       /* becomes this user and group (0: ours); needs root */
+    int64_t group;          /* a further group of that user (0: none) */
     bool no_new_privileges; /* no set-user-id program gets more rights */
     bool filter;            /* no system call that only an administrator or an attacker needs
                                (net/child/child_filter.h); implies no_new_privileges */

@@ -16,7 +16,7 @@
 
 #define FIELDS(l)                                                                                  \
     &(l)->memory, &(l)->processes, &(l)->user_processes, &(l)->cpu_s, &(l)->files,                 \
-        &(l)->file_size, &(l)->nice, &(l)->uid, &(l)->gid
+        &(l)->file_size, &(l)->nice, &(l)->uid, &(l)->gid, &(l)->group
 
 enum { FLAG_NO_NEW_PRIVILEGES = 1, FLAG_FILTER = 2, FLAG_FIRST_VICTIM = 4 };
 
@@ -68,13 +68,16 @@ static int set_limit(__rlimit_resource_t resource, int64_t value)
     return setrlimit(resource, &limit);
 }
 
-static int become_user(const struct child_limits *limits)
+int child_limits_become(const struct child_limits *limits)
 {
     gid_t gid = limits->gid > 0 ? (gid_t)limits->gid : (gid_t)limits->uid;
 
+    gid_t group = (gid_t)limits->group;
+
     if (limits->uid <= 0)
         return 0;
-    if (setgroups(0, NULL) != 0 || setgid(gid) != 0 || setuid((uid_t)limits->uid) != 0)
+    if (setgroups(limits->group > 0 ? 1 : 0, &group) != 0 || setgid(gid) != 0 ||
+        setuid((uid_t)limits->uid) != 0)
         return -1;
     return 0;
 }
@@ -103,7 +106,7 @@ int child_limits_apply(const struct child_limits *limits)
         set_limit(RLIMIT_DATA, limits->memory) != 0 ||
         set_limit(RLIMIT_NPROC, limits->user_processes) != 0)
         return -1;
-    if (become_user(limits) != 0)
+    if (child_limits_become(limits) != 0)
         return -1;
     if ((limits->no_new_privileges || limits->filter) &&
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)

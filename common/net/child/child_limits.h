@@ -13,6 +13,9 @@ char *child_limits_text(const struct child_limits *limits, char text[CHILD_LIMIT
 /* False when the text is not one that child_limits_text() made. */
 bool child_limits_read(const char *text, struct child_limits *out);
 
+/* Becomes the user and groups of the limits, for good; uid 0: stays. Returns 0, or -1 with errno. */
+int child_limits_become(const struct child_limits *limits);
+
 /*
  * In the forked child, last before the command is executed: sets what the kernel holds. Returns 0,
  * or -1 with errno; after that nothing may be executed.

@@ -19,6 +19,7 @@ CASE(the_text_carries_everything)
                                         .file_size = INT64_MAX,
                                         .nice = 7,
                                         .uid = 4294967294,
+                                        .group = 10001,
                                         .gid = 9,
                                         .no_new_privileges = true,
                                         .filter = true,
@@ -29,6 +30,7 @@ CASE(the_text_carries_everything)
     assert_string_equal(child_limits_text(&read, again), text);
     assert_int_equal(read.memory, INT64_MAX);
     assert_int_equal(read.uid, 4294967294);
+    assert_int_equal(read.group, 10001);
     assert_true(read.filter && read.first_victim && read.no_new_privileges);
     assert_true(child_limits_read(child_limits_text(NULL, text), &read));
     assert_int_equal(read.processes, 0);
@@ -37,7 +39,7 @@ CASE(the_text_carries_everything)
 CASE(other_texts_are_refused)
 {
     static const char *const bad[] = {
-        "", "1", "0,1,2,3,4,5,6,7,8", "0,1,2,3,4,5,6,7,8,9,10", "0,1,2,3,4,5,6,7,8,x", "true"};
+        "", "1", "0,1,2,3,4,5,6,7,8", "0,1,2,3,4,5,6,7,8,9", "0,1,2,3,4,5,6,7,8,9,10,11", "0,1,2,3,4,5,6,7,8,9,x", "true"};
     struct child_limits read;
     EACH_ROW (row, bad)
         assert_false(child_limits_read(*row, &read));
@@ -148,6 +150,12 @@ CASE(root_becomes_somebody_else)
     if (geteuid() != 0)
         skip();
     run(&as_nobody);
+    static const struct run of_two_groups = {"id -u; id -g; id -G",
+                                             {.uid = 65533, .group = 4242},
+                                             NULL,
+                                             0,
+                                             "65533\n65533\n65533 4242\n"};
+    run(&of_two_groups);
 }
 
 static void before_all(int argc, char **argv)
