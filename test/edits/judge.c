@@ -66,9 +66,9 @@ static bool canary_serves(const struct judge *judge, const struct app *app)
 
 bool judge_says_why(const struct judge *judge, const struct app *app, int64_t since_ms)
 {
-    static const char *const standing[] = {"Accepted",          "Approved",       "Reverted",
-                                           "TargetFound",       "PrimaryFound",   "Configured",
-                                           "PrimaryConfigured", "WritesAccepted", "PodsOwned"};
+    static const char *const standing[] = {
+        "Accepted",   "Approved",          "Reverted",       "TargetFound", "PrimaryFound",
+        "Configured", "PrimaryConfigured", "WritesAccepted", "PodsOwned",   "AutoscalerFound"};
     struct json_object *canary = view_get(judge->view, &user_canaries, app->name);
     struct json_object *conditions = json_at(canary, "status", "conditions", NULL);
     if (!canary || json_bool_at(canary, false, "spec", "suspend", NULL))
