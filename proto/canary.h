@@ -121,13 +121,18 @@ bool hook_type_find(const char *name, enum hook_type *out);
 /* The release waits until such a hook says yes. */
 bool hook_type_is_gate(enum hook_type type);
 
+/* The longest that a call may take; of hooks that only inform (event, post-rollout). */
+enum { HOOK_MAX_MS = 3600 * 1000, HOOK_INFORMING_MAX_MS = 300 * 1000 };
+int64_t hook_type_max_ms(enum hook_type type);
+
 struct canary_webhook {
     enum hook_type type;
     const char *name;
     const char *url;
     struct json_object *metadata; /* object or NULL */
     int64_t timeout_ms;           /* above 0; 10 s when missing or shorter than two characters */
-    int retries;                  /* 0 */
+    int64_t longer_ms; /* that the spec asks for, above the longest that it may be; 0: it is not */
+    int retries;       /* 0 */
     bool mute_alert;
     bool disable_tls;          /* no certificate verification */
     int64_t deadline_ms;       /* of a confirm hook, above 0; 0: none */

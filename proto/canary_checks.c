@@ -136,6 +136,12 @@ static const char *read_url(struct json_reader *r, struct json_object *json)
     return url;
 }
 
+int64_t hook_type_max_ms(enum hook_type type)
+{
+    bool informs = type == HOOK_EVENT || type == HOOK_POST_ROLLOUT;
+    return informs ? HOOK_INFORMING_MAX_MS : HOOK_MAX_MS;
+}
+
 static int64_t read_timeout(struct json_reader *r, struct json_object *json)
 {
     const char *text = json_read_str(r, json, "timeout", JSON_OPTIONAL);
@@ -227,6 +233,10 @@ static void read_webhook(struct json_reader *r, struct json_object *json,
     out->url = read_url(r, json);
     out->metadata = canary_read_map(r, json, "metadata");
     out->timeout_ms = read_timeout(r, json);
+    if (out->timeout_ms > hook_type_max_ms(out->type)) {
+        out->longer_ms = out->timeout_ms;
+        out->timeout_ms = hook_type_max_ms(out->type);
+    }
     out->retries = canary_read_int(r, json, "retries", 0, INT_MAX, 0);
     out->mute_alert = json_read_bool(r, json, "muteAlert", false);
     out->disable_tls = json_read_bool(r, json, "disableTLS", false);

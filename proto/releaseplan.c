@@ -110,6 +110,8 @@ static struct releaseplan_gate *read_gate(struct json_reader *r, struct json_obj
     if (r->err == ERR_OK && gate->timeout_ms == 0)
         json_reader_fail(r, json, "timeout", "expected a duration above 0s, found \"%s\"",
                          json_str_at(json, "timeout", NULL));
+    if (gate->timeout_ms > HOOK_MAX_MS)
+        gate->timeout_ms = HOOK_MAX_MS;
     gate->metadata = canary_read_map(r, json, "metadata");
     return gate;
 }

@@ -77,11 +77,11 @@ static void fail(struct alert_call *call, const char *why, bool final, int64_t a
     }
     log_info("alert_retried", alert_subject(call->attempt, &call->alert), trouble,
              LOG_INT("attempts", call->attempts));
-    if (call->attempts >= LASTS && (!call->said || strcmp(call->said, trouble) != 0)) {
-        call->said = arena_strdup(call->arena, trouble);
-        call->told(call->arg, call->said, false);
-    }
     call->timer = timer_start(call->context->loop, wait_ms(call, asked_ms), 0, start_attempt, call);
+    if (call->attempts < LASTS || (call->said && strcmp(call->said, trouble) == 0))
+        return;
+    call->said = arena_strdup(call->arena, trouble);
+    call->told(call->arg, call->said, false); /* may free the call */
 }
 
 /* --- the request */

@@ -36,5 +36,5 @@ enum err alert_template_render(struct arena *arena, const struct channel *channe
     }
     for (const struct template_function *f = functions; f->text; f++)
         add_quoted(arena, quoted, f->name, f->text);
-    return template_render(arena, channel->address.template, functions, BODY_MAX, out, ei);
+    return template_render(arena, channel->address.template, functions, BODY_MAX, NULL, out, ei);
 }

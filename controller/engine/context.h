@@ -19,9 +19,10 @@ struct engine_context {
     struct alerts *alerts;
     struct secrets *secrets;
     struct metric_share *metrics;
-    struct plans *plans;      /* the last of each Canary, for those who look */
-    struct told *told;        /* the last events, for the same; NULL: nobody looks */
-    struct clock_steps steps; /* of the wall clock */
+    struct template_kept *templates; /* metric/template.h */
+    struct plans *plans;             /* the last of each Canary, for those who look */
+    struct told *told;               /* the last events, for the same; NULL: nobody looks */
+    struct clock_steps steps;        /* of the wall clock */
     const struct settings *settings;
     const char *event_webhook; /* --event-webhook, NULL if none */
     /* Asked before every write: a process that is not the leader writes nothing. */

@@ -18,8 +18,9 @@
 #include "engine/told.h"
 #include "engine/turns.h"
 #include "engine/watchset.h"
+#include "metric/template.h"
 
-enum { PUMP_MS = 10, LIST_PATIENCE_MS = 10000 };
+enum { PUMP_MS = 10, LIST_PATIENCE_MS = 10000, TEMPLATES_MAX = 16 * 1024 * 1024 };
 
 /* A Canary: its job, and that job's place in the queue of those that want to run. */
 struct entry {
@@ -464,6 +465,7 @@ struct engine *engine_new(const struct engine_options *options)
                                                .may_write = may_write,
                                                .may_write_arg = engine});
     engine->context.plans = plans_new();
+    engine->context.templates = template_kept_new(TEMPLATES_MAX);
     engine->context.told = told_new();
     engine->context.watches = watchset_new(
         options->loop, options->kube, &options->scope,
@@ -500,6 +502,7 @@ void engine_free(struct engine *engine)
     secrets_free(engine->context.secrets);
     metric_share_free(engine->context.metrics);
     plans_free(engine->context.plans);
+    template_kept_free(engine->context.templates);
     told_free(engine->context.told);
     event_recorder_free(engine->context.events);
     free(engine);

@@ -307,6 +307,35 @@ FIXTURE_CASE(a_namespace_that_fills_the_outbox_gives_way)
     assert_int_equal(loop_run(f->loop), 0);
 }
 
+/* What waits of a Canary that was deleted is dropped, but for what tells of that. */
+FIXTURE_CASE(messages_of_a_deleted_canary_are_dropped)
+{
+    struct canary_webhook webhook;
+    struct canary canary = told(f, &webhook), other = told(f, &webhook);
+    struct outbox *outbox = outbox_new(&f->context);
+
+    other.name = "other";
+    for (int i = 0; i < 5; i++)
+        outbox_event(outbox, &canary, PHASE_Progressing, "Normal", "step", 1);
+    canary.deleting = true;
+    outbox_event(outbox, &canary, PHASE_Terminating, "Normal", "deleted", 1);
+    outbox_event(outbox, &other, PHASE_Progressing, "Normal", "other", 1);
+    outbox_forget(outbox, "podinfo.test");
+    assert_int_equal(outbox_look_at(outbox, "podinfo.test").events, 2);
+    assert_int_equal(outbox_look_at(outbox, "other.test").events, 1);
+    f->wanted = 3;
+    assert_int_equal(loop_run(f->loop), 0);
+    assert_int_equal(f->asked, 3);
+    bool deleted = false;
+    for (int i = 0; i < 3; i++)
+        deleted = deleted || strstr(f->seen[i], "deleted");
+    assert_true(deleted);
+    assert_int_equal(outbox_look(outbox).events, 0);
+    /* nothing is left that could be forgotten */
+    outbox_forget(outbox, "podinfo.test");
+    outbox_free(outbox);
+}
+
 FIXTURE_CASE(the_global_receiver_serves_canaries_without_their_own)
 {
     struct canary_webhook webhook;

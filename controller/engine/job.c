@@ -8,6 +8,7 @@
 #include "engine/alerts.h"
 #include "engine/gather.h"
 #include "engine/gauges.h"
+#include "engine/outbox.h"
 #include "engine/perform.h"
 #include "engine/plans.h"
 #include "engine/read_one.h"
@@ -69,6 +70,7 @@ void job_gone(struct job *job)
 {
     perform_gone(job->perform);
     alerts_forget(job->owner->context->alerts, job->namespace_, job->name);
+    outbox_forget(job->owner->context->outbox, job->label);
 }
 
 void job_free(struct job *job)

@@ -293,6 +293,7 @@ static void start_tick(struct job *job, struct json_object *tree)
         clock_steps_see(&context->steps, now, clock_monotonic_ms());
         job->tick = tick_new(job->arena, job->canary, context->settings, now, due);
         job->tick->stepped_at_ms = context->steps.at_ms;
+        job->tick->templates = context->templates;
     }
     job_see_other(job);
     job_warn_of_secrets(job);

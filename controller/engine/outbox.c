@@ -23,6 +23,7 @@ struct message {
     enum phase phase;
     outbox_answer_fn answered;
     bool follows;
+    bool last; /* of a Canary that is being deleted, which it tells of */
     /* of alerts */
     struct channel channel;
     struct alert alert;
@@ -40,6 +41,8 @@ struct queue {
     int count;
     struct hook_call *call; /* of the first message */
     struct alert_call *alert_call;
+    bool troubled; /* the first was not taken at its first try */
+    bool gone;     /* the Canary is */
 };
 
 struct outbox {
@@ -124,6 +127,7 @@ static void tell_answer(struct queue *queue, const struct hook_answer *answer)
 static void send_next(struct queue *queue)
 {
     drop_first(queue);
+    queue->troubled = false;
     if (queue->first)
         send_first(queue);
     else
@@ -141,9 +145,24 @@ static void on_answer(void *arg, const struct hook_answer *answer)
     send_next(queue);
 }
 
+/* The Canary is gone, and its channel does not take them. */
+static void forget_alerts(struct queue *queue)
+{
+    alert_call_free(queue->alert_call);
+    queue->alert_call = NULL;
+    for (struct message *message = queue->first; message; message = message->next)
+        message->told(message->told_arg, "the Canary was deleted before its alert was taken", true);
+    queue_free(queue);
+}
+
 static void on_alert_told(void *arg, const char *trouble, bool ended)
 {
     struct queue *queue = arg;
+    queue->troubled = true;
+    if (!ended && queue->gone) {
+        forget_alerts(queue);
+        return;
+    }
     queue->first->told(queue->first->told_arg, trouble, ended);
     if (!ended)
         return;
@@ -244,6 +263,7 @@ static struct message *message_new(const struct canary *canary,
     struct message *message = ARENA_NEW(arena, struct message);
     *message = (struct message){.arena = arena,
                                 .namespace_ = arena_strdup(arena, canary->namespace_),
+                                .last = canary->deleting,
                                 .webhook = hook_call_copy(arena, webhook)};
     return message;
 }
@@ -257,6 +277,7 @@ static void post(struct outbox *outbox, struct message *message, const char *can
     *queue->last = message;
     queue->last = &message->next;
     queue->count++;
+    queue->gone = false;
     shares_take(&outbox->waiting[kind], namespace_, 1);
     if (!queue->call && !queue->alert_call)
         send_first(queue);
@@ -381,6 +402,55 @@ bool outbox_alert(struct outbox *outbox, const char *canary, const struct channe
     post(outbox, message, canary, message->alert.namespace_, MESSAGE_ALERTS,
          arena_printf(arena, "%s %s", kind_names[MESSAGE_ALERTS], channel->name));
     return true;
+}
+
+/* --- deleted Canaries */
+
+/* What is under way goes on, unless it was tried before. */
+static void forget_messages(struct queue *queue)
+{
+    struct message *first = queue->first, *kept = NULL, **last = &kept, *next;
+    bool drops_first = !first->last && queue->call && hook_call_attempts(queue->call) > 1;
+
+    for (struct message *message = first->next; message; message = next) {
+        next = message->next;
+        message->next = NULL;
+        if (message->last) {
+            *last = message;
+            last = &message->next;
+            continue;
+        }
+        queue->count--;
+        shares_give_back(&queue->outbox->waiting[queue->kind], queue->namespace_, 1);
+        arena_free(message->arena);
+    }
+    first->next = kept;
+    queue->last = kept ? last : &first->next;
+    if (!drops_first)
+        return;
+    hook_call_free(queue->call);
+    queue->call = NULL;
+    send_next(queue);
+}
+
+void outbox_forget(struct outbox *outbox, const char *canary)
+{
+    struct queue *queue;
+    bool changed;
+
+    do {
+        changed = false;
+        for (size_t i = 0; !changed && (queue = table_next(&outbox->queues, &i));) {
+            changed = !queue->gone && strcmp(queue->canary, canary) == 0;
+            if (!changed)
+                continue;
+            queue->gone = true;
+            if (queue->kind != MESSAGE_ALERTS)
+                forget_messages(queue);
+            else if (queue->troubled)
+                forget_alerts(queue);
+        }
+    } while (changed);
 }
 
 /* --- looking */

@@ -46,6 +46,12 @@ void outbox_hook(struct outbox *outbox, const struct canary *canary,
 bool outbox_alert(struct outbox *outbox, const char *canary, const struct channel *channel,
                   const struct alert *alert, alert_told_fn told, void *arg);
 
+/*
+ * The Canary "name.namespace" is gone: what waits for it is dropped, but for what tells of its
+ * deletion, and so is what was tried and not taken. Alerts still have one try.
+ */
+void outbox_forget(struct outbox *outbox, const char *canary);
+
 /* Events, informing hooks and alerts that wait or are being sent, of all Canaries. */
 struct outbox_look {
     int events, hooks, alerts;

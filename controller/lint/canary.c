@@ -10,6 +10,7 @@
 #include "lint/schema.h"
 #include "metric/backend.h"
 #include "metric/render.h"
+#include "metric/template.h"
 #include "target/target.h"
 
 enum { NOW_MS = 1000 };
@@ -37,17 +38,19 @@ static void ask(void *arg, struct json_object *object, struct verdicts *out)
 /* --- metrics: the queries are rendered as they will be */
 
 static bool renders(struct document *document, const struct canary *canary, int index,
-                    const char *query, struct errinfo *ei)
+                    const struct template_means *means, const char *query, struct errinfo *ei)
 {
     const struct canary_metric *metric = &canary->analysis.metrics[index];
     const char *interval = metric->interval ? metric->interval : metric->query ? "1m" : "";
     struct render_model model = render_model_of(canary, interval, metric->variables);
     const char *out;
 
+    model.means = means;
     return render_query(document->lint->arena, query, &model, &out, ei) == ERR_OK;
 }
 
-static void check_metric(struct document *document, const struct canary *canary, int index)
+static void check_metric(struct document *document, const struct canary *canary, int index,
+                         const struct template_means *means)
 {
     struct arena *arena = document->lint->arena;
     const struct canary_metric *metric = &canary->analysis.metrics[index];
@@ -56,7 +59,7 @@ static void check_metric(struct document *document, const struct canary *canary,
                                   canary->analysis.legacy ? "canaryAnalysis" : "analysis", index);
     struct errinfo ei;
 
-    if (metric->query && !renders(document, canary, index, metric->query, &ei))
+    if (metric->query && !renders(document, canary, index, means, metric->query, &ei))
         document_sentence(document, arena_printf(arena, "%s.query: %s", at, ei.text));
     if (!metric->template_ref.name)
         return;
@@ -65,15 +68,19 @@ static void check_metric(struct document *document, const struct canary *canary,
                       namespace_ ? namespace_ : document->namespace_, metric->template_ref.name);
     query = template ? json_str_at(template->json, "spec", "query", NULL) : NULL;
     /* What is wrong with the template itself is told there. */
-    if (query && template_query(arena, query, &ei) && !renders(document, canary, index, query, &ei))
+    if (query && template_query(arena, query, &ei) &&
+        !renders(document, canary, index, means, query, &ei))
         document_sentence(document, arena_printf(arena, "%s.templateRef: MetricTemplate %s: %s", at,
                                                  metric->template_ref.name, ei.text));
 }
 
 static void check_metrics(struct document *document, const struct canary *canary)
 {
+    struct template_budget budget = {.steps = TEMPLATE_TICK_STEPS, .bytes = TEMPLATE_TICK_BYTES};
+    const struct template_means means = {.budget = &budget};
+
     for (int i = 0; i < canary->analysis.n_metrics; i++)
-        check_metric(document, canary, i);
+        check_metric(document, canary, i, &means);
 }
 
 /* --- the target, where it is in the files */

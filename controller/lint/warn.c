@@ -66,7 +66,13 @@ static void warn_webhooks(const struct look *look)
     for (int i = 0; i < look->analysis->n_webhooks; i++) {
         const struct canary_webhook *webhook = &look->analysis->webhooks[i];
         const char *at = arena_printf(look->arena, "webhooks[%d]", i);
-        if (webhook->timeout_ms > look->analysis->interval_ms)
+        if (webhook->longer_ms > 0)
+            document_warn(
+                look->document, field(look, arena_printf(look->arena, "%s.timeout", at)),
+                "%s is without effect beyond %s, the longest that a call of the type %s may take",
+                duration(look->arena, webhook->longer_ms),
+                duration(look->arena, webhook->timeout_ms), hook_type_name(webhook->type));
+        else if (webhook->timeout_ms > look->analysis->interval_ms)
             document_warn(look->document, field(look, arena_printf(look->arena, "%s.timeout", at)),
                           "%s is longer than the interval of %s: a slow answer delays the steps",
                           duration(look->arena, webhook->timeout_ms),

@@ -64,5 +64,5 @@ enum err render_query(struct arena *arena, const char *query, const struct rende
     if (model->workload)
         *more = (struct template_function){"workload", model->workload, NULL};
 
-    return template_render(arena, query, functions, QUERY_MAX, out, ei);
+    return template_render(arena, query, functions, QUERY_MAX, model->means, out, ei);
 }

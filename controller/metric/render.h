@@ -10,13 +10,16 @@
 #include "base/json.h"
 #include "proto/canary.h"
 
+struct template_means;
+
 struct render_model {
     const char *name, *namespace_, *target, *service, *ingress, *route, *interval;
     const char *pods; /* regular expression of the canary's pods, for the families' `{{ pods }}`;
                        * NULL: a query of a user, which does not know it */
     const char *workload; /* whose requests are counted; NULL: a query that knows no such */
-    struct json_object *variables; /* object of strings or NULL */
-    bool plain_words;              /* every non-word character of the names becomes '_' (Skipper) */
+    struct json_object *variables;      /* object of strings or NULL */
+    const struct template_means *means; /* metric/template.h; NULL: none */
+    bool plain_words; /* every non-word character of the names becomes '_' (Skipper) */
 };
 
 struct render_model render_model_of(const struct canary *canary, const char *interval,

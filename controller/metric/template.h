@@ -12,6 +12,8 @@
 #ifndef METRIC_TEMPLATE_H
 #define METRIC_TEMPLATE_H
 
+#include <stdint.h>
+
 #include "base/arena.h"
 #include "base/json.h"
 
@@ -22,12 +24,35 @@ struct template_function {
     struct json_object *map; /* object of strings; NULL: an empty one */
 };
 
+/* What the templates of one tick may still cost together: steps, and bytes of their texts and of what
+ * they render to. */
+struct template_budget {
+    int64_t steps, bytes;
+};
+enum { TEMPLATE_TICK_STEPS = 200 * 1000, TEMPLATE_TICK_BYTES = 4 * 1024 * 1024 };
+
+/* Trees of templates by their text, so that each version of one is parsed once. They are bounded;
+ * of the owner that has most the one that was used last the longest ago goes first. */
+struct template_kept;
+struct template_kept *template_kept_new(size_t max_bytes);
+void template_kept_free(struct template_kept *kept); /* NULL is allowed */
+/* How many there are, for tests and for people. */
+size_t template_kept_count(const struct template_kept *kept);
+
+/* With what a template is rendered; all NULL: by itself. */
+struct template_means {
+    struct template_budget *budget;
+    struct template_kept *kept;
+    const char *owner; /* of what is kept, a namespace */
+};
+
 /*
- * *out is owned by the arena and has at most `max` bytes. ERR_INVALID: "template:LINE:COLUMN: what
+ * means NULL: none. *out is owned by the arena and has at most `max` bytes. ERR_INVALID: "template:LINE:COLUMN: what
  * is wrong"; LINE and COLUMN begin with 1. Ends soon, whatever the template says.
  */
 enum err template_render(struct arena *arena, const char *text,
-                         const struct template_function *functions, size_t max, const char **out,
+                         const struct template_function *functions, size_t max,
+                         const struct template_means *means, const char **out,
                          struct errinfo *ei) MUST_USE;
 
 #endif

@@ -9,9 +9,10 @@
 
 enum { MAX_STEPS = 20000, MAX_MADE = 1024 * 1024 };
 
+/* Of each name the innermost one is found by the number of the name. */
 struct variable {
-    struct variable *outer;
-    const char *name;
+    struct variable *outer, *shadowed; /* shadowed: of the same name */
+    const struct template_name *name;
     struct template_value value;
 };
 
@@ -20,7 +21,10 @@ enum flow { FLOW_ON, FLOW_BREAK, FLOW_CONTINUE };
 struct eval {
     const struct template_source *source;
     struct buf *out;
-    struct variable *variables; /* the innermost */
+    struct template_budget *budget; /* of the tick; NULL: there is none */
+    struct variable *variables;     /* the innermost */
+    struct variable **named;        /* the innermost of each name */
+    struct variable *spare;
     enum flow flow;
     int steps;
     size_t made; /* bytes of texts that functions made */
@@ -31,33 +35,64 @@ static bool eval_pipe(struct eval *e, const struct template_value *dot,
 static bool walk(struct eval *e, const struct template_value *dot,
                  const struct template_node *node);
 
+static bool spent(struct eval *e, const char *at)
+{
+    return template_fail(e->source, at, "with the other templates of its Canary more than %d steps",
+                         TEMPLATE_TICK_STEPS);
+}
+
 static bool step(struct eval *e, const char *at)
 {
-    if (++e->steps <= MAX_STEPS)
-        return true;
-    return template_fail(e->source, at, "more than %d steps", MAX_STEPS);
+    if (++e->steps > MAX_STEPS)
+        return template_fail(e->source, at, "more than %d steps", MAX_STEPS);
+    return !e->budget || --e->budget->steps >= 0 || spent(e, at);
+}
+
+/* Functions read the whole of their texts. */
+static void count_reading(struct eval *e, const struct template_value *value)
+{
+    enum { BYTES_OF_A_STEP = 512 };
+
+    if (e->budget && value->type == TYPE_TEXT)
+        e->budget->steps -= (int64_t)(value->len / BYTES_OF_A_STEP);
 }
 
 /* --- variables */
 
-static void push(struct eval *e, const char *name, const struct template_value *value)
+static void push(struct eval *e, const struct template_name *name,
+                 const struct template_value *value)
 {
-    struct variable *variable = ARENA_NEW(e->source->arena, struct variable);
+    struct variable *variable = e->spare;
 
-    *variable = (struct variable){.outer = e->variables, .name = name, .value = *value};
-    e->variables = variable;
+    if (variable)
+        e->spare = variable->outer;
+    else
+        variable = ARENA_NEW(e->source->arena, struct variable);
+    *variable = (struct variable){
+        .outer = e->variables, .shadowed = e->named[name->id], .name = name, .value = *value};
+    e->variables = e->named[name->id] = variable;
 }
 
-static bool find_variable(struct eval *e, const char *name, const char *at, struct variable **out)
+/* Down to the mark. */
+static void pop(struct eval *e, struct variable *mark)
 {
-    for (*out = e->variables; *out; *out = (*out)->outer) {
-        if (strcmp((*out)->name, name) == 0)
-            return true;
+    while (e->variables != mark) {
+        struct variable *variable = e->variables;
+        e->named[variable->name->id] = variable->shadowed;
+        e->variables = variable->outer;
+        variable->outer = e->spare;
+        e->spare = variable;
     }
-    return template_fail(e->source, at, "variable \"%.40s\" has no value here", name);
 }
 
-static bool set_variable(struct eval *e, const char *name, const char *at,
+static bool find_variable(struct eval *e, const struct template_name *name, const char *at,
+                          struct variable **out)
+{
+    *out = e->named[name->id];
+    return *out || template_fail(e->source, at, "variable \"%.40s\" has no value here", name->text);
+}
+
+static bool set_variable(struct eval *e, const struct template_name *name, const char *at,
                          const struct template_value *value)
 {
     struct variable *variable;
@@ -92,6 +127,7 @@ static bool eval_head(struct eval *e, const struct template_value *dot,
                       const struct template_operand *operand, const struct template_operand *args,
                       const struct template_value *final, struct template_value *out)
 {
+    const struct template_function *given;
     struct variable *variable;
 
     switch (operand->kind) {
@@ -111,9 +147,10 @@ static bool eval_head(struct eval *e, const struct template_value *dot,
         *out = variable->value;
         return true;
     case OPERAND_GIVEN:
-        *out = (struct template_value){.type = TYPE_MAP, .map = operand->given->map};
-        if (operand->given->text)
-            *out = template_text(operand->given->text, strlen(operand->given->text));
+        given = &e->source->functions[operand->given];
+        *out = (struct template_value){.type = TYPE_MAP, .map = given->map};
+        if (given->text)
+            *out = template_text(given->text, strlen(given->text));
         return true;
     case OPERAND_BUILTIN:
         return eval_call(e, dot, operand, args, final, out);
@@ -178,8 +215,9 @@ static bool eval_call(struct eval *e, const struct template_value *dot,
         return eval_logic(e, dot, builtin, args, final, out);
     struct template_value *values = arena_array(e->source->arena, (size_t)n, sizeof(*values));
     for (; args; args = args->next) {
-        if (!eval_operand(e, dot, args, &values[i++]))
+        if (!eval_operand(e, dot, args, &values[i]))
             return false;
+        count_reading(e, &values[i++]);
     }
     if (final)
         values[i] = *final;
@@ -256,7 +294,7 @@ static bool walk_branch(struct eval *e, const struct template_value *dot,
     bool yes = template_truth(&value);
     bool ok =
         walk(e, yes && node->kind == NODE_WITH ? &value : dot, yes ? node->body : node->otherwise);
-    e->variables = mark;
+    pop(e, mark);
     return ok;
 }
 
@@ -278,7 +316,7 @@ static bool walk_turn(struct eval *e, const struct template_node *node,
             e->variables->outer->value = *key;
     }
     bool ok = step(e, node->at) && walk(e, element, node->body);
-    e->variables = mark;
+    pop(e, mark);
     if (e->flow == FLOW_CONTINUE)
         e->flow = FLOW_ON;
     return ok;
@@ -338,7 +376,7 @@ static bool walk_range(struct eval *e, const struct template_value *dot,
         ok = walk_count(e, node, over.whole);
     if (e->flow == FLOW_BREAK)
         e->flow = FLOW_ON;
-    e->variables = mark;
+    pop(e, mark);
     return ok;
 }
 
@@ -380,14 +418,18 @@ static bool walk(struct eval *e, const struct template_value *dot, const struct 
 
 /* --- all of it */
 
-static bool evaluate(const struct template_source *source, const struct template_node *tree,
-                     struct buf *out)
+static bool evaluate(const struct template_source *source, const struct template_tree *tree,
+                     struct template_budget *budget, struct buf *out)
 {
-    struct eval e = {.source = source, .out = out};
+    static const struct template_name root = {.text = "$", .id = 0};
+    struct eval e = {.source = source,
+                     .out = out,
+                     .budget = budget,
+                     .named = arena_array(source->arena, (size_t)tree->n_names, sizeof(*e.named))};
     struct template_value nil = {.type = TYPE_NIL};
 
-    push(&e, "$", &nil);
-    if (!walk(&e, &nil, tree))
+    push(&e, &root, &nil);
+    if (!walk(&e, &nil, tree->nodes))
         return false;
     const char *end = source->text + strlen(source->text);
     if (out->truncated)
@@ -397,24 +439,52 @@ static bool evaluate(const struct template_source *source, const struct template
     return true;
 }
 
-enum err template_render(struct arena *arena, const char *text,
-                         const struct template_function *functions, size_t max, const char **out,
-                         struct errinfo *ei)
+static bool takes_bytes(const struct template_source *source, struct template_budget *budget,
+                        size_t bytes)
 {
-    const struct template_source source = {
-        .arena = arena, .text = text, .functions = functions, .ei = ei};
-    struct template_node *tree;
+    if (!budget || (budget->bytes -= (int64_t)bytes) >= 0)
+        return true;
+    return template_fail(source, source->text,
+                         "the templates of its Canary and what they render to are longer than %d "
+                         "bytes together",
+                         TEMPLATE_TICK_BYTES);
+}
+
+/* What it needs on the way goes with the source's arena. */
+static bool render(struct template_source *source, const struct template_means *means,
+                   struct buf *out)
+{
+    static const struct template_means none;
+
+    if (!means)
+        means = &none;
+    if (!takes_bytes(source, means->budget, strlen(source->text)))
+        return false;
+    const struct template_tree *tree = template_tree_of(source, means);
+    if (!tree)
+        return false;
+    source->text = tree->text;
+    return evaluate(source, tree, means->budget, out) &&
+           takes_bytes(source, means->budget, out->len);
+}
+
+enum err template_render(struct arena *arena, const char *text,
+                         const struct template_function *functions, size_t max,
+                         const struct template_means *means, const char **out, struct errinfo *ei)
+{
+    struct template_source source = {
+        .arena = arena_new(), .text = text, .functions = functions, .ei = ei};
     struct buf buf;
 
-    if (strlen(text) > max)
+    if (strlen(text) > max) {
+        arena_free(source.arena);
         return err_set(ei, ERR_INVALID, "template: it is longer than %zu bytes", max);
-    const struct template_token *tokens = template_lex(&source);
-    if (!tokens || !template_parse(&source, tokens, &tree))
-        return ERR_INVALID;
+    }
     buf_init(&buf, max);
-    enum err err = evaluate(&source, tree, &buf) ? ERR_OK : ERR_INVALID;
+    enum err err = render(&source, means, &buf) ? ERR_OK : ERR_INVALID;
     if (err == ERR_OK)
         *out = arena_strndup(arena, buf.data, buf.len);
     buf_fini(&buf);
+    arena_free(source.arena);
     return err;
 }

@@ -1,6 +1,7 @@
 /* The tree of a template, from its tokens. */
 #include <string.h>
 
+#include "base/table.h"
 #include "metric/template_parts.h"
 
 enum { MAX_DEPTH = 64 }; /* of actions and parentheses in each other */
@@ -8,13 +9,14 @@ enum { MAX_DEPTH = 64 }; /* of actions and parentheses in each other */
 /* A variable that may be used from here on. */
 struct scope {
     const struct scope *outer;
-    const char *name;
+    struct template_name *name;
 };
 
 struct parser {
     const struct template_source *source;
     const struct template_token *token; /* the next one */
     const struct scope *scope;
+    struct table names; /* of variables, by their texts */
     int depth, ranges;
 };
 
@@ -53,55 +55,86 @@ static bool deeper(struct parser *p)
 
 /* --- variables */
 
-static void declare(struct parser *p, const char *name)
+static void name_key(const void *item, const char **first, const char **second)
+{
+    *first = ((const struct template_name *)item)->text;
+    *second = "";
+}
+
+static struct template_name *name_of(struct parser *p, const char *text)
+{
+    struct template_name *name = table_get(&p->names, text, "");
+
+    if (name)
+        return name;
+    name = ARENA_NEW(p->source->arena, struct template_name);
+    *name = (struct template_name){.text = text, .id = (int)p->names.count};
+    (void)table_put(&p->names, name);
+    return name;
+}
+
+static void declare(struct parser *p, struct template_name *name)
 {
     struct scope *scope = ARENA_NEW(p->source->arena, struct scope);
 
     *scope = (struct scope){.outer = p->scope, .name = name};
     p->scope = scope;
+    name->declared++;
 }
 
-static const char *text_of(struct parser *p, const struct template_token *token)
+/* Up to the scope. */
+static void undeclare(struct parser *p, const struct scope *scope)
 {
-    return arena_strndup(p->source->arena, token->at, token->len);
+    for (; p->scope != scope; p->scope = p->scope->outer)
+        p->scope->name->declared--;
+}
+
+static struct template_name *token_name(struct parser *p, const struct template_token *token)
+{
+    return name_of(p, arena_strndup(p->source->arena, token->at, token->len));
 }
 
 static bool use_variable(struct parser *p, const struct template_token *token,
                          struct template_operand *out)
 {
+    const struct template_name *name = token_name(p, token);
+
     out->kind = OPERAND_VARIABLE;
-    out->name = text_of(p, token);
-    if (strcmp(out->name, "$") == 0)
+    out->name = name;
+    if (name->declared > 0)
         return true;
-    for (const struct scope *scope = p->scope; scope; scope = scope->outer) {
-        if (strcmp(scope->name, out->name) == 0)
-            return true;
-    }
-    return template_fail(p->source, token->at, "variable \"%.40s\" is not declared", out->name);
+    return template_fail(p->source, token->at, "variable \"%.40s\" is not declared", name->text);
 }
 
 /* --- operands */
 
-static bool use_function(struct parser *p, const struct template_token *token,
-                         struct template_operand *out)
+static bool unknown_function(struct parser *p, const struct template_token *token)
 {
     const char *names = "";
 
-    for (const struct template_function *f = p->source->functions; f->name; f++) {
+    for (const struct template_function *f = p->source->functions; f->name; f++)
         names = arena_printf(p->source->arena, "%s%s, ", names, f->name);
-        if (strlen(f->name) != token->len || strncmp(f->name, token->at, token->len) != 0)
+    return template_fail(p->source, token->at,
+                         "function \"%.*s\" is not known; expected %sor one of Go's templates",
+                         (int)(token->len < 40 ? token->len : 40), token->at, names);
+}
+
+static bool use_function(struct parser *p, const struct template_token *token,
+                         struct template_operand *out)
+{
+    const struct template_function *functions = p->source->functions;
+
+    for (int i = 0; functions[i].name; i++) {
+        if (strlen(functions[i].name) != token->len ||
+            strncmp(functions[i].name, token->at, token->len) != 0)
             continue;
         out->kind = OPERAND_GIVEN;
-        out->given = f;
+        out->given = i;
         return true;
     }
     out->kind = OPERAND_BUILTIN;
     out->builtin = template_builtin_find(token->at, token->len);
-    if (out->builtin)
-        return true;
-    return template_fail(p->source, token->at,
-                         "function \"%.*s\" is not known; expected %sor one of Go's templates",
-                         (int)(token->len < 40 ? token->len : 40), token->at, names);
+    return out->builtin || unknown_function(p, token);
 }
 
 static bool parse_parentheses(struct parser *p, struct template_operand *out)
@@ -113,15 +146,14 @@ static bool parse_parentheses(struct parser *p, struct template_operand *out)
     return true;
 }
 
-/* The operand but for fields behind it. *out NULL: there is none. */
-static bool parse_term(struct parser *p, struct template_operand **out)
+/* The operand but for fields behind it. *some false: there is none. */
+static bool parse_term(struct parser *p, struct template_operand *term, bool *some)
 {
     enum template_token_kind kind = peek(p);
     const struct template_token *token = p->token;
-    struct template_operand *term = ARENA_NEW(p->source->arena, struct template_operand);
 
-    term->at = token->at;
-    *out = term;
+    *term = (struct template_operand){.at = token->at};
+    *some = true;
     p->token++;
     switch (kind) {
     case TOKEN_NAME:
@@ -150,16 +182,24 @@ static bool parse_term(struct parser *p, struct template_operand **out)
         return template_literal(p->source, token, &term->value);
     default:
         p->token--;
-        *out = NULL;
+        *some = false;
         return true;
     }
 }
 
 static bool parse_operand(struct parser *p, struct template_operand **out)
 {
-    if (!parse_term(p, out) || !*out)
-        return *out == NULL;
-    struct template_operand *operand = *out;
+    struct template_operand term;
+    bool some;
+
+    *out = NULL;
+    if (!parse_term(p, &term, &some))
+        return false;
+    if (!some)
+        return true;
+    struct template_operand *operand = ARENA_NEW(p->source->arena, struct template_operand);
+    *operand = term;
+    *out = operand;
     struct template_field **last = &operand->fields;
     bool constant = operand->kind == OPERAND_CONSTANT || operand->kind == OPERAND_NIL ||
                     operand->kind == OPERAND_DOT;
@@ -217,8 +257,9 @@ static bool parse_names(struct parser *p, bool ranges, struct template_pipe *pip
             return template_fail(p->source, p->token->at, "too many variables");
         p->token++;
         pipe->assigns = kind == TOKEN_ASSIGN;
-        pipe->names[pipe->n_names] = text_of(p, variable);
-        declare(p, pipe->names[pipe->n_names++]);
+        struct template_name *name = token_name(p, variable);
+        pipe->names[pipe->n_names++] = name;
+        declare(p, name);
         if (!comma)
             return true;
         if (peek(p) != TOKEN_VARIABLE)
@@ -311,7 +352,7 @@ static bool parse_control(struct parser *p, struct template_node *node)
         return ok && unexpected(p);
     if (end == LIST_ELSE && !parse_else(p, node))
         return false;
-    p->scope = scope;
+    undeclare(p, scope);
     p->depth--;
     return true;
 }
@@ -374,15 +415,18 @@ static bool parse_list(struct parser *p, struct template_node **out, enum list_e
 }
 
 bool template_parse(const struct template_source *source, const struct template_token *tokens,
-                    struct template_node **out)
+                    struct template_tree *out)
 {
     struct parser p = {.source = source, .token = tokens};
     enum list_end end;
 
-    *out = NULL;
-    if (!parse_list(&p, out, &end))
-        return false;
-    if (end == LIST_TEMPLATE)
-        return true;
+    *out = (struct template_tree){.text = source->text};
+    table_init(&p.names, name_key);
+    declare(&p, name_of(&p, "$"));
+    bool ok = parse_list(&p, &out->nodes, &end);
+    out->n_names = (int)p.names.count;
+    table_fini(&p.names);
+    if (!ok || end == LIST_TEMPLATE)
+        return ok;
     return template_fail(source, p.token[-1].at, "an else or end of nothing");
 }

@@ -1,5 +1,5 @@
-/* What the files of metric/template*.c share: tokens, the tree, values. Private to them; all of it
- * lives in the arena of one template_render(). */
+/* What the files of metric/template*.c share: tokens, the tree, values. Private to them. All of it
+ * lives in the arena of one template_render(), but for trees that are kept. */
 #ifndef METRIC_TEMPLATE_PARTS_H
 #define METRIC_TEMPLATE_PARTS_H
 
@@ -92,6 +92,12 @@ enum template_operand_kind {
     OPERAND_BUILTIN, /* one of the language */
     OPERAND_PIPE,    /* in parentheses */
 };
+/* A variable's name, one for all variables of that name. */
+struct template_name {
+    const char *text; /* with its '$' */
+    int id;           /* from 0 on */
+    int declared;     /* while it is parsed: so many variables of that name can be used here */
+};
 struct template_field {
     struct template_field *next;
     const char *name, *at;
@@ -100,9 +106,9 @@ struct template_operand {
     struct template_operand *next;
     enum template_operand_kind kind;
     const char *at;
-    struct template_value value; /* CONSTANT */
-    const char *name;            /* VARIABLE, with its '$' */
-    const struct template_function *given;
+    struct template_value value;      /* CONSTANT */
+    const struct template_name *name; /* VARIABLE */
+    int given;                        /* its place among the caller's functions */
     const struct template_builtin *builtin;
     struct template_pipe *pipe;
     struct template_field *fields; /* then this of that, and so on */
@@ -113,7 +119,7 @@ struct template_command { /* a function and its arguments, or just an operand */
 };
 struct template_pipe {
     const char *at;
-    const char *names[2]; /* the variables that get its value */
+    const struct template_name *names[2]; /* the variables that get its value */
     int n_names;
     bool assigns; /* to variables that are there */
     struct template_command *commands;
@@ -135,9 +141,19 @@ struct template_node {
     struct template_pipe *pipe;
     struct template_node *body, *otherwise;
 };
-/* The first node of the template in *out, NULL when it is empty. */
+struct template_tree {
+    const char *text;            /* that its nodes point into */
+    struct template_node *nodes; /* the first; NULL: the template is empty */
+    int n_names;                 /* of variables */
+};
 bool template_parse(const struct template_source *source, const struct template_token *tokens,
-                    struct template_node **out);
+                    struct template_tree *out);
+/*
+ * The tree of the template, parsed or kept from before; NULL: it was told why not. It can be used
+ * until the next call, and as long as the source's arena.
+ */
+const struct template_tree *template_tree_of(const struct template_source *source,
+                                             const struct template_means *means);
 
 /* --- functions of the language */
 

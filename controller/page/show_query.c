@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "metric/family.h"
 #include "metric/render.h"
+#include "metric/template.h"
 #include "net/client.h"
 #include "router/router.h"
 #include "target/target.h"
@@ -96,13 +97,14 @@ static const char *grafana_link(struct arena *arena, const struct show_links *li
 
 static void set_query(struct json_object *out, struct arena *arena, const struct settings *settings,
                       const struct show_links *links, const struct canary *canary,
-                      const struct canary_metric *metric)
+                      const struct canary_metric *metric, const struct template_means *means)
 {
     const char *interval = metric->interval && *metric->interval ? metric->interval : "1m";
     struct render_model model = render_model_of(canary, interval, metric->variables);
     const char *template = template_of(arena, settings, canary, metric, &model), *query;
     struct errinfo ei;
 
+    model.means = means;
     if (!template || render_query(arena, template, &model, &query, &ei) != ERR_OK)
         return;
     json_set_str(out, "query", query);
@@ -114,13 +116,15 @@ struct json_object *show_queries(struct arena *arena, const struct settings *set
                                  const struct show_links *links, const struct canary *canary)
 {
     struct json_object *list = json_own(arena, json_object_new_array());
+    struct template_budget budget = {.steps = TEMPLATE_TICK_STEPS, .bytes = TEMPLATE_TICK_BYTES};
+    const struct template_means means = {.budget = &budget};
 
     for (int i = 0; i < canary->analysis.n_metrics; i++) {
         const struct canary_metric *metric = &canary->analysis.metrics[i];
         struct json_object *one = json_object_new_object();
         json_object_array_add(list, one);
         json_set_str(one, "name", metric->name);
-        set_query(one, arena, settings, links, canary, metric);
+        set_query(one, arena, settings, links, canary, metric, &means);
     }
     return list;
 }

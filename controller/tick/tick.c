@@ -59,6 +59,7 @@ void tick_reset(struct tick *tick)
 {
     tick_follow(tick, tick->live);
     tick->needs = NULL;
+    tick->budget = NULL;
     tick->broken = tick->denied = NULL;
     tick->plan = ARENA_NEW(tick->arena, struct plan);
     tick->plan->last = &tick->plan->first;

@@ -21,6 +21,8 @@
 struct http_result;
 struct metric_group; /* metric/backend.h */
 struct metric_pick;
+struct template_budget; /* metric/template.h */
+struct template_kept;
 struct channel; /* notify/notify.h */
 
 /* flagger.app/v1beta1 canaries: effects on the Canary itself but for its status, which has a kind
@@ -126,8 +128,11 @@ struct tick {
     struct fact *facts;
     struct need *needs;
     struct plan *plan;
-    const char *kind;   /* canary->target.kind, for event texts */
-    const char *broken; /* see tick_broken(); NULL: all is well */
+    /* What rendering templates may still cost in this round; NULL: nothing was rendered yet. */
+    struct template_budget *budget;
+    struct template_kept *templates; /* parsed before; NULL: none are kept */
+    const char *kind;                /* canary->target.kind, for event texts */
+    const char *broken;              /* see tick_broken(); NULL: all is well */
     /* A rule has asked in this round for what nobody lets us read, or the last run could not write for
      * the same reason: what the API server said. NULL: neither. The rest of the plan counts for
      * nothing then (decide/act/denied.h). */

@@ -20,12 +20,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     json_set_str(map, "a", "1");
     json_set_str(map, "b", "two");
-    enum err err = template_render(arena, text, functions, MOST, &out, &ei);
+    enum err err = template_render(arena, text, functions, MOST, NULL, &out, &ei);
     if (err != ERR_OK) {
         assert(err == ERR_INVALID && strncmp(ei.text, "template:", 9) == 0);
     } else {
         assert(strlen(out) <= MOST);
-        err = template_render(arena, text, functions, MOST, &again, &ei);
+        err = template_render(arena, text, functions, MOST, NULL, &again, &ei);
         assert(err == ERR_OK && strcmp(out, again) == 0);
     }
     arena_free(arena);

@@ -85,6 +85,7 @@ static enum err query_of(const struct asking *a, enum side side, enum asked aske
     const char *seconds = arena_printf(r->tick->arena, "%llds", (long long)a->window->length_s);
     struct render_model model = render_model_of(r->canary, seconds, a->metric->variables);
 
+    model.means = metrics_means(r);
     if (a->queries) {
         model.workload = workload_of(a, side);
     } else {

@@ -98,6 +98,7 @@ static struct render_model model_of(const struct release *r, const struct canary
 {
     struct render_model model = render_model_of(r->canary, interval, metric->variables);
 
+    model.means = metrics_means(r);
     if (r->info.revision)
         model.route = r->info.revision; /* what its metrics are about */
     return model;

@@ -2,6 +2,7 @@
 
 #include "kube/secret_ca.h"
 #include "metric/backend.h"
+#include "metric/template.h"
 #include "tick/edit.h"
 
 const char *metrics_template_namespace(const struct release *r, const struct canary_metric *metric)
@@ -85,4 +86,18 @@ enum verdict metrics_template_question(struct release *r, int index, struct metr
             return verdict;
     }
     return question_ca(r, namespace_, named, out, why);
+}
+
+const struct template_means *metrics_means(const struct release *r)
+{
+    struct template_means *means = ARENA_NEW(r->tick->arena, struct template_means);
+
+    if (!r->tick->budget) {
+        r->tick->budget = ARENA_NEW(r->tick->arena, struct template_budget);
+        *r->tick->budget =
+            (struct template_budget){.steps = TEMPLATE_TICK_STEPS, .bytes = TEMPLATE_TICK_BYTES};
+    }
+    *means = (struct template_means){
+        .budget = r->tick->budget, .kept = r->tick->templates, .owner = r->canary->namespace_};
+    return means;
 }

@@ -9,5 +9,7 @@ const char *metrics_template_namespace(const struct release *r, const struct can
 /* Fills the question of this metric but for the query. STOP: *why says what is missing. */
 enum verdict metrics_template_question(struct release *r, int index, struct metric_question *out,
                                        struct json_object **template, const char **why);
+/* With what queries are rendered: one budget for all of this round. */
+const struct template_means *metrics_means(const struct release *r);
 
 #endif
