@@ -8,6 +8,7 @@
 #include "base/option_rows.h"
 #include "base/process.h"
 #include "controller/debug_fleet.h"
+#include "fleet/grants.h"
 #include "kube/lease.h"
 #include "kube/resource.h"
 #include "members/gauges.h"
@@ -18,10 +19,11 @@
 
 static struct {
     const char *kubeconfig, *master, *namespace_, *name, *loader_image, *claim_namespace,
-        *lease_namespace, *address, *log_level, *ui_token_file, *tenant_addresses;
+        *lease_namespace, *address, *log_level, *ui_token_file, *tenant_addresses,
+        *allow_namespaces, *system_namespaces;
     double qps;
     int64_t burst, threadiness, abandon_ms, port;
-    bool adopt_kurator, leader_election, debug_endpoints, ui;
+    bool adopt_kurator, own_cluster, leader_election, debug_endpoints, ui;
 } opt;
 
 static char elects[] = "false";
@@ -38,6 +40,22 @@ static const struct option_row rows[] = {
     OPTION(BOOL, "adopt-kurator", &opt.adopt_kurator, .group = "Management cluster",
            .help = "look after Applications that have Kurator's finalizer as well: only where "
                    "Kurator's own controller of Applications does not run any more"),
+    OPTION(BOOL, "own-cluster", &opt.own_cluster, .group = "Member clusters",
+           .help =
+               "this cluster is a member as well: Applications without a destination act on it, "
+               "with the rights of this process"),
+    OPTION(STRING, "allow-namespaces", &opt.allow_namespaces, .arg = "FROM:IN,...",
+           .group = "Member clusters",
+           .help =
+               "Applications and ReleasePlans of namespace FROM here may act in namespace IN of "
+               "the members, each a name or *; without it in the namespace of the same name, and "
+               "in those whose Namespace has the annotation " GRANTS_NOTE ": FROM"),
+    OPTION(STRING, "system-namespaces", &opt.system_namespaces, .value = "flagger-system",
+           .arg = "NAME,...", .group = "Member clusters",
+           .help =
+               "namespaces of members that no grant opens, as those where their controllers and "
+               "the accounts of this fleet live; beside them kube-system, kube-public, "
+               "kube-node-lease and the two of leases"),
     OPTION(STRING, "name", &opt.name, .value = "a fleet", .arg = "NAME", .group = "Member clusters",
            .help =
                "what people call this fleet: it is told where a cluster belongs to another one"),
@@ -289,14 +307,26 @@ static enum err read_reach(struct arena *arena, const struct reach **out, struct
     return err == ERR_OK ? ERR_OK : err_wrap(ei, err, "--tenant-addresses");
 }
 
+/* The namespaces of leases on the members and here are of the fleet itself. */
+static enum err read_grants(struct arena *arena, struct grants *out, struct errinfo *ei)
+{
+    const char *closed = arena_printf(arena, "%s,%s,%s", opt.system_namespaces, opt.claim_namespace,
+                                      opt.lease_namespace);
+
+    return grants_read(arena, opt.allow_namespaces, closed, out, ei);
+}
+
 static int run(struct arena *arena)
 {
     const struct kube_config_source source = {.kubeconfig = opt.kubeconfig, .master = opt.master};
     const char *const *namespaces = option_split(arena, opt.namespace_);
+    struct grants grants;
     const struct members_settings settings = {.loader_image = opt.loader_image,
                                               .claim_namespace = opt.claim_namespace,
                                               .name = opt.name,
                                               .agent = "flagger-fleet",
+                                              .grants = &grants,
+                                              .own_cluster = opt.own_cluster,
                                               .adopt_kurator = opt.adopt_kurator,
                                               .abandon_ms = opt.abandon_ms,
                                               .qps = opt.qps,
@@ -307,7 +337,8 @@ static int run(struct arena *arena)
     int status = 1;
 
     const struct reach *reach;
-    if (check_options(namespaces, &ei) != ERR_OK || read_reach(arena, &reach, &ei) != ERR_OK ||
+    if (check_options(namespaces, &ei) != ERR_OK || read_grants(arena, &grants, &ei) != ERR_OK ||
+        read_reach(arena, &reach, &ei) != ERR_OK ||
         kube_config_load(arena, &source, &config, &ei) != ERR_OK)
         return fail(&ei);
     struct fleet fleet = {.loop = loop_new(20000)};

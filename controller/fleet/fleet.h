@@ -10,6 +10,7 @@
 #ifndef FLEET_FLEET_H
 #define FLEET_FLEET_H
 
+#include "fleet/grants.h"
 #include "kube/resource.h"
 #include "proto/application.h"
 
@@ -31,9 +32,10 @@ extern const struct kube_resource fleet_namespaces, fleet_ingresses, fleet_templ
 struct fleet_place {
     const struct application *app;
     const struct application_policy *policy;
-    const char *manager;      /* whose uid the marks carry */
-    bool leaves;              /* it is not to be there any more, as when it has no rollout */
-    const char *loader_image; /* of load testers */
+    const char *manager;         /* whose uid the marks carry */
+    bool leaves;                 /* it is not to be there any more, as when it has no rollout */
+    const char *loader_image;    /* of load testers */
+    const struct grants *grants; /* where it may act; never NULL */
 };
 
 /* Puts the object into *out, NULL for one that does not exist. False: that is not known yet. The
@@ -58,6 +60,7 @@ struct fleet_step {
 struct fleet_plan {
     bool unknown;        /* something was not known: nothing else here counts */
     const char *refused; /* one sentence: nothing can be done before somebody changes something */
+    bool denied;         /* refused, for the namespace does not grant it */
     const char *waits;   /* one sentence: what more there is to do waits for that */
     struct fleet_step *first, **last;
     int count;

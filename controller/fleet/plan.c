@@ -65,16 +65,41 @@ static const char *label(struct work *w, const struct kube_resource *resource,
                         name);
 }
 
-static bool is_ours(const struct work *w, struct json_object *live)
+/* One sentence; NULL: the Application may act in this namespace, or that is not known yet. */
+static const char *refusal_in(struct work *w, const char *namespace_)
+{
+    const struct grants *grants = w->place->grants;
+    const char *from = w->place->app->namespace_;
+    const char *field =
+        arena_printf(w->arena, "policy %s: rollout.workload.namespace", w->place->policy->name);
+    struct json_object *live = NULL;
+
+    if (!grants_is_settled(grants, from, namespace_)) {
+        live = look(w, &fleet_namespaces, "", namespace_);
+        if (w->plan->unknown)
+            return NULL;
+    }
+    return grants_refusal(w->arena, grants, field, from, namespace_, live);
+}
+
+/* Kurator's mark has no more than the name of a policy, which any author may choose: it counts only
+ * where the Application may act. */
+static bool is_taken_over(struct work *w, struct json_object *live)
+{
+    const char *kurators = json_str_at(live, "metadata", "annotations", KURATORS_MARK, NULL);
+    const char *in = json_str_at(live, "metadata", "namespace", NULL);
+
+    return kurators && strcmp(kurators, w->place->policy->name) == 0 && in && !refusal_in(w, in);
+}
+
+static bool is_ours(struct work *w, struct json_object *live)
 {
     const char *mark = json_str_at(live, "metadata", "annotations", FLEET_MARK, NULL);
-    const char *kurators = json_str_at(live, "metadata", "annotations", KURATORS_MARK, NULL);
-
     const char *manager = json_str_at(live, "metadata", "annotations", FLEET_MANAGER, NULL);
 
     if (mark)
         return strcmp(mark, w->mark) == 0 && (!manager || strcmp(manager, w->place->manager) == 0);
-    return kurators && strcmp(kurators, w->place->policy->name) == 0;
+    return is_taken_over(w, live);
 }
 
 /* Names alike, of two management clusters. */
@@ -454,9 +479,23 @@ static void take_away_rest(struct work *w)
     }
 }
 
+/* What was made before there was a refusal stays, and guards the workload. */
+static bool may_act(struct work *w)
+{
+    const char *in = w->rollout->workload.namespace_;
+    const char *refusal = refusal_in(w, in);
+
+    if (refusal) {
+        refuse(w, refusal);
+        w->plan->denied = true;
+    }
+    return !refusal && (!w->plan->unknown ||
+                        grants_is_settled(w->place->grants, w->place->app->namespace_, in));
+}
+
 static void want_all(struct work *w)
 {
-    if (!want_namespace(w))
+    if (!may_act(w) || !want_namespace(w))
         return;
     const char *ingress = want_ingress(w);
     want_loader(w);

@@ -39,7 +39,8 @@ struct waves_cluster {
     struct json_object *labels;
     bool known;      /* its Canaries have been listed; else it has none here */
     bool reachable;  /* and they are as they are now */
-    const char *why; /* not reachable, one sentence */
+    bool denied;     /* not known, for the plan may not act there */
+    const char *why; /* not reachable, or denied: one sentence */
     int64_t seen_ms; /* the last answer from there, when it is not reachable; 0: there was none */
     struct waves_canary *canaries;
     size_t n_canaries;

@@ -122,8 +122,9 @@ static void say_cluster(struct waves_work *w, size_t index, int open,
     }
     if (!cluster->known) {
         out->state = WAVES_IS_Unreachable;
-        out->says =
-            arena_printf(w->arena, "cannot be reached: %s", cluster->why ? cluster->why : "");
+        out->says = cluster->denied ? cluster->why
+                                    : arena_printf(w->arena, "cannot be reached: %s",
+                                                   cluster->why ? cluster->why : "");
     } else if (!shown) {
         out->state = WAVES_IS_Empty;
         out->says = "has no Canary of this plan";

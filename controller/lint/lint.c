@@ -192,6 +192,12 @@ static void check(struct document *document)
     static void (*const checks[])(struct document * document) = {canary_check, template_check,
                                                                  provider_check, request_check};
 
+    if (application_is(document)) {
+        document->lint->objects++;
+        check_twice(document);
+        application_check(document);
+        return;
+    }
     if (!json_object_is_type(document->json, json_type_object) || !is_ours(document)) {
         check_unknown(document);
         return;

@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "engine/alert_template.h"
+#include "fleet/grants.h"
 #include "lint/schema.h"
 #include "metric/ask.h"
 #include "metric/render.h"
 #include "notify/notify.h"
+#include "proto/application.h"
 
 enum { NOW_MS = 1000 };
 
@@ -169,4 +171,49 @@ void request_check(struct document *document)
         document, "kind",
         "it is carried out once and then deleted: kept in files, it is asked for each time "
         "they are applied");
+}
+
+/* --- Applications */
+
+bool application_is(const struct document *document)
+{
+    static const char group[] = "apps.kurator.dev/";
+
+    return strncmp(document->api_version, group, strlen(group)) == 0 &&
+           strcmp(document->kind, "Application") == 0;
+}
+
+/* What grants it may be on a cluster that is not looked at: only what nothing grants is an error. */
+static void check_place(struct document *document, const struct application *app, int index)
+{
+    static const char *const none[] = {NULL}, *const closed[] = {"flagger-system", NULL};
+    static const struct grants grants = {.pairs = none, .closed = closed};
+    struct arena *arena = document->lint->arena;
+    const char *in = app->policies[index].rollout->workload.namespace_;
+    const char *field =
+        arena_printf(arena, "spec.syncPolicies[%d].rollout.workload.namespace", index);
+    const struct document *namespace_ = document_find(document->lint, "", "Namespace", "", in);
+    const char *refusal = grants_refusal(arena, &grants, field, app->namespace_, in,
+                                         namespace_ ? namespace_->json : NULL);
+
+    if (!refusal)
+        return;
+    if (grants_is_closed(&grants, in))
+        document_sentence(document, refusal);
+    else if (*document->namespace_)
+        document_warn(document, field, "%s", refusal + strlen(field) + 2);
+}
+
+void application_check(struct document *document)
+{
+    struct application app;
+    struct errinfo ei;
+
+    if (application_view(document->lint->arena, document->json, &app, &ei) != ERR_OK) {
+        document_sentence(document, arena_strdup(document->lint->arena, ei.text));
+        return;
+    }
+    for (int i = 0; i < app.n_policies; i++)
+        if (app.policies[i].rollout)
+            check_place(document, &app, i);
 }

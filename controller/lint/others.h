@@ -1,5 +1,5 @@
 /* What is wrong with MetricTemplates and AlertProviders, of which what they would ask and send is
- * made as the controller makes it, and with ReleaseRequests. */
+ * made as the controller makes it, with ReleaseRequests, and with Applications of a fleet. */
 #ifndef LINT_OTHERS_H
 #define LINT_OTHERS_H
 
@@ -10,5 +10,7 @@ void template_check(struct document *document);
 bool template_query(struct arena *arena, const char *query, struct errinfo *ei);
 void provider_check(struct document *document);
 void request_check(struct document *document);
+bool application_is(const struct document *document);
+void application_check(struct document *document);
 
 #endif

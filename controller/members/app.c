@@ -66,6 +66,11 @@ static void on_wake(struct place_owner *owner)
     hub_wake_app(owner->hub, owner->namespace_, owner->name);
 }
 
+static void on_warn(struct place_owner *owner, const char *reason, const char *text)
+{
+    app_event(app_of(owner), "Warning", reason, text);
+}
+
 static struct view *on_view(struct place_owner *owner)
 {
     struct app *app = app_of(owner);
@@ -133,10 +138,13 @@ static void want(struct app *app, const struct application_policy *policy,
     if (member && member->secret)
         access = member->key ? arena_printf(arena, "%s/%s", member->secret, member->key)
                              : member->secret;
+    const char *mistake = member                                    ? member->mistake
+                          : app->hub->context.settings->own_cluster ? NULL
+                                                                    : MEMBERS_NOT_OWN;
     place->wanted = true;
     bool came_back = place->leaves;
     place->leaves = false;
-    place_reach(place, member && member->mistake ? NULL : access, member ? member->mistake : NULL);
+    place_reach(place, mistake ? NULL : access, mistake);
     place_aim(place, policy->rollout);
     if (place->marked && place->member) { /* all that may have a mark */
         member_need(place->member, &kube_deployments);
@@ -198,6 +206,8 @@ static void choose(struct app *app)
         if (place->wanted || place->leaves)
             continue;
         place->leaves = true;
+        if (strcmp(place->cluster, FLEET_HOST) == 0) /* also where it is no member any more */
+            place_reach(place, "", NULL);
         place_aim(place, NULL);
         place_abort(place);
     }
@@ -405,6 +415,7 @@ struct app *app_new(struct hub *hub, const char *namespace_, const char *name)
                                       .changed = on_changed,
                                       .record = on_record,
                                       .wake = on_wake,
+                                      .warn = on_warn,
                                       .view = on_view};
     TAILQ_INIT(&app->places);
     return app;

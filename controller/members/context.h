@@ -4,6 +4,7 @@
 
 #include <sys/queue.h>
 
+#include "fleet/grants.h"
 #include "kube/client.h"
 #include "kube/event.h"
 #include "kube/pack.h"
@@ -16,6 +17,8 @@ struct members_settings {
     const char *claim_namespace; /* of the Lease on each member that says whose it is */
     const char *name;            /* of this management cluster, for people */
     const char *agent;           /* as the API servers of members see this process */
+    const struct grants *grants; /* where Applications and ReleasePlans may act on a member */
+    bool own_cluster;   /* this cluster is a member as well, of this process's own rights */
     bool adopt_kurator; /* Kurator's own controller of Applications does not run any more */
     int64_t abandon_ms; /* a deletion waits so long for clusters that nobody reaches */
     double qps;         /* to each API server */
@@ -42,6 +45,11 @@ struct members_context {
     int writes;               /* sent and not answered yet, to whichever cluster */
     void (*wrote)(void *arg); /* called when that becomes 0 */
 };
+
+/* What is told of a destination that is this cluster, unless it is a member. */
+#define MEMBERS_NOT_OWN                                                                            \
+    "spec.destination: expected a fleet, found none: this cluster itself is a member only with "   \
+    "--own-cluster of the fleet"
 
 static inline int64_t members_retry_ms(const struct members_context *context)
 {

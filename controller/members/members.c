@@ -396,6 +396,16 @@ static void wake_concerned(struct members *members, const struct member *member,
             wave_wake(entry->wave);
 }
 
+/* A Namespace is another one: it may grant a plan its Canaries, or not any more. */
+static void wake_granted(struct members *members, const struct member *member)
+{
+    struct plan_entry *entry;
+
+    for (size_t i = 0; (entry = table_next(&members->plans, &i));)
+        if (!*member->access || strcmp(wave_namespace(entry->wave), member->namespace_) == 0)
+            wave_wake(entry->wave);
+}
+
 static void on_changed(void *arg, struct member *member, const struct kube_resource *resource,
                        const struct stock_seen *before, const struct stock_seen *after)
 {
@@ -407,6 +417,8 @@ static void on_changed(void *arg, struct member *member, const struct kube_resou
     assert(digest); /* an object has come, changed or gone */
     if (resource == &fleet_canaries)
         wake_concerned(arg, member, digest);
+    if (resource == &fleet_namespaces && news)
+        wake_granted(arg, member);
     TAILQ_FOREACH(place, &member->places, link)
     {
         if (!place_concerns(place, resource, digest->namespace_, digest->name))
@@ -418,7 +430,8 @@ static void on_changed(void *arg, struct member *member, const struct kube_resou
     }
 }
 
-/* Load testers are few, and are looked for where the inventory was lost. */
+/* Load testers are few, and are looked for where the inventory was lost. Namespaces are few as well,
+ * and say of themselves what may act in them. */
 static bool wants(void *arg, struct member *member, const struct kube_resource *resource,
                   const char *namespace_, const char *name)
 {
@@ -427,6 +440,8 @@ static bool wants(void *arg, struct member *member, const struct kube_resource *
     const struct place *place;
 
     (void)arg;
+    if (resource == &fleet_namespaces)
+        return true;
     if (len > sizeof(ending) && strcmp(name + len - (sizeof(ending) - 1), ending) == 0)
         return true;
     TAILQ_FOREACH(place, &member->places, link)

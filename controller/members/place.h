@@ -42,6 +42,8 @@ struct place_owner {
     void (*record)(struct place_owner *owner);
     /* One that leaves may be forgotten. */
     void (*wake)(struct place_owner *owner);
+    /* An event of the Application. */
+    void (*warn)(struct place_owner *owner, const char *reason, const char *text);
     /* With a use of the caller's; NULL: it cannot be read. */
     struct view *(*view)(struct place_owner *owner);
 };

@@ -101,6 +101,10 @@ static void rest(struct run *run)
                              : plan->waits ? REPORT_Waiting
                                            : REPORT_Ready;
 
+    if (plan->denied && (!place->says || strcmp(place->says, plan->refused) != 0))
+        place->owner->warn(
+            place->owner, "NamespaceNotGranted",
+            arena_printf(run->arena, "cluster %s: %s", place->cluster, plan->refused));
     run->ways->tell(place, told, plan->refused ? plan->refused : plan->waits);
     place->marked = place->marked && (plan->refused || plan->waits);
     if (strcmp(objects, place->objects) != 0) {
@@ -384,7 +388,8 @@ static bool aim(struct run *run)
                                      .policy = &run->policy,
                                      .manager = context->identity,
                                      .leaves = place->leaves,
-                                     .loader_image = context->settings->loader_image};
+                                     .loader_image = context->settings->loader_image,
+                                     .grants = context->settings->grants};
     if (place->leaves)
         return true;
     run->view = place->owner->view(place->owner);

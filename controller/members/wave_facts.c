@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "fleet/fleet.h"
 #include "fleet/select.h"
 #include "members/wave_parts.h"
 
@@ -113,6 +114,11 @@ static size_t add_cluster(struct gathering *g, const struct fleet_member *found)
     if (found)
         access = found->key ? arena_printf(g->source->arena, "%s/%s", found->secret, found->key)
                             : found->secret;
+    if (!found && !g->source->hub->context.settings->own_cluster) {
+        cluster->denied = true;
+        cluster->why = MEMBERS_NOT_OWN;
+        return at;
+    }
     struct member *member = g->source->member(g->source->arg, namespace_, access);
     facts->members[at].member = member;
     cluster->known = member->stock && stock_synced(member->stock);
@@ -140,11 +146,43 @@ static void make_room(struct gathering *g, size_t more)
     g->room = wanted;
 }
 
-/* The clusters of a destination, each with what `fill` finds there. */
+/* The plan may hold Canaries of this namespace there. Where it may not, or that is not known yet, the
+ * cluster counts as one that is not reached: what is held there stays so. */
+static bool may_act(struct gathering *g, size_t index, const char *in)
+{
+    struct arena *arena = g->source->arena;
+    const struct members_context *context = &g->source->hub->context;
+    const struct member *member = g->facts->members[index].member;
+    const char *from = g->facts->plan.namespace_, *refusal = NULL;
+    struct waves_cluster *cluster = &g->facts->clusters[index];
+    struct json_object *namespace_ = NULL;
+    bool known = true;
+
+    if (!grants_is_settled(context->settings->grants, from, in)) {
+        member_need(g->facts->members[index].member, &fleet_namespaces);
+        known = stock_look(member->stock, arena, &fleet_namespaces, "", in, &namespace_);
+    }
+    if (known)
+        refusal = grants_refusal(arena, context->settings->grants, "the namespace of its Canaries",
+                                 from, in, namespace_);
+    if (known && !refusal)
+        return true;
+    g->facts->begins |= !known;
+    cluster->known = cluster->reachable = false;
+    cluster->denied = known;
+    cluster->why = known ? refusal : "its Namespaces have not been listed yet";
+    if (refusal)
+        trouble(g, arena_printf(arena, "cluster %s: %s", cluster->name, refusal));
+    return false;
+}
+
+/* What is looked for on a cluster, in a namespace there. */
+typedef void (*fill_fn)(struct gathering *g, size_t index, const struct stock *stock,
+                        const void *what);
+
+/* The clusters of a destination, each with what `fill` finds in the namespace there. */
 static void visit(struct gathering *g, const struct application_destination *destination,
-                  void (*fill)(struct gathering *g, size_t index, const struct stock *stock,
-                               const void *what),
-                  const void *what)
+                  const char *in, fill_fn fill, const void *what)
 {
     const struct fleet_known none = {0};
     const struct fleet_known *known =
@@ -158,7 +196,7 @@ static void visit(struct gathering *g, const struct application_destination *des
     make_room(g, count);
     for (size_t i = 0; i < count && g->facts->count < MAX_CLUSTERS; i++) {
         size_t at = add_cluster(g, choice.host ? NULL : &choice.members[i]);
-        if (g->facts->clusters[at].known)
+        if (g->facts->clusters[at].known && may_act(g, at, in))
             fill(g, at, g->facts->members[at].member->stock, what);
     }
 }
@@ -233,7 +271,7 @@ static void gather_application(struct gathering *g, const char *name)
             continue;
         facts->names[facts->n_names++] =
             name_hash(rollout->workload.namespace_, rollout->workload.name);
-        visit(g, &app.policies[i].destination, fill_rollout, rollout);
+        visit(g, &app.policies[i].destination, rollout->workload.namespace_, fill_rollout, rollout);
     }
 }
 
@@ -277,7 +315,7 @@ static void gather_all(struct gathering *g)
         return;
     make_names(g, 1);
     facts->names[facts->n_names++] = name_hash(facts->plan.canaries_namespace, NULL);
-    visit(g, &facts->plan.destination, fill_labelled, &facts->plan);
+    visit(g, &facts->plan.destination, facts->plan.canaries_namespace, fill_labelled, &facts->plan);
 }
 
 void wave_gather(const struct wave_source *source, struct wave_facts *facts)

@@ -98,7 +98,8 @@ static bool is_fact(const struct waves_cluster *cluster, const struct stock_cana
     return false;
 }
 
-/* What it holds on one cluster and does not mean any more. */
+/* What it holds on one cluster and does not mean any more; on one of which nothing is known all that
+ * it holds may be meant. */
 static size_t free_strays_of(struct wave *wave, const struct wave_facts *facts,
                              struct member *member)
 {
@@ -106,6 +107,8 @@ static size_t free_strays_of(struct wave *wave, const struct wave_facts *facts,
     const struct stock_canary *canary;
     size_t count = 0, at = 0;
 
+    if (cluster && !cluster->known && !facts->plan.deleting)
+        return 0;
     for (size_t i = 0; member->stock && (canary = stock_next(member->stock, &i));) {
         if (strcmp(canary->held_by, wave->label) != 0 ||
             strcmp(canary->manager, wave->hub->context.identity) != 0 ||

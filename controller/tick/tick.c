@@ -203,6 +203,18 @@ bool need_object_if_allowed(struct tick *tick, const struct kube_resource *resou
     return need_from_api(tick, resource, namespace_, name, out, denied);
 }
 
+bool need_object_once(struct tick *tick, const struct kube_resource *resource,
+                      const char *namespace_, const char *name, struct json_object **out,
+                      const char **denied)
+{
+    const char *scope = resource->cluster_scoped ? "" : namespace_;
+
+    if (need_from_api(tick, resource, namespace_, name, out, denied))
+        return true;
+    record_need(tick, NEED_OBJECT, object_key(tick, resource, scope, name))->surely = true;
+    return false;
+}
+
 bool need_object_if_watched(struct tick *tick, const struct kube_resource *resource,
                             const char *namespace_, const char *name, struct json_object **out)
 {

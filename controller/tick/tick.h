@@ -182,6 +182,12 @@ bool need_object_if_allowed(struct tick *tick, const struct kube_resource *resou
                             const char *namespace_, const char *name, struct json_object **out,
                             const char **denied);
 
+/* ... of any resource, which is read at each tick that asks and not watched: for what is asked for seldom,
+ * and may be there or not. */
+bool need_object_once(struct tick *tick, const struct kube_resource *resource,
+                      const char *namespace_, const char *name, struct json_object **out,
+                      const char **denied);
+
 /*
  * ... which does not exist where its resource is not served, or may not be watched: nobody reads
  * it then, so that it costs no request but those of the watch, one for all Canaries.

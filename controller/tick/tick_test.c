@@ -102,6 +102,30 @@ CASE(test_what_no_watch_shows_is_read_where_it_counts)
     assert_null(found);
 }
 
+/* What is read once is no business of a watch, and may be refused. */
+CASE(test_once)
+{
+    static const struct kube_resource policies = {.group = "a.io",
+                                                  .version = "v1",
+                                                  .plural = "policies",
+                                                  .kind = "Policy",
+                                                  .cluster_scoped = true};
+    struct canary canary = make_canary();
+    struct tick *tick = tick_new(*state, &canary, &settings, 0, true);
+    struct json_object *found;
+    const char *denied;
+
+    assert_false(need_object_once(tick, &policies, "test", "a", &found, &denied));
+    assert_true(tick->needs->surely && !tick->needs->watched);
+    assert_string_equal(tick->needs->namespace_, "");
+    fact_denied(tick, tick->needs, "it may not be read");
+    tick_reset(tick);
+    assert_true(need_object_once(tick, &policies, "test", "a", &found, &denied));
+    assert_null(found);
+    assert_string_equal(denied, "it may not be read");
+    assert_null(tick->denied);
+}
+
 /* A list is a fact of its own. */
 CASE(test_objects)
 {

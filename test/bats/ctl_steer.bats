@@ -7,6 +7,8 @@ setup_file() {
     export USER=alice SANDBOX_TOKEN=secret-of-the-sandbox
     sandbox_begin "$(mktemp -d /tmp/flagger-steer.XXXXXX)" --no-services
     kubectl create namespace test
+    # Without it each name is shown as not proven; the sandbox holds it without asking it.
+    kubectl apply -k "$BATS_TEST_DIRNAME/../../deploy/people"
     daemon_start "$FLAGGER_BUILD/flagger-controller" --kubeconfig "$KUBECONFIG" --mesh-provider kubernetes --min-analysis-interval 1s
     echo "$DAEMON_PID" >"$DIR/controller"
 }
@@ -144,4 +146,22 @@ told() { events "$1" | grep -qF "$2"; }
     grep -Eq '^[0-9a-f]+  promote by alice \((done|refused)\)' "$DIR/history"
     grep -Eq '^[0-9a-f]+  abort by bob \((done|refused)\)' "$DIR/history"
     eventually 120 in_phase duel "$phase"
+}
+
+@test "a name that nothing proves is shown so" {
+    kubectl delete -k "$BATS_TEST_DIRNAME/../../deploy/people"
+    release forged
+    kubectl -n test apply -f - <<YAML
+apiVersion: flagger.app/v1alpha1
+kind: ReleaseRequest
+metadata: {name: forged}
+spec: {action: pause, revision: "$(kubectl -n test get canary forged -o 'jsonpath={.status.lastAppliedSpec}')", by: director, why: lunch}
+YAML
+    paused() { [ "$(kubectl -n test get canary forged -o 'jsonpath={.status.paused.by}')" = 'director (not proven)' ]; }
+    eventually 60 paused
+    [ "$(requests forged)" = '[["pause","done","director (not proven)","lunch"]]' ]
+    eventually 60 told forged 'Request pause (director (not proven): lunch)'
+    run ctl why forged -n test
+    [[ $output == *'director (not proven) has paused the release of forged'* ]]
+    kubectl apply -k "$BATS_TEST_DIRNAME/../../deploy/people"
 }

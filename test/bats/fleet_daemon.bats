@@ -10,14 +10,25 @@ setup_file() {
     clusters_begin one two three
     for name in one two three; do
         on "$name" create namespace test
+        on "$name" annotate namespace test flagger.app/applications=default
         on "$name" apply -f - <<'YAML'
 ---
 {apiVersion: v1, kind: Service, metadata: {name: podinfo, namespace: test}, spec: {selector: {app: podinfo}, ports: [{port: 9898, targetPort: 9898}]}}
 YAML
-        fleet_attach "$name"
+        # With the rights that deploy/ gives, and no others, here and there.
+        on "$name" create namespace flagger-system
+        on "$name" apply -f "$BATS_TEST_DIRNAME/../../deploy/fleet/member/rbac.yaml"
+        on "$name" apply -n test -f "$BATS_TEST_DIRNAME/../../deploy/fleet/member/releases.yaml"
+        as_account "$name" flagger-system flagger-fleet-member "$DIR/$name.account"
+        fleet_attach "$name" "$DIR/$name.account"
     done
+    kubectl create namespace flagger-system
+    kubectl apply -f "$BATS_TEST_DIRNAME/../../deploy/fleet/daemon/rbac.yaml"
+    as_account host flagger-system flagger-fleet "$DIR/host.account"
     fleet_of one two three
 }
+
+daemon() { daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --kubeconfig "$DIR/host.account" "$@"; }
 
 teardown_file() {
     load ../lib/daemon
@@ -28,7 +39,7 @@ teardown_file() {
 setup() {
     load ../lib/daemon
     load ../lib/fleet
-    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --abandon-after 2s
+    daemon --abandon-after 2s
 }
 
 teardown() {
@@ -131,13 +142,13 @@ requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_
 @test "a kubeconfig that changes is followed, and one that cannot be used is told" {
     app
     eventually 30 ready
-    gojq --yaml-input '.clusters[0].cluster.server = "https://127.0.0.1:1"' "$DIR/three" >"$DIR/away"
+    gojq --yaml-input '.clusters[0].cluster.server = "https://127.0.0.1:1"' "$DIR/three.account" >"$DIR/away"
     kubectl create secret generic three --from-file="value=$DIR/away" --dry-run=client -o yaml | kubectl apply -f -
     eventually 30 state three Unreachable
     kubectl create secret generic three --from-literal=value=nonsense --dry-run=client -o yaml | kubectl apply -f -
     eventually 30 state three Refused 'Secret default/three'
     there one
-    kubectl create secret generic three --from-file="value=$DIR/three" --dry-run=client -o yaml | kubectl apply -f -
+    kubectl create secret generic three --from-file="value=$DIR/three.account" --dry-run=client -o yaml | kubectl apply -f -
     eventually 30 ready
 }
 
@@ -161,20 +172,20 @@ requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_
     kubectl delete application shop --wait=false
     kill -KILL "$DAEMON_PID"
     eventually 10 daemon_gone
-    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet
+    daemon
     eventually 60 app_gone
     for name in one two three; do gone "$name"; done
     app
     for name in one two three; do eventually 30 there "$name"; done
     kill -KILL "$DAEMON_PID"
     eventually 10 daemon_gone
-    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --abandon-after 2s
+    daemon --abandon-after 2s
     eventually 30 ready
     # Somebody removes what it remembers by: the marks on the clusters say the same.
     kill -KILL "$DAEMON_PID"
     eventually 10 daemon_gone
     kubectl annotate application shop flagger.app/inventory-
-    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --abandon-after 2s
+    daemon --abandon-after 2s
     eventually 30 notes '.annotations["flagger.app/inventory"] | fromjson | .policies["shop-0"][0].clusters | length == 3'
     kubectl patch application shop --type json -p '[{"op": "remove", "path": "/spec/syncPolicies/0/rollout"}]'
     for name in one two three; do
@@ -192,12 +203,104 @@ requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_
     eventually 10 daemon_gone
     kubectl delete application shop --wait=false
     sleep 9 # longer than it waits for clusters that are away
-    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --abandon-after 8s
+    daemon --abandon-after 8s
     eventually 60 app_gone
     for name in one two three; do gone "$name"; done
     kill -KILL "$DAEMON_PID"
     eventually 10 daemon_gone
-    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --abandon-after 2s
+    daemon --abandon-after 2s
+}
+
+@test "an Application acts in its own namespace, and in one that grants it" {
+    app
+    eventually 30 ready
+    # Taken away: what was made stays and guards the workload, but is not changed any more.
+    on two annotate namespace test flagger.app/applications=shop,defaults --overwrite
+    eventually 30 state two Refused 'policy shop-0: rollout.workload.namespace: expected default, the namespace that it lies in itself, or one that grants it, found test'
+    eventually 20 eval "kubectl get events -o json | gojq -e '[.items[] | select(.reason == \"NamespaceNotGranted\" and .type == \"Warning\" and (.message | startswith(\"cluster two: policy shop-0\")))] | length == 1' >/dev/null"
+    there two
+    kubectl patch application shop --type json -p '[{"op": "replace", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficAnalysis/checkFailedTimes", "value": 6}]'
+    eventually 20 eval "on one get canary podinfo -n test -o json | gojq -e '.spec.analysis.threshold == 6' >/dev/null"
+    on two get canary podinfo -n test -o json | gojq -e '.spec.analysis.threshold == 2'
+    # Given again, also to several, it goes on by itself.
+    on two annotate namespace test 'flagger.app/applications=shop, default' --overwrite
+    eventually 30 ready
+    on two get canary podinfo -n test -o json | gojq -e '.spec.analysis.threshold == 6'
+    # Without a grant, and in those of the system: nothing is made there, of a workload, a load tester or a metric's Secret.
+    local in
+    for name in one two three; do on "$name" create namespace prod; done
+    on one annotate namespace kube-system flagger.app/applications=default
+    for in in prod kube-system flagger-system kube-public; do
+        gojq --yaml-input --arg in "$in" '.metadata.name = "probe" | .spec.syncPolicies[0].rollout |= (.workload.namespace = $in
+            | .rolloutPolicy.trafficAnalysis.metrics = [{name: "token", thresholdRange: {max: 1}, customMetric: {provider: {type: "prometheus", address: "http://192.0.2.1:9090", secretRef: {name: "flagger-fleet-member"}}, query: "up"}}])' \
+            "$BATS_TEST_DIRNAME/fleet_daemon.yaml" | kubectl apply -f -
+        probe_refused() { kubectl get application probe -o json | gojq -e --arg in "$in" '[.status.clusters[]? | select(.state == "Refused" and (.message | contains("found " + $in)))] | length == 3' >/dev/null; }
+        eventually 30 probe_refused
+        for name in one two three; do [ -z "$(on "$name" get metrictemplates,canaries,deployments -n "$in" -o name)" ]; done
+        kubectl delete application probe --timeout=30s
+    done
+    on one annotate namespace kube-system flagger.app/applications-
+    for name in one two three; do on "$name" delete namespace prod; done
+}
+
+@test "this cluster itself is a member only where an option says so" {
+    kubectl apply -f "$BATS_TEST_DIRNAME/../../proto/crd/canaries.yaml"
+    gojq --yaml-input '.metadata.name = "own" | del(.spec.destination) | .spec.syncPolicies[0].rollout.workload.namespace = "default"' "$BATS_TEST_DIRNAME/fleet_daemon.yaml" | kubectl apply -f -
+    own() { kubectl get application own -o json | gojq -e ".status.clusters[0] | $1" >/dev/null; }
+    eventually 30 own '.cluster == "this cluster" and .state == "Refused" and .message == "spec.destination: expected a fleet, found none: this cluster itself is a member only with --own-cluster of the fleet"'
+    [ -z "$(kubectl get canaries,deployments -n default -o name)" ]
+    daemon_stop
+    kubectl apply -f "$BATS_TEST_DIRNAME/../../deploy/fleet/member/rbac.yaml"
+    kubectl apply -f - <<'YAML'
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: own-cluster}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: flagger-fleet-member}
+subjects: [{kind: ServiceAccount, name: flagger-fleet, namespace: flagger-system}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: own-cluster, namespace: default}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: flagger-fleet-releases}
+subjects: [{kind: ServiceAccount, name: flagger-fleet, namespace: flagger-system}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: own-cluster, namespace: kube-system}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: flagger-fleet-member}
+subjects: [{kind: ServiceAccount, name: flagger-fleet, namespace: flagger-system}]
+YAML
+    daemon --own-cluster --abandon-after 2s
+    eventually 30 own '.state == "Waiting" or .state == "Ready"'
+    kubectl get deployment podinfo-testloader -n default
+    # Where the option goes, what was made stays, and goes with its Application.
+    daemon_stop
+    daemon --abandon-after 1h
+    eventually 30 own '.state == "Refused"'
+    kubectl get deployment podinfo-testloader -n default
+    kubectl delete application own --timeout=30s
+    [ -z "$(kubectl get canaries,deployments -n default -o name)" ]
+}
+
+@test "a plan holds no Canary of a namespace that does not grant it" {
+    app
+    eventually 30 ready
+    for name in one two three; do on "$name" create namespace prod; done
+    for name in one two three; do on "$name" get canary podinfo -n test -o json | gojq '.metadata = {name: "other", namespace: "prod"} | del(.status)' | on "$name" apply -f -; done
+    kubectl apply -f - <<'YAML'
+apiVersion: flagger.app/v1alpha1
+kind: ReleasePlan
+metadata: {name: foreign, namespace: default}
+spec: {canaries: {namespace: prod}, destination: {fleet: quickstart}, waves: [{name: first}]}
+YAML
+    says() { kubectl get releaseplan foreign -o json | gojq -e "$1" >/dev/null; }
+    eventually 30 says '[.status.clusters[]? | select((.says // "") | startswith("the namespace of its Canaries: expected default, the namespace that it lies in itself, or one that grants it, found prod"))] | length == 3'
+    for name in one two three; do on "$name" get canary other -n prod -o json | gojq -e '.spec.suspend != true and .metadata.annotations["flagger.app/held-by"] == null'; done
+    on one annotate namespace prod flagger.app/applications=default
+    eventually 30 says '.status.clusters | map(select(.name == "one"))[0] | .state != "Unreachable"'
+    kubectl delete releaseplan foreign --timeout=30s
+    for name in one two three; do on "$name" delete canary other -n prod && on "$name" delete namespace prod; done
+    kubectl delete application shop --timeout=30s
 }
 
 @test "what is Kurator's is left to Kurator, and what has no rollout is not touched" {
@@ -211,7 +314,7 @@ YAML
     eventually 20 idle
     kubectl get application plain -o json | gojq -e '.status == null and .metadata.finalizers == null'
     daemon_stop
-    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --adopt-kurator
+    daemon --adopt-kurator
     eventually 30 ready
     kubectl delete application shop --timeout=30s
     eventually 30 gone one
@@ -246,7 +349,7 @@ YAML
     eventually 20 eval "on one get metrictemplate errors -n test -o json | gojq -e '.spec.query == \"up\"' >/dev/null"
     kubectl delete application shop --timeout=30s
     curl -s "$DAEMON_URL/metrics" | sed -n 's/^flagger_kubernetes_requests_total{\(.*\)} .*/\1/p' >>"$DIR/taken"
-    gojq --yaml-input -r 'select(.kind == "ClusterRole").rules[] | .resources[] as $r | .verbs[] | "\($r) \(.)"' \
+    gojq --yaml-input -r 'select(.kind | endswith("Role")).rules[] | .resources[] as $r | .verbs[] | "\($r) \(.)"' \
         "$BATS_TEST_DIRNAME"/../../deploy/fleet/{daemon,member}/rbac.yaml | sort -u >"$DIR/granted"
     awk -F'"' '$4 != "" {
         split("POST create PATCH patch GET get DELETE delete", words, " ")
@@ -255,13 +358,12 @@ YAML
     }' "$DIR/taken" | sort -u >"$DIR/needed"
     [ -z "$(comm -13 "$DIR/granted" "$DIR/needed")" ] || { echo "not granted:" && comm -13 "$DIR/granted" "$DIR/needed" && false; }
     # Beyond that: what a conflict reads, an event that comes again, a lease that is renewed, a Namespace that is not there, and plans.
-    diff <(comm -23 "$DIR/granted" "$DIR/needed" | grep -vx 'events patch\|applications get') - <<'END'
+    diff <(comm -23 "$DIR/granted" "$DIR/needed" | grep -vx 'events patch\|applications get\|canaries get\|services get') - <<'END'
 daemonsets get
 leases patch
 namespaces create
 releaseplans get
 releaseplans patch
-releaseplans/status patch
 END
 }
 
@@ -270,6 +372,9 @@ END
     for row in '--namespace=A_b|--namespace: expected the name of a namespace, found \"A_b\"' \
         '--claim-namespace=-x|--claim-namespace: expected the name of a namespace, found \"-x\"' \
         '--leader-election-namespace=|--leader-election-namespace: expected the name of a namespace, found \"\"' \
+        '--allow-namespaces=default|--allow-namespaces: expected FROM:IN, the name of a namespace here or *, and that of one on the members or *, found \"default\"' \
+        '--allow-namespaces=a:b,c:D_|found \"c:D_\"' \
+        '--system-namespaces=A|--system-namespaces: expected the name of a namespace, found \"A\"' \
         '--loader-image=|--loader-image: expected the name of an image, found none'; do
         run "$FLAGGER_BUILD/flagger-controller" fleet "${row%%|*}"
         [ "$status" -eq 1 ]

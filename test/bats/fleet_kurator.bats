@@ -32,7 +32,7 @@ setup() {
     load ../lib/daemon
     load ../lib/fleet
     [ -e "$KURATOR" ] || skip 'no definitions of Kurator in ../shared/crds'
-    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet
+    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --allow-namespaces "default:*"
 }
 
 teardown() { [ ! -e "$KURATOR" ] || daemon_stop; }

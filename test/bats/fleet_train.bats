@@ -24,7 +24,7 @@ teardown_file() {
 setup() {
     load ../lib/daemon
     load ../lib/fleet
-    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --ui
+    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --allow-namespaces "default:*" --ui
 }
 
 teardown() { daemon_stop; }
@@ -135,7 +135,7 @@ YAML
     before=$(version)
     for _ in 1 2 3; do
         daemon_stop
-        daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --ui
+        daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --allow-namespaces "default:*" --ui
         eventually 30 settled
         [ "$(version)" = "$before" ]
     done

@@ -265,18 +265,58 @@ readable() { # objects as JSON, one a line
 @test "the controller's chart gives it the rights of rbac.yaml, cluster-wide or in its namespaces alone" {
     needs_helm
     objects deploy/controller/rbac.yaml | gojq -c 'select(.kind == "ClusterRole").rules' >"$BATS_TEST_TMPDIR/rules"
+    objects deploy/controller/rbac.yaml | gojq -c 'select(.kind == "Role").rules' >"$BATS_TEST_TMPDIR/leader"
+    wide='.apiGroups == ["admissionregistration.k8s.io"]'
+    roles() { gojq -r 'select(.kind == "Role") | .metadata.namespace + "/" + .metadata.name' "$BATS_TEST_TMPDIR/out" | sort | xargs; }
+    of_role() { gojq -c --arg role "$1" 'select(.kind == "Role" and .metadata.namespace + "/" + .metadata.name == $role).rules' "$BATS_TEST_TMPDIR/out"; }
     render flagger | objects >"$BATS_TEST_TMPDIR/out"
-    gojq -c 'select(.kind == "ClusterRole").rules' "$BATS_TEST_TMPDIR/out" | diff - "$BATS_TEST_TMPDIR/rules"
-    render flagger -f deploy/charts/flagger/ci/new-values.yaml | objects >"$BATS_TEST_TMPDIR/out"
+    gojq -c 'select(.kind == "ClusterRole" and .metadata.name == "flagger").rules' "$BATS_TEST_TMPDIR/out" | diff - "$BATS_TEST_TMPDIR/rules"
+    of_role flagger-system/flagger-leader | diff - "$BATS_TEST_TMPDIR/leader"
+    # By namespace what is of the whole cluster is the look at one policy, and without that policy nothing.
+    render flagger -f deploy/charts/flagger/ci/new-values.yaml --set steering.create=false | objects >"$BATS_TEST_TMPDIR/out"
     refute grep -q '"kind":"ClusterRole' "$BATS_TEST_TMPDIR/out"
-    [ "$(gojq -r 'select(.kind == "Role") | .metadata.namespace + "/" + .metadata.name' "$BATS_TEST_TMPDIR/out" | sort | xargs)" = \
-        'bank/flagger flagger-system/flagger-leader shop/flagger' ]
-    gojq -c 'select(.metadata.namespace == "shop" and .kind == "Role").rules' "$BATS_TEST_TMPDIR/out" | diff - "$BATS_TEST_TMPDIR/rules"
+    render flagger -f deploy/charts/flagger/ci/new-values.yaml | objects >"$BATS_TEST_TMPDIR/out"
+    gojq -c 'select(.kind == "ClusterRole" and .metadata.name != "flagger-release-steerer") | [.metadata.name, .rules]' "$BATS_TEST_TMPDIR/out" |
+        diff - <(gojq -c "[\"flagger-policy\", map(select($wide))]" "$BATS_TEST_TMPDIR/rules")
+    # A controller of a part of the cluster has a lease with a hash in its name.
+    [ "$(roles)" = 'bank/flagger flagger-system/flagger-leader shop/flagger' ]
+    local unnamed='map(if .resources == ["leases"] then del(.resourceNames) else . end)'
+    of_role shop/flagger | diff - <(gojq -c "map(select($wide | not)) | $unnamed" "$BATS_TEST_TMPDIR/rules")
+    of_role flagger-system/flagger-leader | diff - <(gojq -c "$unnamed" "$BATS_TEST_TMPDIR/leader")
+    # That of one namespace has it there.
+    render flagger --set rbac.namespaced=true --set namespace=shop | objects >"$BATS_TEST_TMPDIR/out"
+    [ "$(roles)" = 'shop/flagger shop/flagger-leader' ]
+    of_role shop/flagger | diff - <(gojq -c "map(select($wide | not))" "$BATS_TEST_TMPDIR/rules")
     render flagger --set observe=true | objects >"$BATS_TEST_TMPDIR/out"
-    gojq -se '[.[] | select(.kind == "ClusterRole").rules[]] | length > 20 and all(.verbs - ["get", "list", "watch"] == [])' "$BATS_TEST_TMPDIR/out"
+    gojq -se '[.[] | select(.kind == "ClusterRole" and .metadata.name == "flagger").rules[]] | length > 20 and all(.verbs - ["get", "list", "watch"] == [])' "$BATS_TEST_TMPDIR/out"
     grep -q -- --observe "$BATS_TEST_TMPDIR/out"
     run ! render flagger --set rbac.namespaced=true
     [[ $output == *"namespace is empty"* ]]
+}
+
+@test "no chart has a right to what is behind a node, and Prometheus none but to find pods" {
+    needs_helm
+    local chart values
+    while read -r chart values; do
+        render "$chart" -f "$values" --set-json "$([ "$chart" = flagger ] && echo 'prometheus.install=true' || echo 'nameOverride=""')" | objects >"$BATS_TEST_TMPDIR/out"
+        gojq -se '[.[] | select(.rules).rules[].resources[]] | all(startswith("nodes") | not)' "$BATS_TEST_TMPDIR/out"
+        [ "$chart" != flagger ] || gojq -e 'select(.kind == "ClusterRole" and .metadata.name == "flagger-prometheus").rules == [{apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"]}]' "$BATS_TEST_TMPDIR/out"
+    done < <(charts_rendered)
+    objects deploy/prometheus/prometheus.yaml | gojq -se '[.[] | select(.rules).rules[].resources[]] == ["pods"]'
+}
+
+@test "who may steer a release, and the policy that proves who asked, come with chart and overlays" {
+    needs_helm
+    local overlay
+    objects deploy/people/steering.yaml | gojq -c '[.kind, .metadata.name, .spec // .rules]' | sort >"$BATS_TEST_TMPDIR/steering"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/steering")" -eq 3 ]
+    of() { gojq -c 'select(.metadata.name | test("^flagger-release-")) | [.kind, .metadata.name, .spec // .rules]' | sort; }
+    render flagger --kube-version 1.30 | objects | of | diff - "$BATS_TEST_TMPDIR/steering"
+    render flagger --set rbac.namespaced=true --set namespace=shop --kube-version 1.33 | objects | of | diff - "$BATS_TEST_TMPDIR/steering"
+    # Earlier ones do not serve the policy.
+    render flagger --kube-version 1.29.9 | objects | of | diff - <(grep '^\["ClusterRole"' "$BATS_TEST_TMPDIR/steering")
+    [ -z "$(render flagger --set steering.create=false --kube-version 1.33 | objects | of)" ]
+    for overlay in deploy/kustomize/*/; do kubectl kustomize "$overlay" | objects | of | diff - "$BATS_TEST_TMPDIR/steering" || { echo "$overlay" && false; }; done
 }
 
 @test "its CRDs are those of proto/crd, and stay when the release goes" {

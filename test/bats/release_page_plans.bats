@@ -50,7 +50,7 @@ teardown_file() {
 
 setup() {
     load_all
-    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --ui
+    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --allow-namespaces "default:*" --ui
     eventually 30 answers 200 GET /readyz
     browser_theme light
     browser_size 1280 900
@@ -153,12 +153,12 @@ YAML
 @test "it is off unless an option opens it, and a token is asked for" {
     browser_open about:blank
     daemon_stop
-    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet
+    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --allow-namespaces "default:*"
     answers 404 GET /ui/
     grep -q -- '--ui-token-file' "$BATS_TEST_TMPDIR/body"
     daemon_stop
     echo 'a-token-of-16-characters' >"$DIR/tokens"
-    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --ui-token-file "$DIR/tokens"
+    daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --allow-namespaces "default:*" --ui-token-file "$DIR/tokens"
     eventually 30 answers 200 GET /readyz
     answers 401 GET /ui/api/plans
     browser_open "$DAEMON_URL/ui/"

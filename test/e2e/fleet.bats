@@ -49,7 +49,7 @@ setup() {
 }
 
 manager_begin() { # [NAME OPTION...]
-    fleet_run "${1:-manager}" "$FLAGGER_BUILD/flagger-controller" fleet --kubeconfig "$FLEET/management" --address 127.0.0.1 --port 0 "${@:2}"
+    fleet_run "${1:-manager}" "$FLAGGER_BUILD/flagger-controller" fleet --allow-namespaces default:test --kubeconfig "$FLEET/management" --address 127.0.0.1 --port 0 "${@:2}"
 }
 manager_kill() { fleet_stop manager KILL; }
 

@@ -48,8 +48,11 @@ static void check_place(struct arena *arena, const struct application *app, int 
                         struct json_object *root)
 {
     const struct fleet_eyes eyes = {.look = look, .arg = json_at(root, "cluster", NULL)};
-    struct fleet_place place = {
-        .app = app, .policy = &app->policies[index], .manager = "m", .loader_image = "image"};
+    struct fleet_place place = {.app = app,
+                                .policy = &app->policies[index],
+                                .manager = "m",
+                                .loader_image = "image",
+                                .grants = &grants_any};
     struct json_object *inventory = json_at(root, "inventory", NULL);
 
     for (int round = 0; round < MAX_ROUNDS; round++) {

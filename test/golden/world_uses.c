@@ -63,6 +63,10 @@ void world_uses_need(const struct tick *tick, const struct need *need)
 {
     if (need->kind != NEED_OBJECT)
         return;
+    if (need->surely) { /* read now, whatever a watch shows */
+        tell_resource(tick, need->resource, "get");
+        return;
+    }
     /* What a rule asks for by name is watched from then on, and read where the watch lags. */
     tell_resource(tick, need->resource, "list");
     if (!need->name)

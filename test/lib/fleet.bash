@@ -47,9 +47,16 @@ fleet_crd() { # GROUP KIND PLURAL
         versions: [{name: "v1alpha1", served: true, storage: true, schema: {openAPIV3Schema: {type: "object", "x-kubernetes-preserve-unknown-fields": true}}}]}}'
 }
 
-# fleet_attach NAME: an AttachedCluster and its Secret, from $DIR/NAME
+# as_account NAME NAMESPACE ACCOUNT FILE: a kubeconfig of that cluster with the rights of the account alone
+as_account() {
+    local token
+    token=$(on "$1" create token "$3" -n "$2")
+    gojq --yaml-input --arg token "$token" '.users[0].user = {token: $token}' "$DIR/$1" >"$4"
+}
+
+# fleet_attach NAME [FILE]: an AttachedCluster and its Secret, from FILE or $DIR/NAME
 fleet_attach() {
-    kubectl create secret generic "$1" --from-file="value=$DIR/$1"
+    kubectl create secret generic "$1" --from-file="value=${2:-$DIR/$1}"
     kubectl apply -f - <<YAML
 ---
 {apiVersion: cluster.kurator.dev/v1alpha1, kind: AttachedCluster, metadata: {name: $1, namespace: default}, spec: {kubeconfig: {name: $1, key: value}}}

@@ -38,7 +38,7 @@ static void print_policy(struct printing *p, const struct application *app,
 {
     struct ctl *ctl = p->ctl;
     const struct fleet_place place = {
-        .app = app, .policy = policy, .loader_image = opt.loader_image};
+        .app = app, .policy = policy, .loader_image = opt.loader_image, .grants = &grants_any};
     const struct fleet_eyes eyes = {.look = look, .arg = p->manifests};
     const struct fleet_plan *plan = fleet_plan(ctl->arena, &place, NULL, &eyes);
     const char *open = plan->refused ? plan->refused : plan->waits;

@@ -4,7 +4,9 @@
  * status.requests with the very status that carries the change; whoever finds it there, by its uid,
  * only deletes the object.
  *
- * Where its CRD is not served, or may not be watched, nobody asks.
+ * Where its CRD is not served, or may not be watched, nobody asks. Whoever may make the object may write any
+ * name into it: it counts as it stands only where the admission policy of deploy/people was in force when
+ * it was made, and has "(not proven)" behind it otherwise.
  */
 #ifndef DECIDE_REQUEST_H
 #define DECIDE_REQUEST_H
@@ -14,7 +16,7 @@
 struct request {
     struct json_object *object;
     const char *uid;
-    const char *action, *revision, *by; /* "" where the object does not say it */
+    const char *action, *revision, *by; /* "" where the object does not say it; by as it is shown */
     const char *why;                    /* "": no reason was given */
 };
 

@@ -19,6 +19,7 @@ kubectl config --kubeconfig "$paris" set-context paris --cluster=paris --user=fl
 kubectl config --kubeconfig "$paris" use-context paris
 podinfo 6.0.0
 k expose deployment podinfo --port 9898
+k apply -f deploy/fleet/member/releases.yaml
 k create secret generic paris --from-file=value="$paris"
 k label secret paris flagger.app/cluster=paris flagger.app/fleet=europe env=prod
 k apply -f - <<YAML

@@ -42,7 +42,7 @@ spec:
   destination: {fleet: all}
   waves: [{name: first, clusterSelector: {matchLabels: {flagger.app/cluster: first}}}, {name: second}]
 END
-run fleet "$build/flagger-controller" fleet --kubeconfig "$first" --address 127.0.0.1 --port 0
+run fleet "$build/flagger-controller" fleet --allow-namespaces "default:$case" --kubeconfig "$first" --address 127.0.0.1 --port 0
 plan() { kubectl --kubeconfig "$first" -n default get releaseplan shop -o json | gojq -e ".status | $1" >/dev/null; } # JQ-EXPRESSION
 deliver() { for on in "$first" "$KUBECONFIG"; do release "$1"; done; } # VERSION
 on=$KUBECONFIG

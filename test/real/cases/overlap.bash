@@ -3,6 +3,7 @@
 apps='one two three four'
 mapfile -t ports < <(free_ports 2)
 declare -A pids=()
+kubectl apply -f deploy/controller/parts.yaml >>"$state/log/kubectl.log"
 part() { # 0 or 1, and the NAMESPACE that only it looks after
     "$build/flagger-controller" --kubeconfig "$state/kubeconfig-replica-$1" --address 127.0.0.1 --port "${ports[$1]}" \
         --mesh-provider gatewayapi:v1 --metrics-server "http://127.0.0.1:$answers" --min-analysis-interval 1s \

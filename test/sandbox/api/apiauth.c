@@ -164,8 +164,11 @@ static bool account_may(const struct restreq *req, struct account who)
 {
     if (!req->path.resource || !req->path.plural)
         return is_read(req) && strncmp(req->path.full, "/sandbox/", 9) != 0;
+    /* A Namespace lies in itself. */
+    bool itself = !req->path.ns && !*req->path.group && strcmp(req->path.plural, "namespaces") == 0;
+    const char *ns = itself ? req->path.name : req->path.ns;
     return bindings_allow(req, who, "clusterrolebindings", NULL) ||
-           (req->path.ns && bindings_allow(req, who, "rolebindings", req->path.ns));
+           (ns && bindings_allow(req, who, "rolebindings", ns));
 }
 
 /* ---- the answer ---- */

@@ -14,7 +14,8 @@ static const char *const objects[][2] = {
      "'kind':'ServiceAccount','namespace':'default','name':'robot'}]}"},
     {ROLE("namespaces/kube-system/roles"),
      "{'metadata':{'name':'one'},'rules':[{'apiGroups':[''],'resources':['secrets'],"
-     "'resourceNames':['mine'],'verbs':['get']}]}"},
+     "'resourceNames':['mine'],'verbs':['get']},{'apiGroups':[''],'resources':['namespaces'],"
+     "'verbs':['get']}]}"},
     {ROLE("namespaces/kube-system/rolebindings"),
      "{'metadata':{'name':'one'},'roleRef':{'kind':'Role','name':'one'},'subjects':[{'kind':"
      "'Group','name':'system:serviceaccounts:default'}]}"},
@@ -40,6 +41,9 @@ static const struct {
     {"GET " IN("kube-system", "secrets/other"), 403},
     {"GET " IN("kube-system", "secrets"), 403},
     {"GET " IN("default", "secrets/mine"), 403},
+    {"GET /api/v1/namespaces/kube-system", 200},
+    {"GET /api/v1/namespaces/default", 403},
+    {"GET /api/v1/namespaces", 403},
     {"GET /apis/none.io/v1/things", 403},
     {"GET /apis", 200},
     {"GET /api/v1", 200},

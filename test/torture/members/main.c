@@ -364,6 +364,7 @@ static void run_world(struct world *w)
     if (w->trouble || !make_objects(w))
         return;
     w->settings = (struct members_settings){.loader_image = "loader",
+                                            .grants = &grants_any,
                                             .claim_namespace = "kube-system",
                                             .name = "torture",
                                             .agent = "flagger-fleet",

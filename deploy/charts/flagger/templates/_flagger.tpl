@@ -9,12 +9,12 @@ app.kubernetes.io/name: {{ include "flagger.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{/* The rules of rbac.yaml, which is deploy/controller/rbac.yaml; as {rules: [...]} */}}
+{{/* The rules of rbac.yaml, which is deploy/controller/rbac.yaml; as {ClusterRole: [...], Role: [...]} */}}
 {{- define "flagger.rules" -}}
+{{- $rules := dict }}
 {{- range regexSplit "(?m)^---$" (.Files.Get "rbac.yaml") -1 }}
 {{- $object := fromYaml . }}
-{{- if $object.rules }}
-{{- toYaml (dict "rules" $object.rules) }}
+{{- if $object.rules }}{{ $_ := set $rules $object.kind $object.rules }}{{ end }}
 {{- end }}
-{{- end }}
+{{- toYaml $rules }}
 {{- end }}
