@@ -11,7 +11,7 @@
 
 static const int64_t MS_NS = 1000000;
 
-static const char * and (struct arena * arena, const char *sentence, const char *more)
+static const char *joined(struct arena *arena, const char *sentence, const char *more)
 {
     return sentence ? arena_printf(arena, "%s; %s", sentence, more) : more;
 }
@@ -30,12 +30,13 @@ static const char *long_timeouts(const struct release *r)
             continue;
         duration_format(hook->longer_ms * MS_NS, asked);
         duration_format(hook->timeout_ms * MS_NS, longest);
-        sentence = and(arena, sentence,
-                       arena_printf(arena,
-                                    "spec.%s.webhooks[%d].timeout: %s is without effect beyond %s, "
-                                    "the longest that a call of the type %s may take",
-                                    analysis->legacy ? "canaryAnalysis" : "analysis", i, asked,
-                                    longest, hook_type_name(hook->type)));
+        sentence =
+            joined(arena, sentence,
+                   arena_printf(arena,
+                                "spec.%s.webhooks[%d].timeout: %s is without effect beyond %s, "
+                                "the longest that a call of the type %s may take",
+                                analysis->legacy ? "canaryAnalysis" : "analysis", i, asked, longest,
+                                hook_type_name(hook->type)));
     }
     return sentence;
 }
@@ -60,18 +61,18 @@ enum verdict ignored_tell(struct release *r)
                               r->tick->provider)
                : NULL;
     if (fixed)
-        sentence = and(arena, sentence,
-                       arena_printf(arena,
-                                    "%s: without effect on a Service that is there, nobody can "
-                                    "change it; one that is deleted is made anew with it",
-                                    fixed));
+        sentence = joined(arena, sentence,
+                          arena_printf(arena,
+                                       "%s: without effect on a Service that is there, nobody can "
+                                       "change it; one that is deleted is made anew with it",
+                                       fixed));
     if (no_pods)
-        sentence = and(
+        sentence = joined(
             arena, sentence,
             arena_printf(arena, "spec.companions: without effect, a %s has no pods of a primary",
                          r->canary->target.kind));
     if (times)
-        sentence = and(arena, sentence, times);
+        sentence = joined(arena, sentence, times);
     if (condition_set_true(r, CONDITION_IGNORED, "NoEffect", sentence))
         release_warn(r, "%s", sentence);
     return VERDICT_GO;
