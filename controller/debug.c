@@ -6,10 +6,11 @@
 #include "engine/look.h"
 #include "net/server/debug.h"
 
-/* False: answered. */
+/* False: answered. As the page: to those with a token where tokens are asked for, and by its own
+ * names. */
 static bool admits(const struct debug_view *view, struct http_conn_request *req)
 {
-    if (!debug_admits(req))
+    if (!page_admits(&view->page->door, req))
         return false;
     if (*view->engine)
         return true;

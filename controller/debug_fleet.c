@@ -9,10 +9,11 @@
 #include "members/wave.h"
 #include "net/server/debug.h"
 
-/* False: answered. */
+/* False: answered. As the page: to those with a token where tokens are asked for, and by its own
+ * names. */
 static bool admits(const struct debug_fleet *view, struct http_conn_request *req)
 {
-    if (!debug_admits(req))
+    if (!page_admits(&view->page.door, req))
         return false;
     if (*view->members)
         return true;

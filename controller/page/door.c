@@ -44,8 +44,8 @@ bool page_admits(const struct page_door *door, struct http_conn_request *req)
                          "TOKEN");
     } else if (!door->tokens && !is_own_name(http_req_header(req, "host"))) {
         http_reply_error(req, 421,
-                         "without --ui-token-file the page is served by its address, localhost or "
-                         "the name of a Service, not by other names");
+                         "without --ui-token-file this is served by its address, localhost or the "
+                         "name of a Service, not by other names");
     } else {
         return true;
     }

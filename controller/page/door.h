@@ -11,7 +11,7 @@ struct page_door {
     const struct tokens *tokens; /* to who has one; NULL: none is asked for */
 };
 
-/* False, and answered: the data below /ui/api/ is not for who asks. */
+/* False, and answered: the data below /ui/api/ and /debug is not for who asks. */
 bool page_admits(const struct page_door *door, struct http_conn_request *req) MUST_USE;
 
 /* Answers whatever is below /ui: the files, and by data() what is below /ui/api/. */

@@ -129,6 +129,29 @@ looks() { look "$1" | gojq -e "$2" >/dev/null; }
     [ "$(curl -s -o /dev/null -w '%{http_code}' -H 'Sec-Fetch-Site: cross-site' "$DAEMON_URL/debug/canaries")" = 403 ]
 }
 
+@test "a name that leads here is not enough to ask" {
+    local name path
+    for path in process canaries canaries/test/app; do
+        for name in evil.example flagger.evil.example:8080; do
+            [ "$(curl -s -o "$BATS_TEST_TMPDIR/body" -w '%{http_code}' -H "Host: $name" "$DAEMON_URL/debug/$path")" = 421 ]
+            gojq -e '.error | test("by its address, localhost or the name of a Service")' "$BATS_TEST_TMPDIR/body"
+        done
+        for name in localhost flagger flagger.flagger-system.svc flagger.flagger-system.svc.cluster.local:8080; do
+            [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Host: $name" "$DAEMON_URL/debug/$path")" = 200 ]
+        done
+    done
+}
+
+@test "with tokens of the page the same ones are asked for" {
+    echo a-token-of-people-123 >"$BATS_TEST_TMPDIR/tokens"
+    daemon_start "$FLAGGER_BUILD/flagger-controller" --kubeconfig "$KUBECONFIG" --ui-token-file "$BATS_TEST_TMPDIR/tokens" \
+        --enable-leader-election --namespace elsewhere
+    answers 401 GET /debug/process
+    answers 401 GET /debug/canaries
+    [ "$(curl -s -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer a-token-of-people-123' "$DAEMON_URL/debug/process")" = 200 ]
+    daemon_stop
+}
+
 @test "--debug-endpoints=false answers none of it" {
     daemon_start "$FLAGGER_BUILD/flagger-controller" --kubeconfig "$KUBECONFIG" --debug-endpoints=false \
         --enable-leader-election --namespace elsewhere
