@@ -203,3 +203,11 @@ gateway_begin() {
     kubectl apply -f test/cluster/parts/traefik.yaml >/dev/null
     kubectl -n traefik rollout status deployment/traefik --timeout 90s >/dev/null
 }
+contour_begin() {
+    kubectl apply --server-side -f "$CLUSTER_CACHE/crds/gateway-api" >/dev/null
+    # The definitions of the Gateway API that it comes with are there.
+    gojq --yaml-input 'select(.spec.group == "projectcontour.io")' "$CLUSTER_CACHE/contour-crd.yaml" | kubectl apply --server-side -f - >/dev/null
+    kubectl wait --for=condition=established --timeout=30s crd --all >/dev/null
+    kubectl apply -f test/cluster/parts/contour.yaml >/dev/null
+    kubectl -n projectcontour rollout status deployment/contour deployment/envoy --timeout 120s >/dev/null
+}

@@ -16,7 +16,8 @@ within() {
     local deadline=$((SECONDS + $1))
     shift
     until "$@"; do
-        [ "$SECONDS" -lt "$deadline" ] || fail "did not come in time: $*"
+        # Also where set -e is not heard, behind a || of who asks.
+        [ "$SECONDS" -lt "$deadline" ] || { fail "did not come in time: $*" || return; }
         sleep 0.3
     done
 }
@@ -54,7 +55,7 @@ gate_install() {
     kubectl apply -k "$state/gate-overlay"
     kubectl -n flagger rollout status statefulset/flagger-gate-postgres deployment/flagger-gate --timeout 120s
 }
-# needs PART...: controller, loadtester, gate, gateway; once for all cases that ask
+# needs PART...: controller, loadtester, gate, gateway (Traefik), contour; once for all cases that ask
 needs() {
     local part
     for part; do
@@ -63,6 +64,7 @@ needs() {
             [ ! -e "$state/there.$part" ] || exit 0
             case $part in
             gateway) gateway_begin ;;
+            contour) contour_begin ;;
             controller) controller_install ;;
             loadtester) loadtester_install ;;
             gate) gate_install ;;
@@ -92,7 +94,7 @@ spec:
       ${POD:-terminationGracePeriodSeconds: 30}
       containers:
         - name: podinfod
-          image: ghcr.io/stefanprodan/podinfo:${1:-6.0.0}
+          image: ${REPOSITORY:-ghcr.io/stefanprodan/podinfo}:${1:-6.0.0}
           command: [./podinfo, --port=9898, --port-metrics=9797, --level=info, --random-error=${WRONG:-false}]
           ports: [{name: http, containerPort: 9898}, {name: http-metrics, containerPort: 9797}]
           readinessProbe: {httpGet: {port: 9898, path: /readyz}, periodSeconds: 2}
@@ -246,6 +248,15 @@ tree() {
             xargs -0 sh -c 'for file; do [ ! -e "$file" ] || printf "%s\0" "$file"; done' _ | tar --null -T - -c | tar -x -C "$folder"
     }
     echo "$folder"
+}
+# copied_image PATH:TAG NEW: the same image under another name of the registry, as somebody copies what a cluster may pull
+copied_image() {
+    local from=${1%:*} tag=${1##*:} digest type='application/vnd.oci.image.manifest.v1+json'
+    curl -sSf -H "Accept: $type" "http://$REGISTRY/v2/$from/manifests/$tag" -o "$state/manifest.$case"
+    gojq -r '.config.digest, .layers[].digest' "$state/manifest.$case" | while read -r digest; do
+        curl -sSf -X POST -o "$state/never-kept" "http://$REGISTRY/v2/$2/blobs/uploads/?mount=$digest&from=$from"
+    done
+    curl -sSf -X PUT -H "Content-Type: $type" --data-binary "@$state/manifest.$case" -o "$state/never-kept" "http://$REGISTRY/v2/$2/manifests/$tag"
 }
 # The names of a page, adapted here and nowhere else: its images have been built by another engine, and lie in the registry that
 # stands for all.
