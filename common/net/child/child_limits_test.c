@@ -38,8 +38,13 @@ CASE(the_text_carries_everything)
 
 CASE(other_texts_are_refused)
 {
-    static const char *const bad[] = {
-        "", "1", "0,1,2,3,4,5,6,7,8", "0,1,2,3,4,5,6,7,8,9", "0,1,2,3,4,5,6,7,8,9,10,11", "0,1,2,3,4,5,6,7,8,9,x", "true"};
+    static const char *const bad[] = {"",
+                                      "1",
+                                      "0,1,2,3,4,5,6,7,8",
+                                      "0,1,2,3,4,5,6,7,8,9",
+                                      "0,1,2,3,4,5,6,7,8,9,10,11",
+                                      "0,1,2,3,4,5,6,7,8,9,x",
+                                      "true"};
     struct child_limits read;
     EACH_ROW (row, bad)
         assert_false(child_limits_read(*row, &read));
