@@ -64,6 +64,21 @@ static bool canary_serves(const struct judge *judge, const struct app *app)
     return false;
 }
 
+/* Its Service leads to the pods of the target, and to none of the primary: as after a Canary that was
+ * deleted and had another name when it came back. */
+static bool target_serves(const struct judge *judge, const struct app *app)
+{
+    struct json_object *selector =
+        json_at(view_get(judge->view, &kube_services, app->name), "spec", "selector", NULL);
+    struct json_object *target =
+        json_at(view_get(judge->view, &kube_deployments, app->name), "spec", "template", NULL);
+    struct json_object *primary = json_at(
+        judge_object(judge, &kube_deployments, "NAME-primary", app), "spec", "template", NULL);
+
+    return selector && target && view_selects(selector, target) &&
+           !(primary && view_selects(selector, primary));
+}
+
 bool judge_says_why(const struct judge *judge, const struct app *app, int64_t since_ms)
 {
     static const char *const standing[] = {
@@ -222,7 +237,8 @@ void judge_failure(struct judge *judge, const struct failure *failure)
         return;
     }
     look_at_names(judge, ward, clock_monotonic_ms()); /* of what the view knows by now */
-    bool unready = failure->sent_ms < ward->unready_ms && canary_serves(judge, ward->app);
+    bool unready = failure->sent_ms < ward->unready_ms &&
+                   (canary_serves(judge, ward->app) || target_serves(judge, ward->app));
     if (ward->harmed || failure->sent_ms < ward->healed_ms || unready ||
         is_left_behind(judge, ward, strcmp(failure->via, "apex") != 0)) {
         judge->allowed++;
