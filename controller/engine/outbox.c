@@ -255,7 +255,8 @@ static bool make_room(struct outbox *outbox, const char *namespace_, enum messag
     }
     log_error("message_dropped", canary,
               "too many messages wait for receivers that do not take them",
-              LOG_STR("kind", kind_names[kind]), LOG_STR("receiver", receiver));
+              LOG_STR("kind", kind_names[kind]), LOG_STR("receiver", receiver),
+              LOG_STR("share", budget_name(outbox->waiting[kind].budget)));
     return false;
 }
 
