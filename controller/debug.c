@@ -10,7 +10,7 @@
  * names. */
 static bool admits(const struct debug_view *view, struct http_conn_request *req)
 {
-    if (!page_admits(&view->page->door, req))
+    if (!debug_admits(req) || !page_admits(&view->page->door, req))
         return false;
     if (*view->engine)
         return true;

@@ -13,7 +13,7 @@
  * names. */
 static bool admits(const struct debug_fleet *view, struct http_conn_request *req)
 {
-    if (!page_admits(&view->page.door, req))
+    if (!debug_admits(req) || !page_admits(&view->page.door, req))
         return false;
     if (*view->members)
         return true;

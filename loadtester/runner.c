@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/expo.h"
 #include "base/log.h"
+#include "base/shares.h"
 #include "base/utf8.h"
 #include "loadtester/mask.h"
 #include "loadtester/task_run.h"
@@ -33,8 +34,8 @@ struct runner {
     struct tasks ended;            /* and those that are kept: who ended first is the first */
     struct canary_load *loads;
     struct verdicts *verdicts;
-    size_t order_bytes; /* of the plans of tasks that wait and run */
-    int n_running, n_queued, n_kept;
+    struct shares running, waiting, bytes; /* of tasks and their plans, by namespace */
+    int n_kept;
     uint64_t last_id;
     bool stopped;
 };
@@ -44,6 +45,9 @@ struct runner *runner_new(struct loop *loop, const struct runner_options *option
     struct runner *runner = heap_alloc(sizeof(*runner));
 
     *runner = (struct runner){.loop = loop, .options = *options, .verdicts = verdicts_new()};
+    shares_init(&runner->running, BUDGET_TASKS_RUNNING, (size_t)options->max_running);
+    shares_init(&runner->waiting, BUDGET_TASKS_WAITING, (size_t)options->max_queued);
+    shares_init(&runner->bytes, BUDGET_TASKS_BYTES, RUNNER_MAX_BYTES);
     TAILQ_INIT(&runner->tasks);
     TAILQ_INIT(&runner->live);
     TAILQ_INIT(&runner->ended);
@@ -102,16 +106,34 @@ static void release_load(struct runner *runner, struct canary_load *load)
     free(load);
 }
 
-/* load NULL: that Canary has no tasks. */
-static bool has_place(const struct runner *runner, const struct canary_load *load)
+/* Of "name.namespace". */
+static const char *namespace_of(const char *canary)
 {
-    return runner->n_running < runner->options.max_running &&
+    const char *dot = strrchr(canary, '.');
+
+    return dot ? dot + 1 : canary;
+}
+
+static bool has_place(const struct runner *runner, const char *canary)
+{
+    const struct canary_load *load = find_load(runner, canary);
+
+    return shares_admit(&runner->running, namespace_of(canary), 1) &&
            (!load || load->running < runner->options.max_per_canary);
+}
+
+static void set_waiting(struct runner *runner, const struct task *task, bool waits)
+{
+    if (waits)
+        shares_take(&runner->waiting, namespace_of(task->canary), 1);
+    else
+        shares_give_back(&runner->waiting, namespace_of(task->canary), 1);
+    expo_set(&queued, (double)runner->waiting.taken);
 }
 
 static void run(struct runner *runner, struct task *task)
 {
-    runner->n_running++;
+    shares_take(&runner->running, namespace_of(task->canary), 1);
     task->load->running++;
     task_run(task, runner->loop, &runner->options);
 }
@@ -121,11 +143,11 @@ static struct task *next_queued(struct runner *runner)
 {
     struct task *task;
 
-    if (runner->n_running >= runner->options.max_running)
+    if (runner->running.taken >= runner->running.most)
         return NULL;
     TAILQ_FOREACH(task, &runner->live, turn)
     {
-        if (task->state == TASK_QUEUED && has_place(runner, task->load))
+        if (task->state == TASK_QUEUED && has_place(runner, task->canary))
             return task;
     }
     return NULL;
@@ -135,8 +157,8 @@ static void fill_places(struct runner *runner)
 {
     struct task *task;
 
-    while (!runner->stopped && runner->n_queued > 0 && (task = next_queued(runner))) {
-        expo_set(&queued, --runner->n_queued);
+    while (!runner->stopped && runner->waiting.taken > 0 && (task = next_queued(runner))) {
+        set_waiting(runner, task, false);
         run(runner, task);
     }
 }
@@ -160,14 +182,14 @@ static void on_end(void *arg, struct task *task)
     struct runner *runner = arg;
 
     if (task->ran) {
-        runner->n_running--;
+        shares_give_back(&runner->running, namespace_of(task->canary), 1);
         task->load->running--;
     } else {
-        expo_set(&queued, --runner->n_queued);
+        set_waiting(runner, task, false);
     }
     release_load(runner, task->load);
     task->load = NULL;
-    runner->order_bytes -= task->order_bytes;
+    shares_give_back(&runner->bytes, namespace_of(task->canary), task->order_bytes);
     TAILQ_REMOVE(&runner->live, task, turn);
     TAILQ_INSERT_TAIL(&runner->ended, task, turn);
     runner->n_kept++;
@@ -203,6 +225,9 @@ void runner_free(struct runner *runner)
         task_free(task);
     }
     verdicts_free(runner->verdicts);
+    shares_fini(&runner->running);
+    shares_fini(&runner->waiting);
+    shares_fini(&runner->bytes);
     free(runner);
 }
 
@@ -263,7 +288,7 @@ static struct task *task_new(struct runner *runner, struct runner_order *order, 
                           .on_end = on_end,
                           .runner = runner};
     task->plan.text = shown(order->arena, order->plan.text);
-    runner->order_bytes += bytes;
+    shares_take(&runner->bytes, namespace_of(task->canary), bytes);
     TAILQ_INSERT_HEAD(&runner->tasks, task, link);
     TAILQ_INSERT_TAIL(&runner->live, task, turn);
     return task;
@@ -296,10 +321,11 @@ static const char *canary_of(const struct runner_order *order)
 static enum runner_start find_room(const struct runner *runner, const char *canary, size_t bytes,
                                    const char **why)
 {
-    if (!has_place(runner, find_load(runner, canary)) &&
-        runner->n_queued >= runner->options.max_queued)
+    const char *namespace_ = namespace_of(canary);
+
+    if (!has_place(runner, canary) && !shares_admit(&runner->waiting, namespace_, 1))
         *why = "too many tasks run and wait already";
-    else if (runner->order_bytes + bytes > RUNNER_MAX_BYTES)
+    else if (!shares_admit(&runner->bytes, namespace_, bytes))
         *why = "the tasks that run and wait are too large together";
     return *why ? RUNNER_FULL : RUNNER_STARTED;
 }
@@ -336,10 +362,10 @@ enum runner_start runner_start(struct runner *runner, struct runner_order *order
     task->limits = limits;
     task->env = env;
     add_waiter(task, done, arg);
-    if (has_place(runner, task->load))
+    if (has_place(runner, task->canary))
         run(runner, task);
     else
-        expo_set(&queued, ++runner->n_queued);
+        set_waiting(runner, task, true);
     return RUNNER_STARTED;
 }
 
@@ -465,13 +491,13 @@ void runner_look(const struct runner *runner, struct json_object *out)
 {
     struct json_object *canaries = json_object_new_array();
 
-    json_set_int(out, "running", runner->n_running);
+    json_set_int(out, "running", (int64_t)runner->running.taken);
     json_set_int(out, "maxRunning", runner->options.max_running);
     json_set_int(out, "maxPerCanary", runner->options.max_per_canary);
-    json_set_int(out, "queued", runner->n_queued);
+    json_set_int(out, "queued", (int64_t)runner->waiting.taken);
     json_set_int(out, "maxQueued", runner->options.max_queued);
     json_set_int(out, "kept", runner->n_kept);
-    json_set_int(out, "heldBytes", (int64_t)runner->order_bytes);
+    json_set_int(out, "heldBytes", (int64_t)runner->bytes.taken);
     json_set_int(out, "maxHeldBytes", RUNNER_MAX_BYTES);
     json_set_bool(out, "stopping", runner->stopped);
     json_object_object_add(out, "canaries", canaries);

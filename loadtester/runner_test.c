@@ -11,7 +11,7 @@
 #include "net/test_loop.h"
 #include "test/unit.h"
 
-enum { MAX_RUNNING = 30, MAX_PER_CANARY = 20, MAX_QUEUED = 8 };
+enum { MAX_RUNNING = 40, MAX_PER_CANARY = 20, MAX_QUEUED = 8 };
 
 struct fixture {
     struct loop *loop;
@@ -202,16 +202,41 @@ FIXTURE_CASE(places_are_shared_and_the_queue_has_an_end)
     assert_string_equal(state_of(f, "echo one"), "queued");
     assert_int_equal(start(f, &quick, "a.b", "echo one"), RUNNER_RUNS_ALREADY);
     for (int i = MAX_PER_CANARY; i < MAX_RUNNING; i++)
-        assert_int_equal(start(f, &quick, "c.b", arena_printf(f->arena, "sleep 7%d", i)),
+        assert_int_equal(start(f, &quick, arena_printf(f->arena, "c.n%d", i),
+                               arena_printf(f->arena, "sleep 7%d", i)),
                          RUNNER_STARTED);
-    assert_string_equal(state_of(f, "sleep 729"), "running");
+    assert_string_equal(state_of(f, "sleep 739"), "running");
     for (int i = 1; i < MAX_QUEUED; i++)
-        assert_int_equal(start(f, &quick, "d.b", arena_printf(f->arena, "echo %d", i)),
+        assert_int_equal(start(f, &quick, arena_printf(f->arena, "d.n%d", i),
+                               arena_printf(f->arena, "echo %d", i)),
                          RUNNER_STARTED);
     assert_int_equal(start(f, &quick, "d.b", "echo full"), RUNNER_FULL);
     assert_int_equal(start(f, &quick, "a.b", "sleep 60"), RUNNER_RUNS_ALREADY);
     runner_stop(f->runner);
     RUN_UNTIL(f, f->ended == MAX_RUNNING + MAX_QUEUED + 2);
+}
+
+/* One namespace with as many Canaries as it likes, and tasks without end: another one runs at once, and
+ * waits where its own are many. */
+FIXTURE_CASE(a_namespace_leaves_room_for_others)
+{
+    int ran = 0, i = 0;
+    const char *canary;
+
+    do {
+        canary = arena_printf(f->arena, "c%d.greedy", i++);
+    } while (start(f, &quick, canary, "sleep 60") == RUNNER_STARTED && i < 1000);
+    assert_in_range(i, MAX_RUNNING / 2, MAX_RUNNING + MAX_QUEUED);
+    struct json_object *out = json_own(f->arena, json_object_new_object());
+    runner_look(f->runner, out);
+    assert_in_range(json_int_at(out, 0, "running", NULL), MAX_RUNNING / 2, MAX_RUNNING - 2);
+    assert_in_range(json_int_at(out, 0, "queued", NULL), 1, MAX_QUEUED - 1);
+    for (i = 0; i < 3; i++) {
+        assert_int_equal(start(f, &quick, "app.modest", arena_printf(f->arena, "true %d", i)),
+                         RUNNER_STARTED);
+        ran = f->ended;
+        RUN_UNTIL(f, f->ended == ran + 1);
+    }
 }
 
 static void on_tick(void *arg)
@@ -382,7 +407,7 @@ FIXTURE_CASE(ten_thousand_requests_leave_nothing)
         const char *command = arena_printf(f->arena, "true %d", i % DISTINCT);
         const char *const argv[] = {"true", NULL};
         struct runner_order made =
-            order(&other, arena_printf(f->arena, "a%d.b", i % DISTINCT), command, argv);
+            order(&other, arena_printf(f->arena, "a.n%d", i % DISTINCT), command, argv);
         enum runner_start answer = runner_start(runner, &made, false, on_ended, f, NULL);
         assert_true(answer == RUNNER_STARTED || answer == RUNNER_RUNS_ALREADY);
         started += answer == RUNNER_STARTED;

@@ -18,9 +18,20 @@ static void owner_key(const void *item, const char **first, const char **second)
     *second = "";
 }
 
-void shares_init(struct shares *shares, size_t most)
+const char *budget_name(enum budget budget)
 {
-    *shares = (struct shares){.most = most};
+    static const char *const names[] = {
+#define BUDGET(name, what, programs, unit, owner) [BUDGET_##name] = what,
+#include "base/budgets.def"
+#undef BUDGET
+    };
+
+    return names[budget];
+}
+
+void shares_init(struct shares *shares, enum budget budget, size_t most)
+{
+    *shares = (struct shares){.budget = budget, .most = most};
     table_init(&shares->owners, owner_key);
 }
 
@@ -74,6 +85,16 @@ size_t shares_of(const struct shares *shares, const char *name)
     const struct owner *owner = table_get(&shares->owners, name, "");
 
     return owner ? owner->taken : 0;
+}
+
+bool shares_admit(const struct shares *shares, const char *name, size_t amount)
+{
+    enum { PART = 3 };
+
+    if (amount > shares->most || shares->taken > shares->most - amount)
+        return false;
+    return !name || !*name ||
+           shares_of(shares, name) / PART <= shares->most - shares->taken - amount;
 }
 
 const char *shares_yields(const struct shares *shares, const char *name, size_t amount)

@@ -8,12 +8,22 @@
 
 #include "base/table.h"
 
+enum budget {
+#define BUDGET(name, what, programs, unit, owner) BUDGET_##name,
+#include "base/budgets.def"
+#undef BUDGET
+    BUDGETS
+};
+/* "answers", as in budgets.def. */
+const char *budget_name(enum budget budget);
+
 struct shares {
+    enum budget budget;
     struct table owners;
     size_t taken, most; /* most may change at any time */
 };
 
-void shares_init(struct shares *shares, size_t most);
+void shares_init(struct shares *shares, enum budget budget, size_t most);
 void shares_fini(struct shares *shares);
 
 /* An owner is a text, such as a namespace; NULL and "" are this process itself. */
@@ -21,6 +31,12 @@ void shares_take(struct shares *shares, const char *owner, size_t amount);
 /* At most what it has taken. */
 void shares_give_back(struct shares *shares, const char *owner, size_t amount);
 size_t shares_of(const struct shares *shares, const char *owner);
+
+/*
+ * The owner may take so much more, where what is taken cannot be taken back: at most three times what
+ * is then free, so that there is always room for one that has less.
+ */
+bool shares_admit(const struct shares *shares, const char *owner, size_t amount);
 
 /*
  * Which owner has to give something back before this one may take so much more. NULL: there is room.

@@ -9,7 +9,7 @@ CASE(the_greediest_gives_way)
 {
     struct shares shares;
 
-    shares_init(&shares, 100);
+    shares_init(&shares, BUDGET_ANSWERS, 100);
     shares_take(&shares, "a", 60);
     shares_take(&shares, "b", 30);
     assert_null(shares_yields(&shares, "c", 10));
@@ -29,7 +29,7 @@ CASE(what_is_our_own_stays)
 {
     struct shares shares;
 
-    shares_init(&shares, 100);
+    shares_init(&shares, BUDGET_ANSWERS, 100);
     shares_take(&shares, NULL, 90);
     shares_take(&shares, "a", 10);
     assert_string_equal(shares_yields(&shares, "", 5), "a");
@@ -47,7 +47,7 @@ CASE(an_equal_part_is_always_had)
     unsigned seed = 7;
     struct shares shares;
 
-    shares_init(&shares, MOST);
+    shares_init(&shares, BUDGET_ANSWERS, MOST);
     for (int turn = 0; turn < 20000; turn++) {
         char name[4];
         const char *greedy;
@@ -64,5 +64,39 @@ CASE(an_equal_part_is_always_had)
             assert_true(shares_of(&shares, name) + amount >= MOST / OWNERS);
         assert_true(shares.taken <= MOST);
     }
+    shares_fini(&shares);
+}
+
+CASE(every_budget_has_a_name_of_its_own)
+{
+    for (int i = 0; i < BUDGETS; i++)
+        for (int k = 0; k < i; k++)
+            assert_string_not_equal(budget_name((enum budget)i), budget_name((enum budget)k));
+}
+
+/* What cannot be taken back: one has at most three quarters, and there is always room for another. */
+CASE(there_is_room_for_one_more_owner)
+{
+    struct shares shares;
+
+    shares_init(&shares, BUDGET_TASKS_RUNNING, 256);
+    for (int owner = 0; owner < 4; owner++) {
+        const char *name = arena_printf(arena, "%d", owner);
+        assert_true(shares_admit(&shares, name, 1));
+        while (shares_admit(&shares, name, 1))
+            shares_take(&shares, name, 1);
+    }
+    assert_in_range(shares_of(&shares, "0"), 180, 200);
+    assert_in_range(shares_of(&shares, "1"), 40, 50);
+    assert_true(shares_admit(&shares, "another", 1));
+    assert_true(!shares_admit(&shares, "another", 1000));
+    shares_fini(&shares);
+    /* a small one can be had whole */
+    shares_init(&shares, BUDGET_TASKS_RUNNING, 2);
+    for (int i = 0; i < 2; i++) {
+        assert_true(shares_admit(&shares, "a", 1));
+        shares_take(&shares, "a", 1);
+    }
+    assert_true(!shares_admit(&shares, "a", 1));
     shares_fini(&shares);
 }

@@ -623,8 +623,9 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
             heap_strdup(options->user_agent ? options->user_agent : "flagger-c/" FLAGGER_VERSION),
         .ca_file = heap_strdup(options->ca_file),
     };
-    shares_init(&client->held, options->max_held ? options->max_held : HTTP_MAX_HELD);
-    shares_init(&client->turns, SIZE_MAX);
+    shares_init(&client->held, BUDGET_ANSWERS,
+                options->max_held ? options->max_held : HTTP_MAX_HELD);
+    shares_init(&client->turns, BUDGET_CALLS, SIZE_MAX);
     client->options.user_agent = client->user_agent;
     client->options.ca_file = client->ca_file;
     TAILQ_INIT(&client->todo);

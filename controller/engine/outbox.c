@@ -11,6 +11,9 @@
 enum message_kind { MESSAGE_EVENTS, MESSAGE_HOOKS, MESSAGE_ALERTS, MESSAGE_KINDS };
 static const char *const kind_names[] = {
     [MESSAGE_EVENTS] = "event", [MESSAGE_HOOKS] = "hook", [MESSAGE_ALERTS] = "alert"};
+static const enum budget kind_budgets[] = {[MESSAGE_EVENTS] = BUDGET_EVENTS,
+                                           [MESSAGE_HOOKS] = BUDGET_HOOKS,
+                                           [MESSAGE_ALERTS] = BUDGET_ALERTS};
 
 struct message {
     struct message *next;
@@ -67,7 +70,7 @@ struct outbox *outbox_new(struct engine_context *context)
     *outbox = (struct outbox){.context = context};
     table_init(&outbox->queues, queue_key);
     for (int i = 0; i < MESSAGE_KINDS; i++)
-        shares_init(&outbox->waiting[i], OUTBOX_MAX);
+        shares_init(&outbox->waiting[i], kind_budgets[i], OUTBOX_MAX);
     return outbox;
 }
 
@@ -252,7 +255,8 @@ static bool make_room(struct outbox *outbox, const char *namespace_, enum messag
     }
     log_error("message_dropped", canary,
               "too many messages wait for receivers that do not take them",
-              LOG_STR("kind", kind_names[kind]), LOG_STR("receiver", receiver));
+              LOG_STR("kind", kind_names[kind]), LOG_STR("receiver", receiver),
+              LOG_STR("share", budget_name(outbox->waiting[kind].budget)));
     return false;
 }
 

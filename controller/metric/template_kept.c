@@ -37,7 +37,7 @@ struct template_kept *template_kept_new(size_t max_bytes)
     struct template_kept *kept = heap_alloc(sizeof(*kept));
 
     table_init(&kept->trees, tree_key);
-    shares_init(&kept->sizes, max_bytes);
+    shares_init(&kept->sizes, BUDGET_TEMPLATES, max_bytes);
     TAILQ_INIT(&kept->used);
     return kept;
 }

@@ -1,4 +1,4 @@
-# One tenant, in the namespace greedy, takes all that he can get of what is bounded for all; the releases, alerts and gates of
+# One tenant, in namespaces called greedy, takes all that he can get of what is bounded for all; the releases, alerts and gates of
 # another one, in the namespace modest, take as long as before, or nearly so, and the daemons stay small and awake. A row for
 # each budget of common/base/budgets.def.
 
@@ -57,6 +57,7 @@ start_cluster() {
 }
 end_cluster() {
     control_stop
+    control='' control_url=''
     kill -KILL "${SERVER_PID:-}" "${sandbox:-}" 2>/dev/null || true
     wait "${sandbox:-}" 2>/dev/null || true
 }
@@ -92,28 +93,34 @@ modest_release() {
 # greedy_begin COUNT ANALYSIS: so many Canaries in a release; greedy_end takes them away
 greedy_begin() {
     local i
-    kubectl create namespace greedy >/dev/null 2>&1 || true
-    provider greedy "${GREEDY_ALERTS:-http://127.0.0.1:1/}" | kubectl apply -f - >/dev/null
+    greedy=greedy-$((${greedy#greedy-} + 1))
+    kubectl create namespace "$greedy" >/dev/null
+    costly_metrics | kubectl apply -f - >/dev/null
+    provider "$greedy" http://127.0.0.1:1/ | kubectl apply -f - >/dev/null
     for i in $(seq "$1"); do
-        deployment greedy "app$i"
-        canary greedy "app$i" "$(gojq -c '{threshold: 1000000, iterations: 1000000} + .' <<<"$2")"
+        deployment "$greedy" "app$i"
+        canary "$greedy" "app$i" "$(gojq -c '{threshold: 1000000, iterations: 1000000} + .' <<<"$2")"
     done >"$work/greedy"
     kubectl apply --validate=false -f "$work/greedy" >/dev/null
-    begun() { [ "$(kubectl -n greedy get canaries -o json | gojq '[.items[] | select(.status.phase == "Initialized")] | length')" = "$1" ]; }
+    begun() { [ "$(kubectl -n "$greedy" get canaries -o json | gojq '[.items[] | select(.status.phase == "Initialized")] | length')" = "$1" ]; }
     eventually 90 begun "$1" || true
-    kubectl -n greedy get deployments -o name | grep -v -- -primary | xargs -I{} kubectl -n greedy set image {} app=app:2 >/dev/null
+    kubectl -n "$greedy" get deployments -o name | grep -v -- -primary | xargs -I{} kubectl -n "$greedy" set image {} app=app:2 >/dev/null
     sleep 2 # of the attack, before it is looked at
 }
 greedy_end() {
-    kubectl delete namespace greedy --wait=false >/dev/null
-    gone() { [ -z "$(kubectl get canaries -n greedy -o name)" ]; }
-    eventually 60 gone || true
+    kubectl -n "$greedy" delete canaries --all --wait=false >/dev/null
+    gone() { [ -z "$(kubectl get canaries -n "$greedy" -o name)" ]; }
+    eventually 30 gone || true
+    kubectl delete namespace "$greedy" --wait=false >/dev/null
 }
 
 # try_share BUDGET COUNT ANALYSIS: the row. What was slow may be the machine's doing, so there are two more tries.
 version=10
+greedy=greedy-0
+tried=()
 try_share() {
     local good=/nothing name="one takes all of: $1"
+    tried+=("$1")
     greedy_begin "$2" "$3"
     for _ in 1 2 3; do
         health_watch
@@ -131,16 +138,19 @@ try_share() {
 # 300 metrics of one template of 3500 variables in nested ranges, 46 KB
 costly_metrics() {
     gojq -cn '(([range(3500) | "{{$v\(.):=1}}"] | join("")) + "{{range 60}}{{range 65}}{{if $v0}}{{end}}{{end}}{{end}}") as $query
-        | {apiVersion: "flagger.app/v1beta1", kind: "MetricTemplate", metadata: {namespace: "greedy", name: "costly"},
-            spec: {provider: {type: "prometheus", address: $ARGS.named.server}, query: $query}}' --arg server "$SERVER/metric"
+        | {apiVersion: "flagger.app/v1beta1", kind: "MetricTemplate", metadata: {namespace: $ARGS.named.ns, name: "costly"},
+            spec: {provider: {type: "prometheus", address: $ARGS.named.server}, query: $query}}' --arg server "$SERVER/metric" --arg ns "$greedy"
 }
 many_metrics() { gojq -cn '{metrics: [range(300) | {name: "m\(.)", templateRef: {name: "costly"}, thresholdRange: {max: 10}, interval: "1m"}]}'; }
 
-if ! command -v python3 >/dev/null || ! command -v kubectl >/dev/null || [ ! -x "$build/flagger-sandbox" ]; then
-    skip 'shares of what is bounded' 'it needs python3, kubectl and flagger-sandbox'
-else
+# hooks COUNT TYPE PATH: that many webhooks
+hooks() {
+    gojq -cn --argjson count "$1" --arg type "$2" --arg url "$SERVER/$3" '[range($count) | {name: "h\(.)", type: $type, url: $url, timeout: "24h", retries: 1000}]'
+}
+
+# try_controller: the budgets of the controller
+try_controller() {
     CHART_MEMORY=$(chart_memory flagger)
-    on_finish=end_cluster
     control_start
     serve
     start_cluster
@@ -148,13 +158,62 @@ else
         deployment modest app
         provider modest "$SERVER/alert"
         canary modest app "$(gojq -cn --arg server "$SERVER" '{metrics: [{name: "errors", query: "up", thresholdRange: {max: 10}, interval: "1m"}],
-            alerts: [{name: "chat", severity: "info", providerRef: {name: "chat"}}], webhooks: [{name: "gate", type: "confirm-rollout", url: "\($server)/gate"}]}')"
+            alerts: [{name: "chat", severity: "info", providerRef: {name: "chat"}}], webhooks: [{name: "gate", type: "confirm-rollout", url: "\($server)/gate"},
+                {name: "load", type: "rollout", url: "\($server)/load"}, {name: "events", type: "event", url: "\($server)/event"}]}')"
     } | kubectl apply -f - >/dev/null
     eventually 60 is_phase modest app Initialized
     modest_release 10
     usual=$took
-    kubectl create namespace greedy >/dev/null
-    costly_metrics | kubectl apply -f - >/dev/null
     try_share templates 1 "$(many_metrics)"
+    try_share answers 40 "{\"webhooks\": $(hooks 1 pre-rollout stall)}"
+    try_share calls 40 "{\"webhooks\": $(hooks 1 confirm-rollout silent)}"
+    try_share events 30 "{\"webhooks\": $(hooks 16 event silent)}"
+    try_share hooks 20 "{\"iterations\": 1, \"webhooks\": $(hooks 200 post-rollout silent)}"
+    try_share alerts 30 "$(gojq -cn '{alerts: [range(16) | {name: "a\(.)", severity: "info", providerRef: {name: "chat"}}]}')"
     daemon_stop
+    end_cluster
+    on_finish=:
+}
+
+# try_tasks BUDGET COUNT PAD: greedy asks the load tester for so many tasks that do not end, each of a Canary of its own, with so
+# many bytes; modest has a task run at once
+try_tasks() {
+    local good=/nothing name="one takes all of: $1" began status
+    tried+=("$1")
+    daemon_start "$LOADTESTER" "${user[@]}" --timeout 60s
+    gojq -nr --arg url "$DAEMON_URL/" --argjson count "$2" --argjson pad "$3" 'range($count) | {name: "c\(.)", namespace: "greedy", metadata: {type: "cmd", cmd: ("sleep 5\(.) " + ("#" * $pad))}}
+        | "url = \"\($url)\"\ndata-binary = \(tojson | tojson)\noutput = \"/dev/null\"\nwrite-out = \"%{http_code}\\n\"\nnext"' | sed '$d' >"$work/tasks"
+    curl -s --parallel --parallel-max 8 -K "$work/tasks" >"$work/codes" 2>/dev/null || true
+    health_watch
+    began=${EPOCHREALTIME/./}
+    printf '%s' '{"name": "app", "namespace": "modest", "metadata": {"type": "bash", "cmd": "echo modest"}}' >"$work/post"
+    status=$(curl -s -m 30 -o "$work/body" -w '%{http_code}' --data-binary "@$work/post" "$DAEMON_URL/" || true)
+    took=$(((${EPOCHREALTIME/./} - began) / 1000000))
+    health_watched
+    [ "$status" = 200 ] && [ "$took" -le 10 ] && grep -q '^429$' "$work/codes" && [ "$(peak)" -lt "$MOST_MEMORY" ] && good=ok
+    report "$name" "$(grep -c '^202$' "$work/codes" || true) tasks taken, $(grep -c '^429$' "$work/codes" || true) refused; another's was answered $status after $took s, slowest /healthz $slowest ms, at most $(($(peak) / 1024)) MiB" "$good"
+    measured "$name" loadtester "$slowest" "$(peak)"
+    kill -KILL "$DAEMON_PID" && wait "$DAEMON_PID" 2>/dev/null || true # hundreds of tasks end with it
+    rm -f "$DAEMON_LOG"
+    DAEMON_PID=
+}
+
+# Every budget of the programs has its row above.
+try_all_named() {
+    local good=ok missing='' budget
+    for budget in $(sed -n 's/^BUDGET([A-Z_]*, "\([a-z-]*\)".*/\1/p' common/base/budgets.def); do
+        [[ " ${tried[*]} " == *" $budget "* ]] || { missing+=" $budget" && good=/nothing; }
+    done
+    report 'every budget of budgets.def was tried' "${#tried[@]} were${missing:+, not$missing}" "$good"
+}
+
+if ! command -v python3 >/dev/null || ! command -v kubectl >/dev/null || [ ! -x "$build/flagger-sandbox" ]; then
+    skip 'shares of what is bounded' 'it needs python3, kubectl and flagger-sandbox'
+else
+    on_finish=end_cluster
+    try_controller
+    try_tasks tasks-running 250 0
+    try_tasks tasks-waiting 600 0
+    try_tasks tasks-bytes 250 100000
+    try_all_named
 fi
