@@ -122,9 +122,12 @@ static const struct metric_family table[] = {
         .duration_to_ms = 1,
         .label = "envoy_cluster_name",
         .key = "{{ namespace }}-{{ target }}",
-        .after = "-canaryupstream-" NAME "_" NAME,
+        /* A name of two words may be a namespace and a workload in two ways. The last word is the
+         * namespace of the Upstream, and tells whose it is. */
+        .alone = true,
+        .after = "-canaryupstream-" NAME "_{{ namespace }}",
         .primary_key = "{{ namespace }}-{{ target }}",
-        .primary_after = "-primaryupstream-" NAME "_" NAME,
+        .primary_after = "-primaryupstream-" NAME "_{{ namespace }}",
     },
     {
         .name = "kuma",

