@@ -167,6 +167,21 @@ cluster_parts() {
 
 node_ready() { [ "$(kubectl get node "$NODE" -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}' 2>/dev/null)" = True ]; }
 
+volume() { # NUMBER
+    mkdir -p "$state/volumes/$1" && mount -t tmpfs -o size=200m tmpfs "$state/volumes/$1" # which can be full
+    kubectl apply -f - >/dev/null <<YAML
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: volume-$1}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  persistentVolumeReclaimPolicy: Retain
+  local: {path: $state/volumes/$1}
+  nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [$NODE]}]}]}}
+YAML
+}
+
 # cluster_begin: until its node is ready, with names (CoreDNS), volumes and what watches Services
 cluster_begin() {
     local n
@@ -178,20 +193,7 @@ cluster_begin() {
     within 120 node_ready
     kubectl apply -f test/cluster/parts/coredns.yaml >/dev/null
     # There is no StorageClass: a claim gets one of these.
-    for n in 1 2 3 4; do
-        mkdir -p "$state/volumes/$n" && mount -t tmpfs -o size=200m tmpfs "$state/volumes/$n" # which can be full
-        kubectl apply -f - >/dev/null <<YAML
-apiVersion: v1
-kind: PersistentVolume
-metadata: {name: volume-$n}
-spec:
-  capacity: {storage: 1Gi}
-  accessModes: [ReadWriteOnce]
-  persistentVolumeReclaimPolicy: Retain
-  local: {path: $state/volumes/$n}
-  nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [$NODE]}]}]}}
-YAML
-    done
+    for n in 1 2 3 4; do volume "$n"; done
     kubectl -n kube-system rollout status deployment/coredns --timeout 90s >/dev/null
 }
 
