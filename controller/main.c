@@ -137,7 +137,8 @@ static const struct option_row rows[] = {
            .help = "name of this cluster, told in every alert"),
     OPTION(STRING, "external-url", &opt.external_url, .arg = "URL", .group = "Notifications",
            .help = "where people reach --port, https://flagger.example.com: every alert then links "
-                   "to what /debug/canaries says of its Canary"),
+                   "to its Canary on the release page, or where that is off to what "
+                   "/debug/canaries says of it"),
     OPTION(STRING, "event-webhook", &opt.event_webhook, .env = "EVENT_WEBHOOK_URL", .arg = "URL",
            .group = "Notifications", .env_wins = true,
            .help = "post every event here, for the Canaries without event webhooks of their own"),
@@ -272,6 +273,20 @@ static const char *lease_namespace(const struct watchset_scope *scope)
     return one ? in[0] : opt.leader_election_namespace;
 }
 
+/* The release page (page/live.js), or /debug (controller/debug.h) where there is none. */
+static const char *canaries_url(struct arena *arena)
+{
+    bool has_page = opt.ui || (opt.ui_token_file && *opt.ui_token_file);
+    size_t len = opt.external_url ? strlen(opt.external_url) : 0;
+
+    while (len > 0 && opt.external_url[len - 1] == '/')
+        len--;
+    if (len == 0 || (!has_page && !opt.debug_endpoints))
+        return NULL;
+    return arena_printf(arena, "%.*s/%s/", (int)len, opt.external_url,
+                        has_page ? "ui/#" : "debug/canaries");
+}
+
 static struct settings read_settings(struct arena *arena, const struct watchset_scope *scope)
 {
     return (struct settings){
@@ -284,7 +299,7 @@ static struct settings read_settings(struct arena *arena, const struct watchset_
         .include_label_prefixes = option_split(arena, opt.include_label_prefix),
         .cluster_name = opt.cluster_name ? opt.cluster_name : "",
         .alerts = read_alerts(arena),
-        .external_url = opt.external_url,
+        .canaries_url = canaries_url(arena),
         .config_tracking = opt.config_tracking,
         .no_cross_namespace_refs = opt.no_cross_namespace_refs,
         .group_queries = opt.group_queries,

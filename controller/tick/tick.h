@@ -41,7 +41,8 @@ struct settings {
     const char *controller; /* the lease of this controller, "NAMESPACE/NAME"; NULL: it has none */
     /* Where the alerts of Canaries without analysis.alerts go; NULL: nowhere. */
     const struct channel *alerts;
-    const char *external_url; /* where people find this controller; NULL or "": nobody knows */
+    const char
+        *canaries_url; /* before NAMESPACE/NAME: where people read of a Canary; NULL: nowhere */
     const char
         *ingress_prefix; /* of annotations of NGINX; NULL or "": nginx.ingress.kubernetes.io */
     const char *ingress_class; /* of the routes of Contour; NULL or "": none */

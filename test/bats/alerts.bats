@@ -143,6 +143,23 @@ Canary analysis completed successfully, promotion finished." ]
     [ "$(told '[.path, .token, .body.channel, .body.username] | join(" ")')" = "/global Bearer t0ken ops flagger" ]
 }
 
+@test "an alert links to the release page, else to /debug, and nowhere where neither is served" {
+    local row n=0
+    chat
+    for row in "--ui http://flagger.example.com/ui/#/links-1/app" " http://flagger.example.com/debug/canaries/links-2/app" '--debug-endpoints=false '; do
+        n=$((n + 1))
+        : >"$DIR/told"
+        # shellcheck disable=SC2086
+        controller --slack-url "$CHAT/x" --external-url http://flagger.example.com/ ${row% *}
+        stage "links-$n"
+        eventually 60 phase_is Initialized
+        eventually 30 grep -q . "$DIR/told"
+        [ "$(told '.body.attachments[0].fields | map(select(.title == "Details").value) | join("")')" = "${row##* }" ]
+        kubectl delete namespace "links-$n" --wait=false >/dev/null
+        [ "$n" = 3 ] || daemon_stop
+    done
+}
+
 @test "a service that fails is asked again, in order, and a refusal is told" {
     chat 500 429 503 200 403
     controller --slack-url "$CHAT/x"

@@ -128,18 +128,13 @@ static void add_metadata(struct arena *arena, struct alert *alert, const struct 
     add_field(alert, "Traffic routing", traffic_routing(arena, canary));
 }
 
-/* What this controller shows of the Canary (controller/debug.h); NULL: nobody knows where. */
 static const char *details_url(const struct tick *tick)
 {
-    const char *base = tick->settings->external_url;
-    size_t len = base ? strlen(base) : 0;
+    const char *before = tick->settings->canaries_url;
 
-    while (len > 0 && base[len - 1] == '/')
-        len--;
-    if (len == 0)
-        return NULL;
-    return arena_printf(tick->arena, "%.*s/debug/canaries/%s/%s", (int)len, base,
-                        tick->canary->namespace_, tick->canary->name);
+    return before ? arena_printf(tick->arena, "%s%s/%s", before, tick->canary->namespace_,
+                                 tick->canary->name)
+                  : NULL;
 }
 
 struct alert alerts_message(struct tick *tick, const struct effect *effect)
