@@ -29,10 +29,12 @@ watch_awake() {
     watchers+=($!)
 }
 # What takes the controller MOST_MS of work takes longer on a machine that has other work too; sets most, MiB of its memory.
+# stayed_awake ATTACK
 stayed_awake() {
     health_watched
     stretch=$(cat "$work/stretch")
     most=$(awk '/VmHWM/ {print int($2 / 1024)}' "/proc/$controller/status")
+    measured "$1" controller "$slowest" $((most * 1024))
     [ "$most" -lt $((MOST_MEMORY / 1024)) ] && [ "$slowest" -lt $((5 * MOST_MS * stretch / 10)) ]
 }
 awake_text() { echo "at most $most MiB, slowest /healthz $slowest ms, work took $stretch tenths of its time"; }
@@ -46,7 +48,7 @@ try_answer() {
     kubectl -n test set image deployment/podinfo "podinfod=demo-app:$3" >/dev/null
     eventually 30 phase_is podinfo Progressing || true
     eventually 60 phase_is podinfo Failed || true
-    stayed_awake && awake=yes
+    stayed_awake "$2 bytes of $1 for a metric" && awake=yes
     liar_end
     asked=${LIAR_ASKED:-0}
     phase_is podinfo Failed && [ "$asked" -gt 2 ] && [ -n "$awake" ] && good=ok
@@ -68,7 +70,7 @@ try_objects() {
     kubectl -n test set image deployment/podinfo podinfod=demo-app:1.9.0 >/dev/null
     served() { kubectl -n test get canary podinfo -o jsonpath='{.status.phase}' | grep -Eq 'Waiting|Progressing'; }
     eventually 60 served || true
-    stayed_awake && awake=yes
+    stayed_awake 'three Canaries of 120000 empty objects' && awake=yes
     heard && served && [ -n "$awake" ] && good=ok
     report 'three Canaries of 120000 empty objects' "$told told, $(awake_text), podinfo is $(kubectl -n test get canary podinfo -o jsonpath='{.status.phase}')" "$good"
     kubectl -n test delete canary hog1 hog2 hog3 >/dev/null
@@ -94,7 +96,7 @@ try_many_objects() {
     eventually 60 served || true
     seen() { told=$(curl -s "$DEMO_CONTROLLER/debug/process" | gojq '.memory.kept.canaries.count') && [ "$told" -gt 200 ]; }
     eventually 30 seen || true
-    stayed_awake && awake=yes
+    stayed_awake 'two hundred large Canaries' && awake=yes
     seen && served && [ -n "$awake" ] && good=ok
     report 'two hundred large Canaries' "$told under care, $(awake_text), podinfo is $(kubectl -n test get canary podinfo -o jsonpath='{.status.phase}'); kept: $(curl -s "$DEMO_CONTROLLER/debug/process" | gojq -c .memory.kept.trees)" "$good"
     kubectl -n test get canaries -o name | grep /many | xargs kubectl -n test delete --wait=false >/dev/null

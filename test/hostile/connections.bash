@@ -37,6 +37,7 @@ try_crowd() {
     done
     is_awake && [ "$(peak)" -lt "$MOST_MEMORY" ] && [ "$most_files" -lt "$MOST_FILES" ] && good=ok
     report "$1, $crowd_size connections: $2" "slowest /healthz $slowest ms (of one that is left alone: $control_slowest), $served served, at most $(($(peak) / 1024)) MiB, $most_files files; $(cat "$work/crowd")" "$good"
+    measured "$1, $crowd_size connections: $2" "${1// /}" "$slowest" "$(peak)"
 }
 
 crowd_size=10000
@@ -87,6 +88,7 @@ try_large() {
     done
     [ "$(peak)" -lt "$MOST_MEMORY" ] && [ "$(wc -l <"$work/codes")" = 96 ] || good=/nothing
     report "load tester, 96 times a MiB of $1" "slowest /healthz $slowest ms (of one that is left alone: $control_slowest), at most $(($(peak) / 1024)) MiB" "$good"
+    measured "96 times a MiB of $1" loadtester "$slowest" "$(peak)"
 }
 daemon_start "$LOADTESTER" "${user[@]}"
 while IFS= read -r piece; do

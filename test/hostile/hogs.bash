@@ -11,6 +11,7 @@ try_hog() {
     { [ "$status" = 500 ] || [ "$status" = 200 ]; } && grep -qa -- "$error" "$work/body" &&
         [ "$(leftovers "$mark")" = 0 ] && [ "$slowest" -lt 100 ] && good=ok
     [ "$good" = ok ] || { echo "           answered $status: $(tail -c 200 "$work/body")" && pgrep -fa "$mark" | head -3; } || true
+    measured "$name" loadtester "$slowest" "$(peak)"
     report "$name" "slowest /healthz ${slowest} ms, $(leftovers "$mark") processes left" "$good"
 }
 

