@@ -91,7 +91,7 @@ CASE(each_namespace_has_a_user_and_a_folder_until_all_are_given)
     enum { FIRST = 20000, COUNT = 50 };
     int64_t uids[COUNT];
     static char homes[COUNT][4096], again[4096];
-    char name[16];
+    char name[32];
     bool seen[COUNT] = {0};
 
     if (geteuid() != 0)

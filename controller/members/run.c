@@ -101,7 +101,7 @@ static void rest(struct run *run)
                              : plan->waits ? REPORT_Waiting
                                            : REPORT_Ready;
 
-    if (plan->denied && (!place->says || strcmp(place->says, plan->refused) != 0))
+    if (plan->denied && plan->refused && (!place->says || strcmp(place->says, plan->refused) != 0))
         place->owner->warn(
             place->owner, "NamespaceNotGranted",
             arena_printf(run->arena, "cluster %s: %s", place->cluster, plan->refused));

@@ -425,7 +425,7 @@ static bool evaluate(const struct template_source *source, const struct template
     struct eval e = {.source = source,
                      .out = out,
                      .budget = budget,
-                     .named = arena_array(source->arena, (size_t)tree->n_names, sizeof(*e.named))};
+                     .named = arena_array(source->arena, (size_t)tree->n_names, sizeof(void *))};
     struct template_value nil = {.type = TYPE_NIL};
 
     push(&e, &root, &nil);

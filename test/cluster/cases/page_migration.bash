@@ -24,6 +24,9 @@ runs_image() { [[ $(kubectl -n flagger-system get deployment flagger -o jsonpath
 podinfo 6.0.0
 canary "interval: 10s, iterations: 3, threshold: 2"
 comes Initialized
+# Flagger says so a moment before its Service leads anywhere.
+serves() { curl -sf -m 2 -o "$state/never-kept" "http://$(k get service podinfo -o jsonpath='{.spec.clusterIP}')/"; }
+eventually serves
 clients_at_service
 typed deploy/MIGRATION.md 1
 kubectl -n flagger-system rollout status deployment/flagger-observer --timeout 60s
