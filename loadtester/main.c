@@ -351,9 +351,9 @@ static int run(struct tester *tester)
         gates_free(api->gates);
         loop_free(loop);
         runner_free(api->runner);
-        task_users_free(tester->users);
         tokens_free(api->tokens);
     }
+    task_users_free(tester->users);
     if (*info.text)
         log_error("start_failed", NULL, info.text);
     if (api->namespaces)

@@ -79,15 +79,15 @@ image() { kubectl -n test set image deployment/shop "app=shop:$1"; }
     browser_wait 90 '#one-state' Progressing
     ctl pause shop --why lunch
     browser_wait 90 '#one-state' Paused
-    browser_wait 30 '#one-waits' 'It is paused by eve: lunch.'
+    browser_wait 30 '#one-waits' 'It is paused by eve (not proven): lunch.'
     browser_wait 30 '#people-list' lunch
     browser_wait 30 '#people-list' 'takes no step until it is resumed'
     ctl resume shop
     ctl abort shop --why 'customers complain' --wait --timeout 60s
     browser_wait 90 '#one-state' Failed
-    browser_wait 30 '#past-list' 'abort by eve: customers complain'
-    browser_wait 30 '#events-list' 'Rolling back shop.test, asked by eve: customers complain'
-    browser_wait 30 '#events-list' 'Request pause (eve: lunch)'
+    browser_wait 30 '#past-list' 'abort by eve (not proven): customers complain'
+    browser_wait 30 '#events-list' 'Rolling back shop.test, asked by eve (not proven): customers complain'
+    browser_wait 30 '#events-list' 'Request pause (eve (not proven): lunch)'
     [ "$(browser_js 'return document.querySelectorAll("#events-list li").length <= 20')" = true ]
     [ "$(browser_js 'return window.sameDocument === true')" = true ]
     mkdir -p "$FLAGGER_BUILD/pictures"
