@@ -247,15 +247,17 @@ static bool need_found(struct tick *tick, const char *const *names, struct found
     return known;
 }
 
-/* One of another namespace, as of Gloo's own where it discovers them, is read only if it is about a
- * Service of the Canary's: it may name certificates, and belong to somebody else. */
+/* One of another namespace that names certificates or a proxy is read only if it is about a Service of
+ * the Canary's, as those are that Gloo discovers: others may belong to somebody else. */
 static bool may_read(const struct tick *tick, struct json_object *settings)
 {
     const char *of = json_str_at(settings, "spec", "kube", "serviceNamespace", NULL);
     const char *own = tick->canary->namespace_;
     const struct canary_ref ref = settings_ref(tick->canary);
 
-    return strcmp(ref.namespace_, own) == 0 || (of && strcmp(of, own) == 0);
+    return strcmp(ref.namespace_, own) == 0 || (of && strcmp(of, own) == 0) ||
+           (!json_at(settings, "spec", "sslConfig", NULL) &&
+            !json_at(settings, "spec", "httpProxyHostname", NULL));
 }
 
 /* Before the RouteTable, which leads to them. An Upstream is not made without its settings; one that
@@ -273,8 +275,9 @@ static enum verdict reconcile_table(struct tick *tick)
     if (found.settings && !may_read(tick, found.settings)) {
         if (!made)
             return plan_stop(tick,
-                             "spec.upstreamRef: Upstream %s.%s is not about this namespace; "
-                             "expected one with spec.kube.serviceNamespace: %s",
+                             "spec.upstreamRef: Upstream %s.%s names certificates or a proxy and "
+                             "is not about this namespace; expected one with "
+                             "spec.kube.serviceNamespace: %s",
                              ref.name, ref.namespace_, tick->canary->namespace_);
         found.settings = NULL;
     }
