@@ -74,7 +74,7 @@ CASE(every_budget_has_a_name_of_its_own)
             assert_string_not_equal(budget_name((enum budget)i), budget_name((enum budget)k));
 }
 
-/* What cannot be taken back: one has at most three quarters, and there is always room for another. */
+/* Of a budget whose parts cannot be taken back one owner has at most three quarters: another always has room. */
 CASE(there_is_room_for_one_more_owner)
 {
     struct shares shares;

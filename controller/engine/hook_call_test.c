@@ -307,7 +307,7 @@ FIXTURE_CASE(a_namespace_that_fills_the_outbox_gives_way)
     assert_int_equal(loop_run(f->loop), 0);
 }
 
-/* What waits of a Canary that was deleted is dropped, but for what tells of that. */
+/* Messages of a deleted Canary that wait are dropped, but for those that tell of its deletion. */
 FIXTURE_CASE(messages_of_a_deleted_canary_are_dropped)
 {
     struct canary_webhook webhook;

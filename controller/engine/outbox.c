@@ -410,7 +410,7 @@ bool outbox_alert(struct outbox *outbox, const char *canary, const struct channe
 
 /* --- deleted Canaries */
 
-/* What is under way goes on, unless it was tried before. */
+/* A call that is under way goes on, unless it has been tried before. */
 static void forget_messages(struct queue *queue)
 {
     struct message *first = queue->first, *kept = NULL, **last = &kept, *next;

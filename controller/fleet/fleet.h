@@ -32,7 +32,7 @@ extern const struct kube_resource fleet_namespaces, fleet_ingresses, fleet_templ
 struct fleet_place {
     const struct application *app;
     const struct application_policy *policy;
-    const char *manager;         /* whose uid the marks carry */
+    const char *manager;         /* identity of the management cluster, in the marks */
     bool leaves;                 /* it is not to be there any more, as when it has no rollout */
     const char *loader_image;    /* of load testers */
     const struct grants *grants; /* where it may act; never NULL */

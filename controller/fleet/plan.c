@@ -479,7 +479,7 @@ static void take_away_rest(struct work *w)
     }
 }
 
-/* What was made before there was a refusal stays, and guards the workload. */
+/* Objects that were made before there was a refusal stay, and guard the workload. */
 static bool may_act(struct work *w)
 {
     const char *in = w->rollout->workload.namespace_;

@@ -183,7 +183,8 @@ bool application_is(const struct document *document)
            strcmp(document->kind, "Application") == 0;
 }
 
-/* What grants it may be on a cluster that is not looked at: only what nothing grants is an error. */
+/* The Namespace that may grant it is on a cluster that lint does not see: an error is only one that
+ * nothing opens. */
 static void check_place(struct document *document, const struct application *app, int index)
 {
     static const char *const none[] = {NULL}, *const closed[] = {"flagger-system", NULL};

@@ -46,7 +46,7 @@ struct members_context {
     void (*wrote)(void *arg); /* called when that becomes 0 */
 };
 
-/* What is told of a destination that is this cluster, unless it is a member. */
+/* The sentence about a destination that is this cluster, where that is no member. */
 #define MEMBERS_NOT_OWN                                                                            \
     "spec.destination: expected a fleet, found none: this cluster itself is a member only with "   \
     "--own-cluster of the fleet"

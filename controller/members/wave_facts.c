@@ -176,7 +176,7 @@ static bool may_act(struct gathering *g, size_t index, const char *in)
     return false;
 }
 
-/* What is looked for on a cluster, in a namespace there. */
+/* Collects objects of one cluster, of a namespace there. */
 typedef void (*fill_fn)(struct gathering *g, size_t index, const struct stock *stock,
                         const void *what);
 

@@ -98,8 +98,8 @@ static bool is_fact(const struct waves_cluster *cluster, const struct stock_cana
     return false;
 }
 
-/* What it holds on one cluster and does not mean any more; on one of which nothing is known all that
- * it holds may be meant. */
+/* Lets go of Canaries on one cluster that it holds and does not mean any more. Where nothing is known of
+ * the cluster, all that it holds may still be meant. */
 static size_t free_strays_of(struct wave *wave, const struct wave_facts *facts,
                              struct member *member)
 {

@@ -24,8 +24,8 @@ struct template_function {
     struct json_object *map; /* object of strings; NULL: an empty one */
 };
 
-/* What the templates of one tick may still cost together: steps, and bytes of their texts and of what
- * they render to. */
+/* The rest of a tick's budget for all its templates: steps, and bytes of their texts and of what they
+ * render to. */
 struct template_budget {
     int64_t steps, bytes;
 };

@@ -450,7 +450,7 @@ static bool takes_bytes(const struct template_source *source, struct template_bu
                          TEMPLATE_TICK_BYTES);
 }
 
-/* What it needs on the way goes with the source's arena. */
+/* Memory for the evaluation itself is of the source's arena. */
 static bool render(struct template_source *source, const struct template_means *means,
                    struct buf *out)
 {

@@ -1,4 +1,4 @@
-/* What the files of metric/template*.c share: tokens, the tree, values. Private to them. All of it
+/* Tokens, the tree and values, shared by metric/template*.c and private to them. All of it
  * lives in the arena of one template_render(), but for trees that are kept. */
 #ifndef METRIC_TEMPLATE_PARTS_H
 #define METRIC_TEMPLATE_PARTS_H

@@ -129,7 +129,7 @@ struct tick {
     struct fact *facts;
     struct need *needs;
     struct plan *plan;
-    /* What rendering templates may still cost in this round; NULL: nothing was rendered yet. */
+    /* The rest of this round's budget for templates; NULL: none was rendered yet. */
     struct template_budget *budget;
     struct template_kept *templates; /* parsed before; NULL: none are kept */
     const char *kind;                /* canary->target.kind, for event texts */

@@ -96,6 +96,16 @@ END
     [[ $output == *'does not answer'* ]]
 }
 
+@test "an argument that it does not know, or one too many, is a sentence" {
+    local arguments
+    for arguments in --chek '--check --check' '--check extra'; do
+        # shellcheck disable=SC2086
+        run "$RENEW" $arguments
+        [ "$status" -eq 2 ]
+        [[ $output == 'deploy/renew: '*'try --help' ]]
+    done
+}
+
 @test "the lines of the project's own Dockerfile are of that form" {
     local own=$BATS_TEST_DIRNAME/../../deploy/Dockerfile
     [ "$(grep -cE '^ARG [A-Z_]+=[a-z0-9./-]+(:[a-z0-9.-]+(@sha256:[0-9a-f]{64})?|@v[0-9.]+)$' "$own")" = "$(grep -c '^ARG [A-Z_]*=' "$own")" ]

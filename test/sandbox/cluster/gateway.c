@@ -214,7 +214,7 @@ static void load_haproxy(struct gateway *gateway)
     poll_later(gateway);
 }
 
-/* What is said to be accepted must be what every request meets, or a canary may go too early. */
+/* A route that is said to be accepted must be the one that every request meets, or a canary goes too early. */
 static void on_idle(void *arg)
 {
     struct gateway *gateway = arg;
