@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "engine/look.h"
+#include "engine/snapshot.h"
 #include "net/server/debug.h"
 
-/* False: answered. As the page: to those with a token where tokens are asked for, and by its own
- * names. */
+/* False if answered. Access as for the page: requires a known token if tokens are configured, and
+ * one of its own host names. */
 static bool admits(const struct debug_view *view, struct http_conn_request *req)
 {
     if (!debug_admits(req) || !page_admits(&view->page->door, req))
@@ -26,7 +26,7 @@ static void get_process(void *arg, struct http_conn_request *req)
         return;
     struct json_object *out = json_own(http_req_arena(req), json_object_new_object());
     debug_process(*view->server, out);
-    look_process(*view->engine, out);
+    snapshot_process(*view->engine, out);
     if (*view->lease) {
         struct json_object *leader = json_sub(out, "leader");
         json_set_str(leader, "holder", lease_holder(*view->lease));
@@ -42,11 +42,11 @@ static void get_canaries(void *arg, struct http_conn_request *req)
 
     if (!admits(view, req) || !debug_read_page(req, &page) || debug_shared(req))
         return;
-    const struct look_filter filter = {.namespace_ = http_req_param(req, "namespace"),
-                                       .phase = http_req_param(req, "phase"),
-                                       .state = http_req_param(req, "state")};
+    const struct snapshot_filter filter = {.namespace_ = http_req_param(req, "namespace"),
+                                           .phase = http_req_param(req, "phase"),
+                                           .state = http_req_param(req, "state")};
     struct json_object *out =
-        look_canaries(*view->engine, http_req_arena(req), &filter, page.after, page.limit);
+        snapshot_canaries(*view->engine, http_req_arena(req), &filter, page.after, page.limit);
     if (out)
         debug_reply(req, out);
     else
@@ -64,7 +64,7 @@ static void get_canary(void *arg, struct http_conn_request *req)
     const char *namespace_ = http_req_segment(req, 2), *name = http_req_segment(req, 3);
     struct json_object *out = NULL;
     if (namespace_ && name && !http_req_segment(req, 4))
-        out = look_canary(*view->engine, http_req_arena(req), namespace_, name);
+        out = snapshot_canary(*view->engine, http_req_arena(req), namespace_, name);
     if (out)
         debug_reply(req, out);
     else

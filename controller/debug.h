@@ -1,9 +1,9 @@
 /*
- * What a person sees who looks into the controller, beside /metrics on the same port:
+ * Views of the controller's state for operators, beside /metrics on the same port:
  *
  *   GET /debug/process              leader, queue, watches, requests, memory
  *   GET /debug/canaries             ?namespace= &phase= &state= &limit= &continue=
- *   GET /debug/canaries/NS/NAME     one Canary: its run, what it waits for, its last plan
+ *   GET /debug/canaries/NS/NAME     one Canary: its run, pending facts, its last plan
  *   GET /ui/                        the release page
  */
 #ifndef CONTROLLER_DEBUG_H
@@ -14,8 +14,8 @@
 #include "net/server/server.h"
 #include "page/page.h"
 
-/* The argument of the handlers. The pointers are read for each request: engine and lease are NULL
- * while there is none. */
+/* Argument of the handlers. The pointers are read for each request: engine and lease may be
+ * NULL. */
 struct debug_view {
     struct engine *const *engine;
     struct lease *const *lease;
@@ -23,7 +23,7 @@ struct debug_view {
     struct page *page; /* the release page, page/page.h */
 };
 
-/* All of it, or the release page alone. */
+/* All routes, or the release page alone. */
 extern const struct http_route debug_routes[], debug_page_routes[];
 
 #endif

@@ -4,16 +4,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/expo.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "base/option_rows.h"
 #include "base/process.h"
 #include "controller/debug.h"
-#include "controller/main_fleet.h"
 #include "ctl/ctl.h"
 #include "engine/engine.h"
-#include "engine/others.h"
+#include "engine/peer_controllers.h"
+#include "fleet/main.h"
 #include "kube/lease.h"
 #include "kube/resource.h"
 #include "kube/selector.h"
@@ -38,8 +38,8 @@ static struct {
         observe, ui;
 } opt;
 
-/* In a pod, where another one may be started beside this one at any time, unless a kubeconfig leads
- * elsewhere. */
+/* Default of leader election: on in a pod, where a second one may be started at any time, unless a
+ * kubeconfig names another cluster. */
 static char elects[] = "false";
 
 static void choose_election(void)
@@ -55,50 +55,44 @@ static const struct option_row rows[] = {
     OPTION(STRING, "master", &opt.master, .arg = "URL", .group = "Kubernetes",
            .help = "address of the API server, instead of the kubeconfig's"),
     OPTION(BOOL, "observe", &opt.observe, .group = "Kubernetes",
-           .help = "only look: write nothing, call no webhook, send no alert; for each step of the "
-                   "controller that looks after the Canaries, tell whether this one would have "
-                   "taken it"),
+           .help = "shadow mode: change nothing, call no webhook, send no alert, and log for "
+                   "each step of the active controller whether this one would have done the same"),
     OPTION(STRING, "namespace", &opt.namespace_, .arg = "NAME,...", .group = "Kubernetes",
-           .help = "look after the Canaries of these namespaces only; default all"),
+           .help = "manage only the Canaries of these namespaces; default all"),
     OPTION(STRING, "watch-selector", &opt.watch_selector, .arg = "LABELS", .group = "Kubernetes",
-           .help =
-               "... and only after Canaries with these labels, as kubectl's --selector; one that "
-               "loses them is left as it stands; default all"),
+           .help = "manage only Canaries with these labels, as kubectl's --selector; one that "
+                   "loses them is left unchanged; default all"),
     OPTION(NUMBER, "kubeconfig-qps", &opt.qps, .value = "100", .arg = "N", .group = "Kubernetes",
-           .help = "most requests a second to each API server: so many reads, so many events, so "
-                   "many writes, and ten times as many writes of releases that are under way; "
-                   "watches and leases are not limited"),
+           .help = "requests per second to each API server, separately for reads, events and "
+                   "writes (writes of running releases: ten times as many); watches and leases "
+                   "are not limited"),
     OPTION(INT, "kubeconfig-burst", &opt.burst, .value = "250", .min = 1, .max = 100000, .arg = "N",
-           .group = "Kubernetes", .help = "the same for requests that go at once"),
+           .group = "Kubernetes", .help = "burst of --kubeconfig-qps"),
     OPTION(STRING, "kubeconfig-service-mesh", &opt.kubeconfig_mesh, .arg = "PATHS",
            .group = "Kubernetes",
-           .help =
-               "kubeconfig of the cluster in which the mesh has its routes; default that of the "
-               "Canaries. Ingresses and Knative Services are always beside their Canaries"),
-    OPTION(STRING, "mesh-provider", &opt.mesh_provider, .value = "istio", .arg = "NAME",
-           .group = "Releases", .help = "router of the Canaries that name no spec.provider"),
-    OPTION(STRING, "metrics-server", &opt.metrics_server, .value = "http://prometheus:9090",
+           .help = "kubeconfig of the cluster in which the mesh has its routes; default that of "
+                   "the Canaries. Ingresses and Knative Services are always beside their "
+                   "Canaries"),
+    OPTION(STRING, "mesh-provider", &opt.mesh_provider, .value = SETTINGS_MESH_PROVIDER,
+           .arg = "NAME", .group = "Releases",
+           .help = "router of the Canaries that name no spec.provider"),
+    OPTION(STRING, "metrics-server", &opt.metrics_server, .value = SETTINGS_METRICS_SERVER,
            .arg = "URL", .group = "Releases",
            .help = "Prometheus, for the Canaries that name no spec.metricsServer"),
     OPTION(BOOL, "group-queries", &opt.group_queries, .group = "Releases",
-           .help =
-               "ask for request-success-rate and request-duration of all workloads that are due "
-               "in one query"),
-    OPTION(
-        STRING, "ca-file", &opt.ca_file, .arg = "FILE", .group = "Releases",
-        .help =
-            "authorities (PEM) whose certificates webhooks and metric servers may show, beside the "
-            "system's; read again when it changes"),
+           .help = "query request-success-rate and request-duration of all due workloads at once"),
+    OPTION(STRING, "ca-file", &opt.ca_file, .arg = "FILE", .group = "Releases",
+           .help = "authorities (PEM) whose certificates webhooks and metric servers may show, "
+                   "beside the system's; read again when it changes"),
     OPTION(STRING, "tenant-addresses", &opt.tenant_addresses, .arg = "LIST", .group = "Releases",
-           .help = "addresses that webhooks, metric servers and alerts of objects may lead to: "
-                   "+RANGE opens and -RANGE closes one, the "
-                   "last that has an address in it counts, as in "
-                   "+loopback,-10.0.0.0/8; closed are link-local ones and metadata services, and "
-                   "in a pod those of the pod itself (loopback); addresses that options name are "
-                   "always open"),
-    OPTION(STRING, "selector-labels", &opt.selector_labels,
-           .value = "app,name,app.kubernetes.io/name", .arg = "LABELS", .group = "Releases",
-           .help = "labels that tell a workload's pods, in order of preference"),
+           .help = "addresses allowed in webhooks, metric servers and alerts of objects: +RANGE "
+                   "allows and -RANGE denies one, the last match wins, as in "
+                   "+loopback,-10.0.0.0/8; denied by default are link-local addresses and "
+                   "metadata services, and in a pod those of the pod itself (loopback); "
+                   "addresses in options are always allowed"),
+    OPTION(STRING, "selector-labels", &opt.selector_labels, .value = SETTINGS_SELECTOR_LABELS,
+           .arg = "LABELS", .group = "Releases",
+           .help = "label keys that select a workload's pods, first match wins"),
     OPTION(STRING, "include-label-prefix", &opt.include_label_prefix, .arg = "PREFIXES",
            .group = "Releases",
            .help = "copy labels and annotations with these prefixes to the primary; * copies all"),
@@ -112,33 +106,27 @@ static const struct option_row rows[] = {
            .arg = "DURATION", .group = "Releases", .help = "floor of spec.analysis.interval"),
     OPTION(DURATION, "control-loop-interval", &opt.control_loop_interval, .value = "10s",
            .arg = "DURATION", .group = "Releases",
-           .help = "longest wait before a Canary whose tick failed is tried again; there is no "
-                   "polling loop"),
-    OPTION(
-        INT, "threadiness", &opt.threadiness, .value = "2", .min = 1, .max = 1000, .arg = "N",
-        .group = "Releases",
-        .help =
-            "work on at most 16 times N Canaries at once; those that wait for webhooks or metrics "
-            "do not count"),
+           .help = "longest delay before a failed Canary is retried; there is no polling loop"),
+    OPTION(INT, "threadiness", &opt.threadiness, .value = "2", .min = 1, .max = 1000, .arg = "N",
+           .group = "Releases",
+           .help = "work on at most 16 times N Canaries at once; those that wait for webhooks "
+                   "or metrics do not count"),
     OPTION(INT, "max-concurrent-releases", &opt.max_releases, .value = "0", .min = 0,
            .max = 1000000, .arg = "N", .group = "Releases",
-           .help =
-               "begin a release only when fewer than N are under way; the others wait for their "
-               "turn; 0: as many as there are"),
+           .help = "limit of concurrent releases; further ones wait; 0 is no limit"),
     OPTION(INT, "max-concurrent-releases-per-namespace", &opt.max_releases_per_namespace,
            .value = "0", .min = 0, .max = 1000000, .arg = "N", .group = "Releases",
            .help = "the same in each namespace"),
     OPTION(STRING, "ingress-annotations-prefix", &opt.ingress_prefix,
            .value = "nginx.ingress.kubernetes.io", .arg = "PREFIX", .group = "Releases",
-           .help = "provider nginx: of the annotations that its ingress controller reads"),
+           .help = "provider nginx: prefix of the annotations that its ingress controller reads"),
     OPTION(STRING, "ingress-class", &opt.ingress_class, .arg = "NAME", .group = "Releases",
-           .help = "provider contour: class of the HTTPProxies that are made; default none"),
+           .help = "provider contour: class of the created HTTPProxies; default none"),
     OPTION(STRING, "cluster-name", &opt.cluster_name, .arg = "NAME", .group = "Notifications",
-           .help = "name of this cluster, told in every alert"),
+           .help = "name of this cluster, shown in every alert"),
     OPTION(STRING, "external-url", &opt.external_url, .arg = "URL", .group = "Notifications",
-           .help = "where people reach --port, https://flagger.example.com: every alert then links "
-                   "to its Canary on the release page, or where that is off to what "
-                   "/debug/canaries says of it"),
+           .help = "external URL of --port, https://flagger.example.com: every alert then links "
+                   "to its Canary on the release page, or, if that is off, in /debug/canaries"),
     OPTION(STRING, "event-webhook", &opt.event_webhook, .env = "EVENT_WEBHOOK_URL", .arg = "URL",
            .group = "Notifications", .env_wins = true,
            .help = "post every event here, for the Canaries without event webhooks of their own"),
@@ -163,29 +151,28 @@ static const struct option_row rows[] = {
     OPTION(INT, "port", &opt.port, .value = "8080", .min = 0, .max = 65535, .arg = "PORT",
            .group = "Process",
            .help = "port of /metrics, /healthz, /readyz, /debug and /ui; 0 takes a free one"),
-    OPTION(
-        BOOL, "debug-endpoints", &opt.debug_endpoints, .value = "true", .group = "Process",
-        .help =
-            "answer GET /debug/process, /debug/canaries and /debug/canaries/NAMESPACE/NAME: what "
-            "each Canary does and waits for, the queue, the watches; names, states and counts, "
-            "nothing of what objects hold"),
+    OPTION(BOOL, "debug-endpoints", &opt.debug_endpoints, .value = "true", .group = "Process",
+           .help = "answer GET /debug/process, /debug/canaries and "
+                   "/debug/canaries/NAMESPACE/NAME: activity of each Canary, the queue, the "
+                   "watches; names, states and counts, no content of objects"),
     OPTION(BOOL, "ui", &opt.ui, .group = "Process",
-           .help = "serve the release page, GET /ui/, to everybody who reaches the port: it shows "
-                   "what the statuses of Canaries say, with the answers of webhooks and the names "
-                   "of people; it changes nothing"),
+           .help = "serve the release page, GET /ui/, to every client that reaches the port: it "
+                   "shows the statuses of Canaries, with answers of webhooks and names of "
+                   "people; it is read-only"),
     OPTION(STRING, "ui-token-file", &opt.ui_token_file, .arg = "FILE", .group = "Process",
-           .help = "serve the release page to who has one of the bearer tokens of this file, one a "
-                   "line, at least 16 characters each; read again when it changes"),
+           .help = "serve the release page to clients with one of the bearer tokens in this "
+                   "file, one a line, at least 16 characters each; read again when it changes"),
     OPTION(STRING, "ui-prometheus-url", &opt.ui_prometheus_url, .arg = "URL", .group = "Process",
-           .help = "where people open the Prometheus of --metrics-server: the release page links "
-                   "its queries there; default the metric server itself"),
+           .help = "external URL of the Prometheus of --metrics-server, for links of the "
+                   "release page; default the metric server itself"),
     OPTION(STRING, "ui-grafana-url", &opt.ui_grafana_url, .arg = "URL", .group = "Process",
-           .help = "where people open Grafana: the release page links its queries there as well"),
+           .help = "external URL of Grafana, for links of the release page"),
     OPTION_ROW_ADDRESS(&opt.address, .value = "0.0.0.0", .group = "Process"),
     OPTION_ROW_LOG_LEVEL(&opt.log_level, .group = "Process"),
-    OPTION(
-        BOOL, "enable-leader-election", &opt.leader_election, .value = elects, .group = "Process",
-        .help = "several replicas may run: one leads, the others stand by; default true in a pod"),
+    OPTION(BOOL, "enable-leader-election", &opt.leader_election, .value = elects,
+           .group = "Process",
+           .help = "several replicas may run: one leads, the others stand by; default true in a "
+                   "pod"),
     OPTION(STRING, "leader-election-namespace", &opt.leader_election_namespace,
            .value = "kube-system", .arg = "NAME", .group = "Process",
            .help = "namespace of the lease; that of --namespace when it is one"),
@@ -204,16 +191,16 @@ static const struct option_program program = {
 
 struct controller {
     struct loop *loop;
-    struct http_client *api;     /* of the Kubernetes API: few connections, much used */
-    struct http_client *outside; /* webhooks and metrics: as many as there are calls */
+    struct http_client *api;     /* for the Kubernetes API: few connections, much used */
+    struct http_client *outside; /* for webhooks and metrics: a connection for each call */
     struct kube_client *kube;
-    struct kube_client *mesh; /* NULL: the same cluster */
+    struct kube_client *mesh; /* NULL if it is the same cluster */
     struct engine *engine;
     struct lease *lease;
     struct http_server *server;
-    struct tokens *tokens; /* of who may see the release page; NULL: none are asked for */
+    struct tokens *tokens; /* tokens for the release page; NULL if none is needed */
     struct page page;
-    struct debug_view debug; /* of the above; what the server's handlers get */
+    struct debug_view debug; /* of the above; argument of the server's handlers */
 };
 
 static const char *or_null(const char *text)
@@ -221,7 +208,7 @@ static const char *or_null(const char *text)
     return text && *text ? text : NULL;
 }
 
-/* Where the alerts of Canaries go that have none of their own. */
+/* Channels for alerts of Canaries that have none of their own. */
 static const struct channel *read_alerts(struct arena *arena)
 {
     bool teams = or_null(opt.msteams_url) != NULL;
@@ -250,8 +237,8 @@ static int count_texts(const char *const *texts)
     return count;
 }
 
-/* Controllers with other parts of the cluster have other leases; replicas have the same options. */
-static const char *lease_name(struct arena *arena, const struct watchset_scope *scope)
+/* Controllers for other parts of the cluster have other leases; replicas have the same options. */
+static const char *lease_name(struct arena *arena, const struct cache_scope *scope)
 {
     static const char name[] = "flagger-leader-election";
     uint32_t hash = 2166136261u; /* FNV-1a */
@@ -265,7 +252,7 @@ static const char *lease_name(struct arena *arena, const struct watchset_scope *
     return arena_printf(arena, "%s-%08x", name, hash);
 }
 
-static const char *lease_namespace(const struct watchset_scope *scope)
+static const char *lease_namespace(const struct cache_scope *scope)
 {
     const char *const *in = scope->namespaces;
     bool one = in && in[0] && !in[1];
@@ -273,7 +260,7 @@ static const char *lease_namespace(const struct watchset_scope *scope)
     return one ? in[0] : opt.leader_election_namespace;
 }
 
-/* The release page (page/live.js), or /debug (controller/debug.h) where there is none. */
+/* The release page (page/live.js), or /debug (controller/debug.h) if it is off. */
 static const char *canaries_url(struct arena *arena)
 {
     bool has_page = opt.ui || (opt.ui_token_file && *opt.ui_token_file);
@@ -287,7 +274,7 @@ static const char *canaries_url(struct arena *arena)
                         has_page ? "ui/#" : "debug/canaries");
 }
 
-static struct settings read_settings(struct arena *arena, const struct watchset_scope *scope)
+static struct settings read_settings(struct arena *arena, const struct cache_scope *scope)
 {
     return (struct settings){
         .controller = opt.leader_election ? arena_printf(arena, "%s/%s", lease_namespace(scope),
@@ -319,12 +306,8 @@ static void on_lead(void *arg, bool leads)
 {
     struct controller *controller = arg;
     engine_lead(controller->engine, leads);
-    if (!leads && !loop_draining(controller->loop)) {
-        /* As Flagger: a replica that lost its lease starts anew. */
-        log_error("lease_lost", NULL,
-                  "the lease was lost; ending so that a fresh replica takes its place");
-        loop_drain(controller->loop);
-    }
+    if (!leads)
+        lease_lost(controller->loop);
 }
 
 static bool is_leader(void *arg)
@@ -348,21 +331,15 @@ static void close_clients(void *arg)
     controller->api = controller->outside = NULL;
 }
 
-/* A write that may still be applied is one of the leader's: the lease is not given back then, and
- * the next leader waits until it runs out. */
 static void on_stopped(void *arg, bool quiet)
 {
     struct controller *controller = arg;
     engine_free(controller->engine);
     controller->engine = NULL;
-    if (controller->lease && quiet)
-        lease_release(controller->lease, close_clients, controller);
-    else
-        close_clients(controller);
+    lease_leave(controller->lease, quiet, close_clients, controller);
 }
 
-/* Watches never end by themselves: everything that keeps the loop alive is closed from here on, the
- * lease last. */
+/* Watches never end by themselves: closes everything that keeps the loop alive, the lease last. */
 static void on_drain(void *arg)
 {
     enum { WRITES_MS = 10000 };
@@ -409,17 +386,18 @@ static enum err start_server(struct controller *controller, struct arena *arena,
     return http_server_new(controller->loop, &options, &controller->server, ei);
 }
 
-/* For those who look after the same Canaries: which part of the cluster is this one's. */
-static const char *const *lease_notes(struct arena *arena, const struct watchset_scope *scope)
+/* Annotations of the lease: the part of the cluster that this controller serves, for others with
+ * the same Canaries. */
+static const char *const *lease_notes(struct arena *arena, const struct cache_scope *scope)
 {
     const char **notes = arena_alloc(arena, 5 * sizeof(*notes)), **at = notes;
 
     if (scope->namespaces) {
-        *at++ = OTHERS_NAMESPACES;
+        *at++ = PEER_NAMESPACES;
         *at++ = opt.namespace_;
     }
     if (scope->canary_selector) {
-        *at++ = OTHERS_SELECTOR;
+        *at++ = PEER_SELECTOR;
         *at++ = scope->canary_selector;
     }
     *at = NULL;
@@ -427,7 +405,7 @@ static const char *const *lease_notes(struct arena *arena, const struct watchset
 }
 
 static void start_lease(struct controller *controller, struct arena *arena,
-                        const struct watchset_scope *scope)
+                        const struct cache_scope *scope)
 {
     if (!opt.leader_election)
         return;
@@ -441,8 +419,8 @@ static void start_lease(struct controller *controller, struct arena *arena,
     controller->lease = lease_new(controller->loop, controller->kube, &spec);
 }
 
-/* The API server says no to what is none only when the Canaries are listed, for ever and with nobody
- * there to see it. */
+/* Checked here: the API server would refuse an invalid selector only when Canaries are listed,
+ * again and again, unnoticed. */
 static enum err check_selector(struct arena *arena, const char *text, struct errinfo *ei)
 {
     const struct selector *selector;
@@ -455,14 +433,14 @@ static enum err check_selector(struct arena *arena, const char *text, struct err
                    text);
 }
 
-/* Each namespace has watches of its own. */
-static enum err read_scope(struct arena *arena, struct watchset_scope *scope, struct errinfo *ei)
+/* Each namespace has its own watches. */
+static enum err read_scope(struct arena *arena, struct cache_scope *scope, struct errinfo *ei)
 {
     enum { MOST = 100 };
     const char *const *namespaces = option_split(arena, opt.namespace_);
 
-    *scope = (struct watchset_scope){.namespaces = *namespaces ? namespaces : NULL,
-                                     .canary_selector = or_null(opt.watch_selector)};
+    *scope = (struct cache_scope){.namespaces = *namespaces ? namespaces : NULL,
+                                  .canary_selector = or_null(opt.watch_selector)};
     if (count_texts(namespaces) > MOST)
         return err_set(ei, ERR_INVALID,
                        "--namespace names more than %d namespaces: look after all of them, or let "
@@ -475,7 +453,7 @@ static enum err read_scope(struct arena *arena, struct watchset_scope *scope, st
     return scope->canary_selector ? check_selector(arena, scope->canary_selector, ei) : ERR_OK;
 }
 
-/* Where the routes lie; without a server: beside the Canaries. */
+/* The cluster of the routes; without a server option, that of the Canaries. */
 static enum err load_mesh(struct arena *arena, const char *server, struct kube_config *mesh,
                           struct errinfo *ei)
 {
@@ -505,16 +483,16 @@ static int fail(const struct errinfo *ei)
     return 1;
 }
 
-/* Servers' logs and audits tell the two apart. */
+/* Distinguishes the two in the server's logs and audits. */
 static const char *agent(void)
 {
     return opt.observe ? "flagger-observer" : "flagger-controller";
 }
 
 /*
- * Nobody waits for somebody else's hook: each call has a connection. What bounds them is only how
- * many files this process may open, less those that everything else needs; the few that are more
- * wait for their turn with their time-out untouched.
+ * Webhook calls do not queue behind each other; each uses its own connection. Limited only by the
+ * number of files this process may open, less those needed for everything else; further calls wait,
+ * without using up their time-out.
  */
 static struct http_client *new_outside(struct loop *loop, const struct reach *reach)
 {
@@ -525,7 +503,7 @@ static struct http_client *new_outside(struct loop *loop, const struct reach *re
                                           .max_held = MAX_HELD,
                                           .ca_file = or_null(opt.ca_file),
                                           .reach = reach,
-                                          .reach_option = "--tenant-addresses",
+                                          .reach_option = REACH_OPTION,
                                           .user_agent = agent()};
 
     options.max_calls = MOST;
@@ -559,24 +537,16 @@ static void end_loop(struct controller *controller)
     tokens_free(controller->tokens);
 }
 
-/* In a pod the machine's own addresses are those of sidecars, and of this process. */
-static enum err read_reach(struct arena *arena, const struct reach **out, struct errinfo *ei)
-{
-    enum err err =
-        reach_read(arena, opt.tenant_addresses, getenv("KUBERNETES_SERVICE_HOST") != NULL, out, ei);
-
-    return err == ERR_OK ? ERR_OK : err_wrap(ei, err, "--tenant-addresses");
-}
-
 static int run(struct arena *arena)
 {
     struct errinfo ei = {0};
     struct kube_config config, mesh;
-    struct watchset_scope scope;
+    struct cache_scope scope;
     struct kube_config_source source = {.kubeconfig = or_null(opt.kubeconfig),
                                         .master = or_null(opt.master)};
     const struct reach *reach;
-    if (read_scope(arena, &scope, &ei) != ERR_OK || read_reach(arena, &reach, &ei) != ERR_OK ||
+    if (read_scope(arena, &scope, &ei) != ERR_OK ||
+        reach_option(arena, opt.tenant_addresses, &reach, &ei) != ERR_OK ||
         check_provider(arena, &ei) != ERR_OK ||
         kube_config_load(arena, &source, &config, &ei) != ERR_OK ||
         load_mesh(arena, config.server, &mesh, &ei) != ERR_OK ||
@@ -629,7 +599,7 @@ int main(int argc, char **argv)
     static char ctl[] = "flagger-controller ctl", fleet[] = "flagger-controller fleet";
 
     child_main(argc, argv);
-    process_hide(); /* tokens of the cluster, of webhooks and metric servers */
+    process_hide(); /* protects tokens of the cluster, webhooks and metric servers */
     if (argc > 1 && strcmp(argv[1], "ctl") == 0) {
         argv[1] = ctl;
         return ctl_main(argc - 1, argv + 1);
@@ -640,13 +610,11 @@ int main(int argc, char **argv)
     }
     struct arena *arena = arena_new();
     choose_election();
-    option_parse(&program, arena, argc, argv);
-    if (opt.observe) /* whoever else looks or leads */
+    option_parse_daemon(&program, arena, argc, argv, &opt.log_level);
+    if (opt.observe) /* beside other observers and the leader */
         opt.leader_election = false;
-    log_set_level(opt.log_level);
-    log_start();
     int status = run(arena);
-    expo_reset();
+    metrics_reset();
     arena_free(arena);
     return status;
 }

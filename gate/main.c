@@ -2,16 +2,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/expo.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "base/option_rows.h"
-#include "base/process.h"
 #include "gate/api/api.h"
-#include "gate/api/routes.h"
 #include "gate/db/db_source.h"
 #include "gate/db/schema.h"
-#include "gate/links/links.h"
+#include "gate/links/link_db.h"
 #include "gate/rules/verify.h"
 
 static struct {
@@ -40,25 +38,25 @@ static const struct option_row rows[] = {
                "lists, "
                "and one more listens"),
     OPTION_ROW_LOG_LEVEL(&opt.log_level),
-    OPTION(STRING, "token-file", &opt.token_file, .arg = "FILE", .group = "Who may ask",
-           .help = "who may do what, one row a line (see below); read again when it changes"),
-    OPTION(BOOL, "anybody", &opt.anybody, .group = "Who may ask",
+    OPTION(STRING, "token-file", &opt.token_file, .arg = "FILE", .group = "Access",
+           .help = "tokens and certificates with their roles, a row each (see below); read again "
+                   "when it changes"),
+    OPTION(BOOL, "anybody", &opt.anybody, .group = "Access",
            .help = "every client that reaches the port may open every gate; without --token-file, "
                    "--tls-client-ca or this the gate does not start"),
     OPTION(
-        BOOL, "anonymous-check", &opt.anonymous_check, .group = "Who may ask",
+        BOOL, "anonymous-check", &opt.anonymous_check, .group = "Access",
         .help =
             "POST /gate/check and /rollback/check need no credentials, as webhooks of Flagger send "
             "none"),
-    OPTION(
-        STRING, "hosts", &opt.hosts, .arg = "NAMES", .group = "Who may ask",
-        .help =
-            "further names that it answers to, such as an Ingress has, separated by commas; that "
-            "of --public-url, names of Services and addresses count anyway, others are answered "
-            "421"),
-    OPTION_ROW_TLS_CERT(&opt.tls_cert, .group = "Who may ask"),
-    OPTION_ROW_TLS_KEY(&opt.tls_key, .group = "Who may ask"),
-    OPTION(STRING, "tls-client-ca", &opt.tls_client_ca, .arg = "FILE", .group = "Who may ask",
+    OPTION(STRING, "hosts", &opt.hosts, .arg = "NAMES", .group = "Access",
+           .help =
+               "further accepted host names, such as that of an Ingress, separated by commas; that "
+               "of --public-url, names of Services and addresses are always accepted, others are "
+               "answered 421"),
+    OPTION_ROW_TLS_CERT(&opt.tls_cert, .group = "Access"),
+    OPTION_ROW_TLS_KEY(&opt.tls_key, .group = "Access"),
+    OPTION(STRING, "tls-client-ca", &opt.tls_client_ca, .arg = "FILE", .group = "Access",
            .help = "authority whose certificates clients may show instead of a token"),
     OPTION(
         STRING, "link-key-file", &opt.link_key_file, .arg = "FILE", .group = "Signed links",
@@ -67,8 +65,8 @@ static const struct option_row rows[] = {
             "when it changes; without it there are no links"),
     OPTION(STRING, "public-url", &opt.public_url, .arg = "URL", .group = "Signed links",
            .help =
-               "where people find this gate, told to whoever asks a closed one; without it a link "
-               "leads to where it was asked for"),
+               "address of this gate for people, shown in the answer of a closed gate; without it "
+               "links have the address of the request that created them"),
     {0}};
 
 extern const char gate_help[]; /* help.txt */
@@ -97,7 +95,7 @@ static bool is_ready(void *arg)
     return db_ready(api->db);
 }
 
-/* An empty option is one that was not given: manifests fill in what they have. */
+/* Treats an empty option as absent: manifests may leave values empty. */
 static const char *given(const char *text)
 {
     return text && *text ? text : NULL;
@@ -112,12 +110,12 @@ static enum err check_options(struct errinfo *ei)
     return ERR_OK;
 }
 
-/* Listens, serves until the loop has drained. */
+/* Listens and serves until the loop has drained. */
 static int serve(struct gate_api *api, struct loop *loop, struct db_source *source,
                  struct errinfo *ei)
 {
     static const struct db_statement *const *const statements[] = {
-        gates_statements, links_statements, feed_statements, NULL};
+        gates_statements, link_db_statements, feed_statements, NULL};
     struct arena *arena = arena_new();
     const struct db_options database = {.source = source,
                                         .schema = schema_new(arena, gate_schema_sql),
@@ -128,15 +126,15 @@ static int serve(struct gate_api *api, struct loop *loop, struct db_source *sour
     struct http_server_options options = {.address = opt.address,
                                           .port = (int)opt.port,
                                           .routes = gate_routes,
-                                          .admits = routes_admit,
-                                          .knows = routes_know,
+                                          .authorize = routes_admit,
                                           .arg = api,
                                           .ready = is_ready,
                                           .max_body = 64 * 1024,
                                           .tls_cert_file = given(opt.tls_cert),
                                           .tls_key_file = given(opt.tls_key),
                                           .tls_client_ca_file = given(opt.tls_client_ca),
-                                          /* probes, links and whoever has a token show none */
+                                          /* probes, links and clients with a token have no
+                                           * certificate */
                                           .tls_client_optional = true,
                                           .name = "flagger_gate"};
     if (http_server_new(loop, &options, &server, ei) == ERR_OK) {
@@ -156,8 +154,8 @@ static int serve(struct gate_api *api, struct loop *loop, struct db_source *sour
     return status;
 }
 
-/* Who may ask, and with which links. */
-static enum err know(struct gate_api *api, struct loop *loop, struct errinfo *ei)
+/* Loads tokens and keys of links. */
+static enum err open_access(struct gate_api *api, struct loop *loop, struct errinfo *ei)
 {
     const struct identities_options options = {.token_file = opt.token_file,
                                                .client_ca = given(opt.tls_client_ca) != NULL,
@@ -169,7 +167,7 @@ static enum err know(struct gate_api *api, struct loop *loop, struct errinfo *ei
     return err;
 }
 
-/* Where a pod is stands in its resolv.conf. */
+/* /etc/resolv.conf names the namespace of a pod. */
 static const struct hosts *own_hosts(struct arena *arena, const char *public_url)
 {
     enum { MAX_FILE = 64 * 1024, MAX_NAME = 256 };
@@ -201,7 +199,7 @@ static int run(void)
         db_source_new(opt.database, opt.database_file, &source, &info) == ERR_OK) {
         struct loop *loop = loop_new(10000);
         api.hosts = own_hosts(arena, api.public_url);
-        if (know(&api, loop, &info) == ERR_OK)
+        if (open_access(&api, loop, &info) == ERR_OK)
             status = serve(&api, loop, source, &info);
         link_keys_free(api.link_keys);
         identities_free(api.identities);
@@ -218,18 +216,14 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "verify") == 0)
         return verify_main(argc - 1, argv + 1);
-    process_hide(); /* the database's password, tokens, keys of links */
-    process_raise_files();
     struct arena *arena = arena_new();
-    option_parse(&program, arena, argc, argv);
-    log_set_level(opt.log_level);
-    log_start();
+    option_parse_daemon(&program, arena, argc, argv, &opt.log_level);
     if (db_source_shows_password(opt.database, argc, argv))
         log_warn("password_in_arguments", NULL,
                  "every user of this machine can read the password in --database: give it in the "
                  "environment, DATABASE_URL, or as --database-file");
     int status = run();
-    expo_reset();
+    metrics_reset();
     arena_free(arena);
     return status;
 }

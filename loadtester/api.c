@@ -7,13 +7,13 @@
 #include "loadtester/gates.h"
 #include "net/server/debug.h"
 
-enum { NAME_LIMIT = 253 }; /* of Kubernetes (RFC 1123 subdomains) */
+enum { NAME_LIMIT = 253 }; /* limit of Kubernetes (RFC 1123 subdomains) */
 
 /* --- POST: a task */
 
 /* A request that waits for the end of its task. */
 struct waiting {
-    struct http_conn_request *req; /* NULL: the client has gone */
+    struct http_conn_request *req; /* NULL if the client has disconnected */
     bool return_output;
 };
 
@@ -70,7 +70,7 @@ static void start_blocking(struct tester_api *api, struct http_conn_request *req
     reply_start(req, start, full);
 }
 
-/* The next run starts whether or not the last one failed: load goes on as long as checks come. */
+/* The next run starts even if the last one failed, so that load continues between checks. */
 static void start_background(struct tester_api *api, struct http_conn_request *req,
                              struct runner_order *order)
 {
@@ -84,7 +84,7 @@ static void start_background(struct tester_api *api, struct http_conn_request *r
         reply_start(req, start, full);
 }
 
-/* Fills the order's type and plan. False: answered 400 or 403. */
+/* Sets the order's type and plan. False: answered 400 or 403. */
 static bool make_plan(struct tester_api *api, struct http_conn_request *req,
                       struct runner_order *order)
 {
@@ -114,13 +114,13 @@ static bool make_plan(struct tester_api *api, struct http_conn_request *req,
     return err == ERR_OK;
 }
 
-/* The task of a webhook: what Flagger's load tester does for every path but its own. The message as
- * a tree takes many times its text: it goes before anything waits. */
+/* Runs the task of a webhook, on every path without another meaning, as Flagger's load tester. The
+ * parsed message takes many times its text, so it is freed before anything waits. */
 static void post_task(void *arg, struct http_conn_request *req)
 {
     struct tester_api *api = arg;
 
-    if (!tester_admits(api, req))
+    if (!tester_admit(api, req))
         return;
     struct arena *parsed = arena_new();
     struct webhook_message message;
@@ -134,14 +134,14 @@ static void post_task(void *arg, struct http_conn_request *req)
     arena_free(parsed);
 }
 
-/* --- GET: what runs and what ran */
+/* --- GET: tasks */
 
 static void get_tasks(void *arg, struct http_conn_request *req)
 {
     static const char key[] = "/tasks";
     struct tester_api *api = arg;
 
-    if (!tester_admits(api, req) || http_reply_shared(req, key))
+    if (!tester_admit(api, req) || http_reply_shared(req, key))
         return;
     http_reply_share_json(req, key, runner_list(api->runner, http_req_arena(req)));
 }
@@ -153,7 +153,7 @@ static void get_task(void *arg, struct http_conn_request *req)
     const char *text = http_req_path(req) + strlen("/tasks/");
     char *rest;
 
-    if (!tester_admits(api, req))
+    if (!tester_admit(api, req))
         return;
     uint64_t id = *text >= '1' && *text <= '9' ? strtoull(text, &rest, 10) : 0;
     bool stream = id > 0 && strcmp(rest, "/stream") == 0;
@@ -171,11 +171,11 @@ static void get_process(void *arg, struct http_conn_request *req)
 {
     struct tester_api *api = arg;
 
-    if (!tester_admits(api, req) || debug_shared(req))
+    if (!tester_admit(api, req) || debug_shared(req))
         return;
     struct json_object *out = json_own(http_req_arena(req), json_object_new_object());
     debug_process(api->server, out);
-    runner_look(api->runner, json_sub(out, "tasks"));
+    runner_snapshot(api->runner, json_sub(out, "tasks"));
     json_set_int(json_sub(out, "streams"), "open", api->streams);
     json_set_int(json_sub(out, "streams"), "most", TESTER_MAX_STREAMS);
     debug_reply(req, out);
@@ -185,7 +185,7 @@ static void gate(void *arg, struct http_conn_request *req)
 {
     struct tester_api *api = arg;
 
-    if (tester_admits(api, req))
+    if (tester_admit(api, req))
         gates_answer(api->gates, api, req);
 }
 

@@ -1,4 +1,4 @@
-/* The load tester's routes, over real connections: who waits, who goes, who is refused. */
+/* The load tester's routes over real connections: waiting, disconnecting and refused clients. */
 
 #include <malloc.h>
 #include <string.h>
@@ -102,7 +102,7 @@ FIXTURE_CASE(too_many_tasks_are_refused_with_a_time)
     }
 }
 
-/* Three bytes of JSON can be eight hundred as a tree: it must not wait with the task. */
+/* A parsed message may be 250 times its size: it must not stay with the task. */
 CASE(a_message_leaves_only_its_plan)
 {
     enum { MESSAGES = 4, PAD = 96 * 1024, MUCH = 8 << 20 }; /* a longer one is refused */
@@ -123,7 +123,7 @@ CASE(a_message_leaves_only_its_plan)
     assert_true(mallinfo2().uordblks + mallinfo2().hblkhd < before + MUCH);
 }
 
-/* A page in somebody's browser reaches what only he can reach, under any name it likes. */
+/* A page in a browser can reach the load tester under any host name. */
 CASE(nothing_is_done_for_a_page)
 {
     static const struct http_header pages[][2] = {
@@ -147,7 +147,7 @@ CASE(nothing_is_done_for_a_page)
     assert_int_equal(f->status, 202);
 }
 
-/* Who may look at tasks need not know what their commands log in with. */
+/* Readers of the list of tasks are not shown credentials in commands. */
 FIXTURE_CASE(a_password_is_not_listed)
 {
     post(f, "bash", "echo -H 'Authorization: Bearer gehe1m'; echo http://a:gehe1m@x");

@@ -2,8 +2,8 @@
 #ifndef LOADTESTER_FIXTURE_TEST_H
 #define LOADTESTER_FIXTURE_TEST_H
 
-#include "base/expo.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "loadtester/api.h"
 #include "loadtester/gates.h"
 #include "net/client.h"
@@ -18,7 +18,7 @@ struct fixture {
     struct arena *arena;
     /* the last answer; for the file of cases */
     int answers;
-    int status; /* 0: none came */
+    int status; /* 0 if none came */
     char body[256], retry_after[16];
 };
 
@@ -29,7 +29,7 @@ UNIT_HELPER void fixture_on_drain(void *arg)
     http_client_free(f->client);
 }
 
-/* At most so many tasks run, of one Canary as well; what is more is refused. */
+/* Limits running tasks, in all and of one Canary; more are refused. */
 UNIT_HELPER int fixture_set_up(void **state, int max_running)
 {
     static struct fixture fixture;
@@ -62,7 +62,7 @@ UNIT_HELPER int fixture_tear_down(void **state)
     gates_free(f->api.gates);
     loop_free(f->loop);
     runner_free(f->api.runner);
-    expo_reset();
+    metrics_reset();
     return 0;
 }
 

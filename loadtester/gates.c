@@ -7,7 +7,7 @@
 
 enum { FORWARD_MS = 10000, MAX_ANSWER = 64 * 1024 };
 
-/* An open gate; one that is closed is not kept. */
+/* An open gate; closed gates are not stored. */
 struct gate {
     struct gate *next;
     char *key; /* "podinfo.test", "rollback.podinfo.test" */
@@ -85,7 +85,7 @@ static void reply_check(struct http_conn_request *req, bool open)
 static void reply_set(struct gates *gates, struct http_conn_request *req, const char *key,
                       bool open)
 {
-    /* A link that is prefetched must not open a gate. */
+    /* Prefetching a link must not open a gate. */
     if (strcmp(http_req_method(req), "POST") != 0) {
         http_reply_text(req, 405, "gates are changed by POST");
         return;
@@ -137,23 +137,23 @@ static void answer_from_memory(struct gates *gates, struct tester_api *api,
     }
 }
 
-/* --- passed on */
+/* --- forwarded */
 
 /* A request that waits for the gate service. */
-struct passed {
-    struct http_conn_request *req; /* NULL: the client has gone */
+struct forwarded {
+    struct http_conn_request *req; /* NULL if the client has disconnected */
 };
 
 static void on_gone(void *arg)
 {
-    struct passed *passed = arg;
+    struct forwarded *passed = arg;
     passed->req = NULL;
 }
 
-/* Without an answer the gate is not open: the release waits. */
+/* Without an answer the gate counts as closed: the release waits. */
 static void on_answer(void *arg, const struct http_result *result)
 {
-    struct passed *passed = arg;
+    struct forwarded *passed = arg;
     struct http_conn_request *req = passed->req;
 
     free(passed);
@@ -176,9 +176,9 @@ static void on_answer(void *arg, const struct http_result *result)
     }
 }
 
-/* On our way to the gate service a path stays what it is: neither our routes nor --namespace-regexp
- * are got round. A client drops what follows a '#'. */
-static bool may_pass(struct tester_api *api, struct http_conn_request *req)
+/* The path must mean the same to us and to the gate service: neither our routes nor
+ * --namespace-regexp may be evaded. Clients drop the part after a '#'. */
+static bool may_forward(struct tester_api *api, struct http_conn_request *req)
 {
     const char *path = http_req_path(req);
     struct webhook_message message;
@@ -192,9 +192,9 @@ static bool may_pass(struct tester_api *api, struct http_conn_request *req)
            tester_message(api, req, http_req_arena(req), &message);
 }
 
-/* What the gate service judges by: who asks, and whether a browser was sent by a foreign page. */
-static const char *const passed_headers[] = {"Authorization", "Origin", "Sec-Fetch-Site"};
-enum { N_PASSED_HEADERS = sizeof(passed_headers) / sizeof(passed_headers[0]) };
+/* Headers needed by the gate service: credentials, and the origin of a browser's request. */
+static const char *const forwarded_headers[] = {"Authorization", "Origin", "Sec-Fetch-Site"};
+enum { N_PASSED_HEADERS = sizeof(forwarded_headers) / sizeof(forwarded_headers[0]) };
 
 static void pass_on(struct gates *gates, struct tester_api *api, struct http_conn_request *req)
 {
@@ -202,14 +202,14 @@ static void pass_on(struct gates *gates, struct tester_api *api, struct http_con
     const char *query = http_req_query(req);
     int n = 1;
 
-    if (!may_pass(api, req))
+    if (!may_forward(api, req))
         return;
     for (int i = 0; i < N_PASSED_HEADERS; i++) {
-        const char *value = http_req_header(req, passed_headers[i]);
+        const char *value = http_req_header(req, forwarded_headers[i]);
         if (value)
-            headers[n++] = (struct http_header){passed_headers[i], value};
+            headers[n++] = (struct http_header){forwarded_headers[i], value};
     }
-    struct passed *passed = heap_alloc(sizeof(*passed));
+    struct forwarded *passed = heap_alloc(sizeof(*passed));
     struct http_request request = {.method = http_req_method(req),
                                    .url =
                                        arena_printf(http_req_arena(req), "%s%s%s%s", gates->url,
@@ -219,7 +219,7 @@ static void pass_on(struct gates *gates, struct tester_api *api, struct http_con
                                    .max_body = MAX_ANSWER};
 
     request.body = http_req_body(req, &request.body_len);
-    *passed = (struct passed){.req = req};
+    *passed = (struct forwarded){.req = req};
     http_req_on_gone(req, on_gone, passed);
     (void)http_send(gates->client, &request, on_answer, passed);
 }

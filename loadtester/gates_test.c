@@ -1,4 +1,4 @@
-/* gates: what reaches the gate service, and what comes back from it. */
+/* gates: requests to the gate service, and its answers. */
 #include "net/test_fixture.h"
 
 #include "loadtester/gates.h"
@@ -11,7 +11,7 @@ static void entrance(void *arg, struct http_conn_request *req)
     gates_answer(api.gates, &api, req);
 }
 
-/* The gate service: says what reached it. */
+/* The gate service: reports the request. */
 static void service(void *arg, struct http_conn_request *req)
 {
     static const char *const names[] = {"Authorization", "Origin", "Sec-Fetch-Site", "Content-Type",
@@ -74,12 +74,12 @@ CASE(everything_that_counts_is_passed_on)
     end(&f);
 }
 
-/* --namespace-regexp is not got round by a path that means another one to the gate service. */
+/* A path must not mean another one to the gate service, to evade --namespace-regexp. */
 CASE(paths_stay_what_they_are)
 {
     static const struct {
         const char *target; /* as sent */
-        bool passes;        /* to a namespace that is refused */
+        bool passes;        /* to a refused namespace */
     } cases[] = {
         {"/gate/approve", true},       {"/gate/halt", true},
         {"/gate/open", false},         {"/rollback/approve", false},

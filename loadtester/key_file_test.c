@@ -1,11 +1,11 @@
-/* key_file: what is read, and what leads out of the folder. */
+/* Key files: those that are read, and paths that lead out of the folder. */
 
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "loadtester/key_file.h"
+#include "loadtester/remote_run.h"
 #include "test/unit.h"
 
 static int set_up(void **state)
@@ -31,7 +31,7 @@ CASE(only_what_is_below_is_read)
         enum err err;
     } cases[] = {
         {"..1/a", ERR_OK},
-        {"a", ERR_OK}, /* as a Secret's volume has it */
+        {"a", ERR_OK}, /* as in a Secret's volume */
         {"up", ERR_DENIED},
         {"absolute", ERR_DENIED},
         {"parent/outside", ERR_DENIED},

@@ -3,16 +3,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/expo.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "base/option_rows.h"
-#include "base/process.h"
 #include "base/quantity.h"
 #include "loadtester/api.h"
-#include "loadtester/environment.h"
 #include "loadtester/gates.h"
-#include "loadtester/secrets.h"
+#include "loadtester/task_user.h"
 
 static struct {
     const char *address, *log_level, *namespace_regexp, *gate_url, *ca_file;
@@ -49,69 +47,67 @@ static const struct option_row rows[] = {
                "beside the system's; read again when it changes"),
     OPTION_ROW_LOG_LEVEL(&opt.log_level),
     OPTION_ROWS_ZAP(),
-    OPTION(STRING, "token-file", &opt.token_file, .arg = "FILE", .group = "Who may ask",
+    OPTION(STRING, "token-file", &opt.token_file, .arg = "FILE", .group = "Access",
            .help =
                "bearer tokens, one a line, one of which every request must bring; what follows a "
                "blank "
                "(a role and a name, for the gate) has no effect here; read again when it changes"),
-    OPTION_ROW_TLS_CERT(&opt.tls_cert, .group = "Who may ask"),
-    OPTION_ROW_TLS_KEY(&opt.tls_key, .group = "Who may ask"),
-    OPTION(STRING, "tls-client-ca", &opt.tls_client_ca, .arg = "FILE", .group = "Who may ask",
+    OPTION_ROW_TLS_CERT(&opt.tls_cert, .group = "Access"),
+    OPTION_ROW_TLS_KEY(&opt.tls_key, .group = "Access"),
+    OPTION(STRING, "tls-client-ca", &opt.tls_client_ca, .arg = "FILE", .group = "Access",
            .help = "authority whose certificate every client must show"),
     OPTION(
-        STRING, "policy", &opt.policy, .arg = "FILE,...", .group = "What may be run",
+        STRING, "policy", &opt.policy, .arg = "FILE,...", .group = "Allowed commands",
         .help =
             "commands that tasks may run, with the flags, values and arguments that each may have "
             "(YAML; deploy/loadtester/policies has some); they are run without a shell"),
     OPTION(
-        STRING, "allow-command", &opt.allow_command, .arg = "NAME,...", .group = "What may be run",
+        STRING, "allow-command", &opt.allow_command, .arg = "NAME,...", .group = "Allowed commands",
         .help = "commands that tasks may run with any arguments, by name or path, without a shell; "
                 "many "
                 "tools read files and run programs when their arguments say so, and need --policy "
                 "instead. With neither option tasks may run anything in a shell"),
-    OPTION(BOOL, "allow-shell", &opt.allow_shell, .group = "What may be run",
+    OPTION(BOOL, "allow-shell", &opt.allow_shell, .group = "Allowed commands",
            .help =
                "cmd and bash tasks run in a shell although --allow-command is given, which then "
                "bounds helm and kubectl only"),
-    OPTION(STRING, "pass-env", &opt.pass_env, .arg = "NAME,...", .group = "What may be run",
+    OPTION(STRING, "pass-env", &opt.pass_env, .arg = "NAME,...", .group = "Allowed commands",
            .help =
                "environment variables that tasks see beside the usual ones (PATH, HOME, proxies, "
                "HELM_*, KUBECONFIG); NAME* stands for all that begin so"),
-    OPTION(STRING, "api-key-dir", &opt.api_key_dir, .arg = "DIR", .group = "What may be run",
+    OPTION(STRING, "api-key-dir", &opt.api_key_dir, .arg = "DIR", .group = "Allowed commands",
            .help = "directory in which the apiKeyPath of concord tasks must be; without it they "
                    "name none"),
     OPTION(INT, "max-running", &opt.max_running, .value = "256", .min = 1, .max = 4096, .arg = "N",
-           .group = "How much", .help = "tasks at once in all"),
+           .group = "Limits", .help = "tasks at once in all"),
     OPTION(INT, "max-per-canary", &opt.max_per_canary, .value = "32", .min = 1, .max = 4096,
-           .arg = "N", .group = "How much", .help = "tasks at once for one Canary"),
+           .arg = "N", .group = "Limits", .help = "tasks at once for one Canary"),
     OPTION(INT, "max-queued", &opt.max_queued, .value = "256", .min = 0, .max = 65536, .arg = "N",
-           .group = "How much", .help = "tasks that wait for a place; more are answered 429"),
+           .group = "Limits", .help = "tasks that wait for a place; more are answered 429"),
     OPTION(
-        STRING, "task-memory", &opt.task_memory, .value = "0", .arg = "QUANTITY",
-        .group = "How much",
+        STRING, "task-memory", &opt.task_memory, .value = "0", .arg = "QUANTITY", .group = "Limits",
         .help =
             "memory of a task's processes together, e.g. 512Mi; a task that takes more is ended; 0 "
             "is no limit"),
     OPTION(INT, "task-processes", &opt.task_processes, .value = "1024", .min = 0, .max = 1000000,
-           .arg = "N", .group = "How much",
+           .arg = "N", .group = "Limits",
            .help =
                "processes and threads of a task together; a task that makes more is ended; 0 is no "
                "limit"),
     OPTION(INT, "task-files", &opt.task_files, .value = "65536", .min = 16, .max = 10000000,
-           .arg = "N", .group = "How much", .help = "open files of each process of a task"),
-    OPTION(DURATION, "task-cpu", &opt.task_cpu, .value = "0", .arg = "DURATION",
-           .group = "How much", .help = "processor time of each process of a task; 0 is no limit"),
+           .arg = "N", .group = "Limits", .help = "open files of each process of a task"),
+    OPTION(DURATION, "task-cpu", &opt.task_cpu, .value = "0", .arg = "DURATION", .group = "Limits",
+           .help = "processor time of each process of a task; 0 is no limit"),
     OPTION(INT, "task-nice", &opt.task_nice, .value = "5", .min = 0, .max = 19, .arg = "N",
-           .group = "How much",
-           .help = "how far tasks stand back behind this service when processors are short"),
+           .group = "Limits", .help = "nice value of tasks"),
     OPTION(STRING, "task-user", &opt.task_user, .env = "LOADTESTER_TASK_USER", .arg = "UID[:GID]",
-           .group = "With which rights",
+           .group = "Privileges",
            .help = "user and group that tasks run as; needs root here, of whose capabilities "
                    "SETUID, SETGID and KILL are enough. FIRST-LAST[:GID] gives each namespace a "
                    "user of its own, with a HOME of its own, and all of them the further group"),
-    OPTION(BOOL, "new-privileges", &opt.new_privileges, .group = "With which rights",
+    OPTION(BOOL, "new-privileges", &opt.new_privileges, .group = "Privileges",
            .help = "set-user-id programs such as ping work in tasks"),
-    OPTION(BOOL, "seccomp", &opt.seccomp, .group = "With which rights",
+    OPTION(BOOL, "seccomp", &opt.seccomp, .group = "Privileges",
            .help =
                "refuse tasks the system calls of administrators, debuggers and container escapes"),
     {0}};
@@ -159,12 +155,13 @@ static enum err read_limits(struct child_limits *limits, struct errinfo *ei)
         return err_set(ei, ERR_INVALID,
                        "--task-memory: expected a quantity such as 512Mi, found \"%.80s\"",
                        opt.task_memory);
-    /* tasks share a user: room for some large ones, and an end to what comes between two looks */
+    /* tasks share a user: room for a few large ones, and a limit between two checks of the process
+     * tree */
     limits->user_processes = 4 * opt.task_processes;
     return ERR_OK;
 }
 
-/* Where tasks have their temporary files too. */
+/* Also the folder of tasks' temporary files. */
 static const char *temporary_folder(void)
 {
     const char *folder = getenv("TMPDIR");
@@ -196,8 +193,8 @@ static void warn_of_open_doors(const struct tester_api *api)
                  "flagger-gate");
 }
 
-/* Under a policy commands read no files that it does not name; so without a user of their own they
- * are kept off by that. */
+/* A policy lets commands read only files that it names; otherwise tasks need a user of their
+ * own. */
 static enum err check_secrets(const struct task_users *users, struct errinfo *ei)
 {
     struct child_limits limits = {0};
@@ -274,7 +271,7 @@ static enum err read_options(struct tester *tester, struct runner_options *optio
     return err == ERR_OK ? check_secrets(tester->users, ei) : err;
 }
 
-/* A kubelet shows no certificate, whatever --tls-client-ca asks of others. */
+/* A kubelet has no client certificate, whatever --tls-client-ca demands. */
 static enum err serve_probes(struct loop *loop, struct http_server **out, struct errinfo *ei)
 {
     enum { CONNECTIONS = 64 };
@@ -287,7 +284,7 @@ static enum err serve_probes(struct loop *loop, struct http_server **out, struct
     return opt.probe_port ? http_server_new(loop, &options, out, ei) : ERR_OK;
 }
 
-/* Listens, serves until the loop has drained. */
+/* Listens and serves until the loop has drained. */
 static int serve(struct tester *tester, struct loop *loop, struct errinfo *ei)
 {
     struct http_server *server = NULL, *probes = NULL;
@@ -295,7 +292,6 @@ static int serve(struct tester *tester, struct loop *loop, struct errinfo *ei)
                                           .port = (int)opt.port,
                                           .routes = tester_routes,
                                           .arg = &tester->api,
-                                          .knows = tester_knows,
                                           .max_body = WEBHOOK_MAX_BYTES,
                                           .tls_cert_file = opt.tls_cert,
                                           .tls_key_file = opt.tls_key,
@@ -364,16 +360,10 @@ static int run(struct tester *tester)
 int main(int argc, char **argv)
 {
     child_main(argc, argv);
-    /* Our environment and memory may hold what tasks must not see: no process of our own user reads
-     * them. Those we start are readable again. */
-    process_hide();
-    process_raise_files();
     struct tester tester = {.arena = arena_new()};
-    option_parse(&program, tester.arena, argc, argv);
-    log_set_level(opt.log_level);
-    log_start();
+    option_parse_daemon(&program, tester.arena, argc, argv, &opt.log_level);
     int status = run(&tester);
-    expo_reset();
+    metrics_reset();
     arena_free(tester.arena);
     return status;
 }

@@ -56,7 +56,7 @@ const char *output_text(const struct output *output, struct arena *arena)
         buf_printf(&text, "\n[%zu bytes left out]\n", left_out);
     add_tail(output, &text);
     char *kept = arena_strndup(arena, text.data ? text.data : "", text.len);
-    /* a text ends at a zero byte, and what comes behind it may be the summary */
+    /* a string ends at a zero byte, and the summary may follow */
     for (size_t i = 0; i < text.len; i++)
         if (!kept[i])
             kept[i] = '?';

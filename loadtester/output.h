@@ -1,6 +1,6 @@
 /*
- * What a task wrote: the first OUTPUT_HEAD bytes and the last OUTPUT_TAIL, since tools say what
- * they do at the start and what came of it at the end. Embedded by its owner.
+ * Output of a task: the first OUTPUT_HEAD bytes and the last OUTPUT_TAIL, since tools print their
+ * settings first and results last. Embedded by its owner.
  */
 #ifndef LOADTESTER_OUTPUT_H
 #define LOADTESTER_OUTPUT_H
@@ -12,16 +12,16 @@
 enum { OUTPUT_HEAD = 16 * 1024, OUTPUT_TAIL = 48 * 1024 };
 
 struct output {
-    char *head, *tail; /* tail is a ring; both are made on first use */
+    char *head, *tail; /* tail is a ring; both are allocated on first use */
     size_t head_len, tail_len, tail_end;
-    size_t total; /* bytes that came in all */
+    size_t total; /* all bytes received */
 };
 
 void output_add(struct output *output, const char *data, size_t len);
-/* All that is kept, with a line that says what was left out; valid UTF-8 is not promised. Owned by
- * the arena. */
+/* All that is kept, with a line that counts the omitted bytes; not necessarily valid UTF-8. Owned
+ * by the arena. */
 const char *output_text(const struct output *output, struct arena *arena);
-/* The last `max` bytes that are kept, from the start of a line where one begins there. */
+/* The last `max` bytes kept, from the start of a line if possible. */
 const char *output_tail(const struct output *output, struct arena *arena, size_t max);
 void output_fini(struct output *output);
 

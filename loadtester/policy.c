@@ -8,10 +8,9 @@
 #include "base/yaml.h"
 
 /*
- * What a policy costs. A request is checked while others wait, so that each pattern has a number of
- * steps after which it does not match, and all of them together have a number of matches and of
- * bytes. A pattern that would take more memory than PATTERN_BYTES is refused as it is read: lengths
- * belong in `max`.
+ * Limits of matching. A request is checked while others wait, so each pattern has a limit of steps,
+ * after which it does not match, and all together have limits of matches and bytes. A pattern that
+ * takes more memory than PATTERN_BYTES is refused when read: lengths belong in `max`.
  */
 enum {
     STEPS_PER_MATCH = 10 * 1000,
@@ -22,7 +21,7 @@ enum {
     MAX_ARGUMENTS = 64,
 };
 
-/* What all of a value must match, and how many bytes it may have. */
+/* A pattern that must match all of a value, and the limit of its bytes. */
 struct pattern {
     pcre2_code *code;
     size_t max;
@@ -31,15 +30,15 @@ struct pattern {
 struct flag {
     struct flag *next;
     const char *name;
-    struct pattern *value; /* NULL: it has none */
+    struct pattern *value; /* NULL if it takes none */
 };
 
-/* One way to call a command. */
+/* One form of calling a command. */
 struct form {
     struct form *next;
     struct pattern **words;
     size_t n_words;
-    bool more; /* the last one may come again */
+    bool more; /* the last one may be repeated */
 };
 
 struct command {
@@ -80,7 +79,7 @@ static void free_code(void *code)
     pcre2_code_free(code);
 }
 
-/* obj, key: where the text stands. */
+/* obj, key: where the text is. */
 static pcre2_code *compile(struct source *source, struct json_object *obj, const char *key,
                            const char *text)
 {
@@ -112,7 +111,7 @@ static pcre2_code *compile(struct source *source, struct json_object *obj, const
     return code;
 }
 
-/* 'TEXT', or {pattern: TEXT, max: BYTES}. NULL: it is neither, which is told by the caller. */
+/* 'TEXT', or {pattern: TEXT, max: BYTES}. NULL if it is neither; the caller reports it. */
 static struct pattern *read_pattern(struct source *source, struct json_object *obj, const char *key,
                                     struct json_object *value)
 {
@@ -126,7 +125,7 @@ static struct pattern *read_pattern(struct source *source, struct json_object *o
     }
     if (!json_object_is_type(value, json_type_object))
         return NULL;
-    if (key) /* the reader knows where it is */
+    if (key) /* the reader knows the path */
         value = json_read_obj(&source->r, obj, key, JSON_REQUIRED);
     check_keys(source, value, keys, "is not known here; expected only pattern and max");
     const char *text = json_read_str(&source->r, value, "pattern", JSON_REQUIRED);
@@ -260,12 +259,12 @@ const struct policy *policy_of_names(struct arena *arena, const char *const *nam
     return policy;
 }
 
-/* --- judging */
+/* --- matching */
 
-/* What is spent on one request. */
-struct spent {
+/* Budget of one request. */
+struct budget {
     size_t matches, bytes;
-    bool out; /* no more is checked */
+    bool out; /* exhausted: nothing more is checked */
 };
 
 static bool run(const struct pattern *pattern, const char *text, size_t len)
@@ -284,7 +283,7 @@ static bool run(const struct pattern *pattern, const char *text, size_t len)
     return count >= 0;
 }
 
-static bool matches(const struct pattern *pattern, const char *text, struct spent *spent)
+static bool matches(const struct pattern *pattern, const char *text, struct budget *spent)
 {
     size_t len = strlen(text);
 
@@ -304,7 +303,8 @@ static const struct flag *find_flag(const struct command *command, const char *n
     return flag;
 }
 
-/* The flag of a word, with its value where the word holds it. NULL: it is not listed so. */
+/* The flag of a word, with its value if the word contains it. NULL if it is not listed in this
+ * form. */
 static const struct flag *read_flag(const struct command *command, const char *word,
                                     const char **value)
 {
@@ -320,7 +320,7 @@ static const struct flag *read_flag(const struct command *command, const char *w
     return flag && flag->value ? flag : NULL;
 }
 
-static bool fits(const struct form *form, const char *const *words, size_t n, struct spent *spent)
+static bool fits(const struct form *form, const char *const *words, size_t n, struct budget *spent)
 {
     if (n < form->n_words || (n > form->n_words && !form->more))
         return false;
@@ -331,7 +331,7 @@ static bool fits(const struct form *form, const char *const *words, size_t n, st
 }
 
 static enum err check_arguments(const struct command *command, const char *const *words, size_t n,
-                                struct spent *spent, struct errinfo *ei)
+                                struct budget *spent, struct errinfo *ei)
 {
     if (n == 0 && !command->forms)
         return ERR_OK;
@@ -343,7 +343,7 @@ static enum err check_arguments(const struct command *command, const char *const
 }
 
 static enum err check_flag(const struct command *command, const char *const *argv, size_t *at,
-                           struct spent *spent, struct errinfo *ei)
+                           struct budget *spent, struct errinfo *ei)
 {
     const char *value, *word = argv[*at];
     const struct flag *flag = read_flag(command, word, &value);
@@ -355,7 +355,7 @@ static enum err check_flag(const struct command *command, const char *const *arg
         return ERR_OK;
     if (!value && argv[*at + 1])
         value = argv[++*at];
-    /* a value with a dash may be a flag to a tool that sees no value here */
+    /* a value with a dash may be a flag to a tool that expects no value here */
     if (!value || (value[0] == '-' && value == argv[*at]) || !matches(flag->value, value, spent))
         return err_set(ei, ERR_DENIED, "the policy does not let %.80s of \"%.80s\" have this value",
                        flag->name, command->name);
@@ -375,7 +375,7 @@ static enum err check_words(const struct command *command, const char *const *ar
                             struct errinfo *ei)
 {
     const char *arguments[MAX_ARGUMENTS];
-    struct spent spent = {0};
+    struct budget spent = {0};
     size_t n = 0;
 
     for (size_t at = 1; argv[at]; at++) {

@@ -1,4 +1,4 @@
-/* policy: what files say, and what it lets. */
+/* policy: parsing of files, and the commands they allow. */
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "loadtester/command_line.h"
 #include "loadtester/policy.h"
-#include "loadtester/words.h"
+#include "test/rows.h"
 #include "test/unit.h"
 
 static char path[] = "/tmp/policy_test.XXXXXX";
@@ -21,102 +22,44 @@ static enum err read_text(struct arena *arena, const char *text, const struct po
     return policy_read(arena, files, out, info);
 }
 
-static const char tools[] = "commands:\n"
-                            "  hey:\n"
-                            "    flags: {-n: '[0-9]+', -H: '(Accept|X-[A-Za-z]+): .*', -quiet: }\n"
-                            "    arguments:\n"
-                            "      - ['https?://[a-z.]+']\n"
-                            "  wrk:\n"
-                            "    attached: true\n"
-                            "    flags: {-t: '[0-9]', --latency: , --timeout: '[0-9]+s'}\n"
-                            "    arguments: [[x]]\n"
-                            "  kubectl:\n"
-                            "    interspersed: true\n"
-                            "    flags: {-n: '[a-z]+', --namespace: '[a-z]*'}\n"
-                            "    arguments:\n"
-                            "      - [get, pods|services, '[a-z]+', ...]\n"
-                            "      - [version]\n"
-                            "  date:\n"
-                            "  echo:\n"
-                            "    interspersed: true\n"
-                            "    flags: {-d: {pattern: '[a-z]*', max: 5}, -r: '(a*)*(a*)*(a*)*b'}\n"
-                            "    arguments: [[{pattern: 'x+'}, ...]]\n";
-
-CASE(only_what_is_listed_is_let)
+/* Rows of policies.yaml. */
+static struct json_object *rows_of(struct arena *arena, const char *group)
 {
-    static const struct {
-        const char *command;
-        bool let;
-    } cases[] = {
-        {"hey http://x.y", true},
-        {"hey -n 5 http://x", true},
-        {"hey -H 'Accept: a b' -quiet http://x", true},
-        {"hey", false},
-        {"hey http://x http://y", false},
-        {"hey http://x1", false},
-        {"hey ' http://x'", false},
-        {"hey 'http://x\nhttp://y'", false},
-        {"hey -n 5x http://x", false},
-        {"hey -n=5 http://x", false},
-        {"hey --n 5 http://x", false},
-        {"hey -n5 http://x", false},
-        {"hey -D /etc/passwd http://x", false},
-        {"hey -H 'Authorization: a' http://x", false},
-        {"hey -n -quiet http://x", false},
-        {"hey http://x -n 5", false},
-        {"hey -- http://x", false},
-        {"hey - http://x", false},
-        {"hey -n", false},
-        {"hey -quiet=true http://x", false},
-        {"HEY http://x", false},
-        {"./hey http://x", false},
-        {"/usr/bin/hey http://x", false},
-        {"wrk -t2 x", true},
-        {"wrk -t 2 --timeout=5s --latency x", true},
-        {"wrk --timeout 5s x", true},
-        {"wrk -t22 x", false},
-        {"wrk -t2s x", false},
-        {"wrk --time=5s x", false},
-        {"wrk --latency=1 x", false},
-        {"wrk -s /tmp/x.lua x", false},
-        {"wrk -s/tmp/x.lua x", false},
-        {"kubectl get pods a -n test", true},
-        {"kubectl -n test get services a b c", true},
-        {"kubectl get pods a --namespace=", true},
-        {"kubectl version", true},
-        {"kubectl get pods", false},
-        {"kubectl get secrets a", false},
-        {"kubectl get podsecrets a", false},
-        {"kubectl version get pods a", false},
-        {"kubectl get pods a -n 'a b'", false},
-        {"kubectl get pods a -ntest", false},
-        {"date", true},
-        {"date x", false},
-        {"date -u", false},
-        {"echo x -d abcde", true},
-        {"echo x -d abcdef", false},
-        {"echo x", true},
-        {"echo xy", false},
-        {"echo x -r aab", true},
-        /* more steps than a match may have */
-        {"echo x -r aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false},
-    };
-    struct errinfo info = {0};
-    const struct policy *policy;
+    return json_at(json_elem(rows_read(arena, "loadtester/policies.yaml"), 0), group, NULL);
+}
 
-    if (read_text(arena, tools, &policy, &info) != ERR_OK)
-        fail_msg("%s", info.text);
-    EACH_ROW (row, cases) {
-        const char *const *argv;
-        assert_int_equal(words_split(arena, row->command, &argv, &info), ERR_OK);
-        info = (struct errinfo){0};
-        enum err err = policy_check(policy, argv, &info);
-        if (err != (row->let ? ERR_OK : ERR_DENIED))
-            fail_msg("%s: %s", row->command, info.text);
+static const char *tools(struct arena *arena)
+{
+    return json_object_get_string(rows_of(arena, "policy"));
+}
+
+static void expect_each(struct arena *arena, const struct policy *policy, const char *group,
+                        enum err wanted)
+{
+    struct json_object *rows = rows_of(arena, group);
+
+    assert_true(json_len(rows) > 0);
+    for (size_t i = 0; i < json_len(rows); i++) {
+        const char *command = json_object_get_string(json_elem(rows, i)), *const * argv;
+        struct errinfo info = {0};
+        assert_int_equal(words_split(arena, command, &argv, &info), ERR_OK);
+        if (policy_check(policy, argv, &info) != wanted)
+            fail_msg("%s: %s", command, info.text);
     }
 }
 
-/* Others wait meanwhile: of what is refused, too. */
+CASE(only_what_is_listed_is_let)
+{
+    struct errinfo info = {0};
+    const struct policy *policy;
+
+    if (read_text(arena, tools(arena), &policy, &info) != ERR_OK)
+        fail_msg("%s", info.text);
+    expect_each(arena, policy, "let", ERR_OK);
+    expect_each(arena, policy, "refused", ERR_DENIED);
+}
+
+/* Others wait meanwhile, also for a request that is refused. */
 CASE(what_one_request_costs_is_bounded)
 {
     static const char flags[] = "-d", tail[] = "x";
@@ -125,7 +68,7 @@ CASE(what_one_request_costs_is_bounded)
     const struct policy *policy;
     char *large = arena_alloc(arena, POLICY_MAX_WORD + 1);
 
-    assert_int_equal(read_text(arena, tools, &policy, &info), ERR_OK);
+    assert_int_equal(read_text(arena, tools(arena), &policy, &info), ERR_OK);
     for (size_t i = 0; i < 600; i++) {
         argv[1 + 2 * i] = flags;
         argv[2 + 2 * i] = "abc";
@@ -157,38 +100,17 @@ CASE(a_name_alone_lets_everything)
 
 CASE(a_wrong_file_is_told)
 {
-    static const struct {
-        const char *text, *error;
-    } cases[] = {
-        {"", "expected one document with commands"},
-        {"commands: {}\n---\ncommands: {}\n", "expected one document"},
-        {"command: {}\n", "is not known here; expected only commands"},
-        {"{}\n", "commands"},
-        {"commands: {hey: {flag: {}}}\n", "commands.hey.flag: is not known here"},
-        {"commands: {hey: {flags: {nn: x}}}\n", "commands.hey.flags.nn: expected a flag"},
-        {"commands: {hey: {flags: {--: x}}}\n", "expected a flag"},
-        {"commands: {hey: {flags: {-n: 5}}}\n", "expected a pattern, or nothing"},
-        {"commands: {hey: {flags: {-n: '('}}}\n", "is not a regular expression"},
-        {"commands: {hey: {arguments: [x]}}\n", "expected in each row a list"},
-        {"commands: {hey: {arguments: [[1]]}}\n", "expected a text as each pattern"},
-        {"commands: {hey: {flags: {-n: {max: 5}}}}\n", "commands.hey.flags.-n.pattern"},
-        {"commands: {hey: {flags: {-n: {pattern: x, max: 0}}}}\n", "commands.hey.flags.-n.max"},
-        {"commands: {hey: {flags: {-n: {pattern: x, max: 8193}}}}\n", "commands.hey.flags.-n.max"},
-        {"commands: {hey: {flags: {-n: {pattern: x, least: 1}}}}\n", "only pattern and max"},
-        {"commands: {hey: {arguments: [[{pattern: '('}]]}}\n", "is not a regular expression"},
-        {"commands: {hey: {flags: {-n: '(ab){0,4096}'}}}\n", "with its length as max"},
-        {"commands: {hey: {flags: {-n: '((ab){0,4096}){0,4096}'}}}\n", "with its length as max"},
-        {"commands: {hey: {flags: {-n: '(abcdefgh|b){0,700}'}}}\n", "with its length as max"},
-        {"commands: {hey: {attached: 1}}\n", "commands.hey.attached"},
-        {"commands: {hey: {}, hey: {}}\n", "duplicate"},
-    };
+    struct json_object *rows = rows_of(arena, "wrong");
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    assert_true(json_len(rows) > 0);
+    for (size_t i = 0; i < json_len(rows); i++) {
+        const char *text = json_str_at(json_elem(rows, i), "text", NULL);
+        const char *wrong = json_str_at(json_elem(rows, i), "wrong", NULL);
         struct errinfo info = {0};
         const struct policy *policy;
-        assert_int_equal(read_text(arena, cases[i].text, &policy, &info), ERR_INVALID);
-        if (!strstr(info.text, cases[i].error) || !strstr(info.text, path))
-            fail_msg("%s: %s", cases[i].text, info.text);
+        assert_int_equal(read_text(arena, text, &policy, &info), ERR_INVALID);
+        if (!strstr(info.text, wrong) || !strstr(info.text, path))
+            fail_msg("%s: %s", text, info.text);
     }
 }
 

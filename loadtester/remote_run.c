@@ -1,11 +1,99 @@
+#define _GNU_SOURCE /* O_PATH */
 #include "loadtester/remote_run.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/duration.h"
-#include "loadtester/key_file.h"
+
+/* --- files of secrets */
+
+enum { FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK };
+
+/* Without openat2: one component at a time; none may be a link or "..". */
+static int walk(int dir, const char *path)
+{
+    char step[NAME_MAX + 1];
+    int fd = dir;
+
+    for (;;) {
+        size_t len = strcspn(path, "/");
+        int next = -1;
+        if (len == 0 || len > NAME_MAX || (len == 2 && strncmp(path, "..", 2) == 0)) {
+            errno = EXDEV;
+        } else {
+            memcpy(step, path, len);
+            step[len] = '\0';
+            next = openat(fd, step,
+                          path[len] ? O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+                                    : FLAGS | O_NOFOLLOW);
+        }
+        int error = errno;
+        if (fd != dir)
+            close(fd);
+        errno = error;
+        if (next < 0 || !path[len])
+            return next;
+        fd = next;
+        path += len + 1;
+    }
+}
+
+static int open_below(int dir, const char *path)
+{
+    struct open_how how = {.flags = FLAGS, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+    int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+
+    /* Some sandboxes do not know the call and return EPERM. */
+    return fd < 0 && (errno == ENOSYS || errno == EPERM) ? walk(dir, path) : fd;
+}
+
+static enum err fail(struct errinfo *ei, int error, const char *path)
+{
+    if (error == EXDEV || error == ELOOP)
+        return err_set(ei, ERR_DENIED, "%.80s leads out of the folder of keys", path);
+    return err_set(ei, error == ENOENT ? ERR_NOT_FOUND : ERR_DENIED,
+                   "cannot open the key %.80s: %s", path, strerror(error));
+}
+
+enum err key_file_read(struct arena *arena, const char *dir, const char *path, char **out,
+                       struct errinfo *ei)
+{
+    int folder = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int fd = folder < 0 ? -1 : open_below(folder, path);
+    int error = errno;
+    struct stat about;
+    ssize_t len = 0, n = 0;
+
+    *out = NULL;
+    if (folder >= 0)
+        close(folder);
+    if (fd < 0)
+        return fail(ei, error, path);
+    char *text = arena_alloc(arena, KEY_FILE_MAX + 1);
+    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) {
+        close(fd);
+        return err_set(ei, ERR_INVALID, "%.80s is no regular file", path);
+    }
+    while (len <= KEY_FILE_MAX - 1 && (n = read(fd, text + len, (size_t)(KEY_FILE_MAX - len))) > 0)
+        len += n;
+    error = errno;
+    close(fd);
+    if (n < 0)
+        return fail(ei, error, path);
+    if (len == KEY_FILE_MAX)
+        return err_set(ei, ERR_INVALID, "%.80s is too long for a key", path);
+    *out = text;
+    return ERR_OK;
+}
 
 enum { REQUEST_MS = 60000, CANCEL_MS = 5000, MAX_ANSWER = 256 * 1024 };
 
@@ -14,19 +102,19 @@ struct remote_run {
     struct http_client *client;
     const struct task_plan *plan;
     struct arena *arena;
-    struct arena *step; /* of the request that was sent last or is the next */
+    struct arena *step; /* of the last or next request */
     const char *secret;
     void (*note)(void *arg, const char *line);
     remote_run_done_fn done;
     void *arg;
     struct http_call *call; /* under way */
-    struct timer *wait;     /* until the next request; or the end is told */
+    struct timer *wait;     /* until the next request, or until `done` is called */
     struct timer *deadline;
-    struct remote_request request; /* the next one */
+    struct remote_request request; /* the next request */
     struct errinfo info;
     struct remote_run_result result;
     int64_t started_ms, timeout_ms;
-    bool ending; /* no further step; the call under way, if any, is the last */
+    bool ending; /* no further request; a call in flight is the last */
     bool stopped;
 };
 
@@ -43,7 +131,7 @@ static void finish(void *arg)
     free(run);
 }
 
-/* Never from inside remote_run_start() or remote_run_stop(). */
+/* Never called from inside remote_run_start() or remote_run_stop(). */
 static void end(struct remote_run *run, const char *error)
 {
     run->ending = true;
@@ -73,7 +161,7 @@ static void send_request(struct remote_run *run, int64_t timeout_ms, http_done_f
     run->call = http_send(run->client, &http, done, run);
 }
 
-/* A conversation may go on for hours: what a step needs goes with it. */
+/* A conversation may last hours, so memory is freed with each step. */
 static void next_step(struct remote_run *run)
 {
     arena_free(run->step);
@@ -81,7 +169,7 @@ static void next_step(struct remote_run *run)
     run->request = (struct remote_request){0};
 }
 
-static enum remote_next ask_type(struct remote_run *run, const struct remote_answer *answer)
+static enum remote_next call_type(struct remote_run *run, const struct remote_answer *answer)
 {
     next_step(run);
     run->info = (struct errinfo){0};
@@ -89,7 +177,7 @@ static enum remote_next ask_type(struct remote_run *run, const struct remote_ans
                                    &run->request, &run->info);
 }
 
-static void on_told(void *arg, const struct http_result *result)
+static void on_cancelled(void *arg, const struct http_result *result)
 {
     struct remote_run *run = arg;
 
@@ -99,15 +187,15 @@ static void on_told(void *arg, const struct http_result *result)
     end(run, NULL);
 }
 
-/* The other service is told that nobody wants its work any more. */
-static void tell(struct remote_run *run)
+/* Cancels the work at the other service. */
+static void cancel_work(struct remote_run *run)
 {
     const struct remote *remote = run->plan->remote;
 
     next_step(run);
     if (remote->cancel &&
         remote->cancel(run->plan->remote_state, run->step, run->secret, &run->request))
-        send_request(run, CANCEL_MS, on_told);
+        send_request(run, CANCEL_MS, on_cancelled);
     else
         end(run, NULL);
 }
@@ -126,12 +214,12 @@ static void on_answer(void *arg, const struct http_result *result)
         step(run, &answer);
         return;
     }
-    /* Given up meanwhile: the answer may say by which name the work can be ended. */
+    /* Stopped meanwhile: the answer may contain the id needed to cancel. */
     timer_stop(run->wait);
     run->wait = NULL;
     if (result->err == ERR_OK)
-        (void)ask_type(run, &answer);
-    tell(run);
+        (void)call_type(run, &answer);
+    cancel_work(run);
 }
 
 static void on_wait(void *arg)
@@ -144,7 +232,7 @@ static void on_wait(void *arg)
 
 static void step(struct remote_run *run, const struct remote_answer *answer)
 {
-    switch (ask_type(run, answer)) {
+    switch (call_type(run, answer)) {
     case REMOTE_SEND:
         run->note(run->arg,
                   arena_printf(run->step, "%s %s", run->request.method, run->request.url));
@@ -167,8 +255,8 @@ static void on_patience(void *arg)
     http_cancel(run->call);
 }
 
-/* No further step. An answer that is on its way is waited for a little. */
-static void give_up(struct remote_run *run, const char *why)
+/* Sends no further request, and waits briefly for an answer in flight. */
+static void finish_early(struct remote_run *run, const char *why)
 {
     if (run->ending)
         return;
@@ -179,7 +267,7 @@ static void give_up(struct remote_run *run, const char *why)
     if (run->call)
         run->wait = timer_start(run->loop, CANCEL_MS, 0, on_patience, run);
     else
-        tell(run);
+        cancel_work(run);
 }
 
 static void on_deadline(void *arg)
@@ -189,13 +277,13 @@ static void on_deadline(void *arg)
 
     run->deadline = NULL;
     run->result.timed_out = true;
-    give_up(run, arena_printf(run->arena, "timed out after %s",
-                              duration_format(run->timeout_ms * 1000000, limit)));
+    finish_early(run, arena_printf(run->arena, "timed out after %s",
+                                   duration_format(run->timeout_ms * 1000000, limit)));
 }
 
 void remote_run_stop(struct remote_run *run)
 {
-    give_up(run, "stopped, the load tester shuts down");
+    finish_early(run, "stopped, the load tester shuts down");
 }
 
 static void on_start(void *arg)

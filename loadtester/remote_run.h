@@ -1,32 +1,47 @@
 /*
- * A task that another service carries out: sends the requests that its type (struct remote) asks
- * for, one after the other, until it says that the work has ended or somebody stops it.
+ * A task carried out by another service: sends the requests of its type (struct remote) one after
+ * the other, until the work has ended or is cancelled.
  */
 #ifndef LOADTESTER_REMOTE_RUN_H
 #define LOADTESTER_REMOTE_RUN_H
 
+#include "base/arena.h"
+#include "base/err.h"
 #include "loadtester/task.h"
 #include "net/client.h"
 
 struct remote_run;
 
 struct remote_run_result {
-    const char *error; /* NULL: it ended well */
+    const char *error; /* NULL if successful */
     bool timed_out;
     int64_t elapsed_ms;
 };
-/* Exactly once, never before remote_run_start() has returned. */
+/* Called exactly once, never before remote_run_start() has returned. */
 typedef void (*remote_run_done_fn)(void *arg, const struct remote_run_result *result);
 
 /*
- * plan must outlive the run. timeout_ms 0: none. note is called with a line for people (without
- * line break) about each request and answer; it never holds credentials.
+ * plan must outlive the run. timeout_ms 0 for no limit. note is called with a line for people
+ * (without line break) about each request and answer; it never contains credentials.
  */
 struct remote_run *remote_run_start(struct loop *loop, struct http_client *client,
                                     const struct task_plan *plan, int64_t timeout_ms,
                                     void (*note)(void *arg, const char *line),
                                     remote_run_done_fn done, void *arg);
-/* Tells the other service, if it can be told; done follows. Idempotent. */
+/* Cancels the work at the other service if possible; done follows. Idempotent. */
 void remote_run_stop(struct remote_run *remote_run);
+
+/* A task may name a file with a key. It is opened below one folder only, whatever the path or links
+ * in the folder. */
+
+enum { KEY_FILE_MAX = 64 * 1024 };
+
+/*
+ * Reads a regular file; ERR_DENIED if the path or a link leads out of the folder. Links within it
+ * are followed, since files of a Secret's volume are links, if the kernel can confine a path
+ * (openat2); else none is.
+ */
+enum err key_file_read(struct arena *arena, const char *dir, const char *path, char **out,
+                       struct errinfo *ei) MUST_USE;
 
 #endif

@@ -23,9 +23,9 @@ struct fixture {
     struct task_plan plan;
     struct remote_run *remote_run;
     const char *asked;   /* "POST /a; GET /b; " */
-    int polls_to_finish; /* answers RUNNING so often first */
+    int polls_to_finish; /* number of RUNNING answers before the end */
     const char *final;   /* status at the end */
-    int fail_status;     /* answer everything with this; 0: no */
+    int fail_status;     /* status of every answer; 0 if none */
     const char *garbage; /* body of every answer; NULL: the right one */
     int ended;
     char error[256];
@@ -38,7 +38,7 @@ static void on_drain(void *arg)
     http_client_free(f->client);
 }
 
-/* Notes the request; false: answered already, as the case wants it. */
+/* Records the request; false: answered already, as the case demands. */
 static bool hear(struct fixture *f, struct http_conn_request *req)
 {
     const char *query = http_req_query(req);
@@ -265,7 +265,7 @@ CASE_WITH(a_shutdown_stops_ngrinder_too, set_up, tear_down)
     assert_non_null(strstr(f->asked, "PUT /perftest/api/77?action=stop; "));
 }
 
-/* The test is being made when it is given up: its number is waited for, and it is stopped. */
+/* The test is stopped while being created: its number is awaited, and it is stopped. */
 CASE_WITH(what_is_being_started_is_stopped_as_well, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -351,7 +351,7 @@ CASE_WITH(a_long_conversation_takes_no_more_memory, set_up, tear_down)
     assert_int_equal(f->polls_to_finish, -1);
 }
 
-/* What is sent is what tells two processes apart. */
+/* Two processes differ if their requests differ. */
 CASE_WITH(concord_tasks_differ_by_all_that_is_sent, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -417,7 +417,7 @@ CASE_WITH(a_key_that_is_not_there_is_told, set_up, tear_down)
     assert_string_equal(f->asked, "");
 }
 
-/* What is refused before anything is sent. */
+/* Refused before anything is sent. */
 CASE_WITH(bad_metadata_is_refused, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -458,7 +458,7 @@ CASE_WITH(bad_metadata_is_refused, set_up, tear_down)
     }
 }
 
-/* Whoever may name a file and a server could have every file sent to himself. */
+/* A task that may name a file and a server could send every file to that server. */
 CASE(files_are_bounded)
 {
     static const struct {

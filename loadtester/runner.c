@@ -5,21 +5,21 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/expo.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "base/shares.h"
 #include "base/utf8.h"
-#include "loadtester/mask.h"
+#include "loadtester/command_line.h"
 #include "loadtester/task_run.h"
 
-static struct expo_metric queued = {.name = "flagger_loadtester_tasks_queued",
-                                    .help = "Tasks that wait for a place",
-                                    .type = EXPO_GAUGE};
-static struct expo_metric refused = {.name = "flagger_loadtester_tasks_refused_total",
-                                     .help = "Tasks answered 429: too many run and wait",
-                                     .type = EXPO_COUNTER};
+static struct metrics_family queued = {.name = "flagger_loadtester_tasks_queued",
+                                       .help = "Tasks that wait for a place",
+                                       .type = METRICS_GAUGE};
+static struct metrics_family refused = {.name = "flagger_loadtester_tasks_refused_total",
+                                        .help = "Tasks answered 429: too many run and wait",
+                                        .type = METRICS_COUNTER};
 
-/* A Canary that has tasks which wait or run. */
+/* A Canary with waiting or running tasks. */
 struct canary_load {
     struct canary_load *next;
     char *name;
@@ -30,8 +30,8 @@ struct runner {
     struct loop *loop;
     struct runner_options options;
     TAILQ_HEAD(tasks, task) tasks; /* newest first */
-    struct tasks live;             /* that wait and run: the oldest first */
-    struct tasks ended;            /* and those that are kept: who ended first is the first */
+    struct tasks live;             /* waiting and running, oldest first */
+    struct tasks ended;            /* ended and kept, in the order of their ends */
     struct canary_load *loads;
     struct verdicts *verdicts;
     struct shares running, waiting, bytes; /* of tasks and their plans, by namespace */
@@ -51,25 +51,25 @@ struct runner *runner_new(struct loop *loop, const struct runner_options *option
     TAILQ_INIT(&runner->tasks);
     TAILQ_INIT(&runner->live);
     TAILQ_INIT(&runner->ended);
-    expo_register(&queued);
-    expo_register(&refused);
+    metrics_register(&queued);
+    metrics_register(&refused);
     return runner;
 }
 
-/* The one that ended first goes when there are too many: a long load test has begun before many
- * short checks, and its end is news all the same. */
-static void forget_oldest(struct runner *runner)
+/* Drops the task that ended first: a long load test started before many short checks, and its end
+ * is still recent. */
+static void drop_oldest(struct runner *runner)
 {
     struct task *task = TAILQ_FIRST(&runner->ended);
 
     assert(task);
-    TAILQ_REMOVE(&runner->ended, task, turn);
+    TAILQ_REMOVE(&runner->ended, task, live);
     TAILQ_REMOVE(&runner->tasks, task, link);
     runner->n_kept--;
     task_free(task);
 }
 
-/* --- places and the queue */
+/* --- slots and the queue */
 
 static struct canary_load *find_load(const struct runner *runner, const char *canary)
 {
@@ -128,7 +128,7 @@ static void set_waiting(struct runner *runner, const struct task *task, bool wai
         shares_take(&runner->waiting, namespace_of(task->canary), 1);
     else
         shares_give_back(&runner->waiting, namespace_of(task->canary), 1);
-    expo_set(&queued, (double)runner->waiting.taken);
+    metrics_set(&queued, (double)runner->waiting.taken);
 }
 
 static void run(struct runner *runner, struct task *task)
@@ -138,14 +138,14 @@ static void run(struct runner *runner, struct task *task)
     task_run(task, runner->loop, &runner->options);
 }
 
-/* The first that was asked for, of those whose Canary has a place. */
+/* The oldest waiting task whose Canary has a free slot. */
 static struct task *next_queued(struct runner *runner)
 {
     struct task *task;
 
     if (runner->running.taken >= runner->running.most)
         return NULL;
-    TAILQ_FOREACH(task, &runner->live, turn)
+    TAILQ_FOREACH(task, &runner->live, live)
     {
         if (task->state == TASK_QUEUED && has_place(runner, task->canary))
             return task;
@@ -190,14 +190,14 @@ static void on_end(void *arg, struct task *task)
     release_load(runner, task->load);
     task->load = NULL;
     shares_give_back(&runner->bytes, namespace_of(task->canary), task->order_bytes);
-    TAILQ_REMOVE(&runner->live, task, turn);
-    TAILQ_INSERT_TAIL(&runner->ended, task, turn);
+    TAILQ_REMOVE(&runner->live, task, live);
+    TAILQ_INSERT_TAIL(&runner->ended, task, live);
     runner->n_kept++;
     judge(runner, task);
-    task_forget_order(task);
+    task_free_order(task);
     /* runner_stop() walks the list */
     if (runner->n_kept > RUNNER_KEPT && !runner->stopped)
-        forget_oldest(runner);
+        drop_oldest(runner);
     fill_places(runner);
 }
 
@@ -238,7 +238,7 @@ static struct task *find_same(struct runner *runner, const struct task_type *typ
 {
     struct task *task;
 
-    TAILQ_FOREACH(task, &runner->live, turn)
+    TAILQ_FOREACH(task, &runner->live, live)
     {
         if (task->type == type && strcmp(task->canary, canary) == 0 &&
             strcmp(task->plan.key, key) == 0)
@@ -257,8 +257,8 @@ static void add_waiter(struct task *task, runner_done_fn done, void *arg)
     task->n_waiters++;
 }
 
-/* What lists, logs and messages say of a command, which may be as long as a message and name a
- * password. */
+/* Text of a command for lists, logs and messages: shortened, since it may be as long as a message,
+ * and without passwords. */
 static const char *shown(struct arena *arena, const char *text)
 {
     text = mask_credentials(arena, text);
@@ -290,7 +290,7 @@ static struct task *task_new(struct runner *runner, struct runner_order *order, 
     task->plan.text = shown(order->arena, order->plan.text);
     shares_take(&runner->bytes, namespace_of(task->canary), bytes);
     TAILQ_INSERT_HEAD(&runner->tasks, task, link);
-    TAILQ_INSERT_TAIL(&runner->live, task, turn);
+    TAILQ_INSERT_TAIL(&runner->live, task, live);
     return task;
 }
 
@@ -317,7 +317,7 @@ static const char *canary_of(const struct runner_order *order)
     return canary;
 }
 
-/* For one that is not there yet. */
+/* Checks the limits for a new task. */
 static enum runner_start find_room(const struct runner *runner, const char *canary, size_t bytes,
                                    const char **why)
 {
@@ -347,11 +347,11 @@ enum runner_start runner_start(struct runner *runner, struct runner_order *order
     else
         start = find_room(runner, canary, bytes, &why);
     if (start == RUNNER_STARTED && runner->options.users && !order->plan.remote &&
-        (why = task_users_give(runner->options.users, order->message->namespace_, order->arena,
-                               &limits, &env)))
+        (why = task_users_assign(runner->options.users, order->message->namespace_, order->arena,
+                                 &limits, &env)))
         start = RUNNER_FULL;
     if (start == RUNNER_FULL)
-        expo_add(&refused, 1);
+        metrics_add(&refused, 1);
     if (full)
         *full = why;
     if (start != RUNNER_STARTED) {
@@ -376,7 +376,7 @@ const char *runner_verdict(struct runner *runner, const struct runner_order *ord
                          order->message->checksum);
 }
 
-/* --- looking */
+/* --- lists and snapshots */
 
 struct task *runner_find(struct runner *runner, uint64_t id)
 {
@@ -438,7 +438,7 @@ const char *runner_list(struct runner *runner, struct arena *arena)
     return json_text(arena, list);
 }
 
-/* Bytes that are no UTF-8 would make it no JSON. */
+/* Replaces bytes that are not UTF-8, which JSON cannot hold. */
 static const char *clean(struct arena *arena, const char *text)
 {
     struct buf quoted;
@@ -463,19 +463,18 @@ const char *task_json(const struct task *task, struct arena *arena)
     return json_text(arena, object);
 }
 
-/* Those with most tasks first; the list of loads is as long as there are Canaries with tasks, which
- * the runner bounds. */
+/* The busiest Canaries first; the runner limits the number of Canaries with tasks. */
 static void set_busiest(struct json_object *list, const struct runner *runner)
 {
-    const struct canary_load *most[RUNNER_LOOK_CANARIES];
+    const struct canary_load *most[RUNNER_SNAPSHOT_CANARIES];
     int n = 0;
 
     for (const struct canary_load *load = runner->loads; load; load = load->next) {
-        int at = n < RUNNER_LOOK_CANARIES ? n++ : n;
+        int at = n < RUNNER_SNAPSHOT_CANARIES ? n++ : n;
         for (; at > 0 && most[at - 1]->tasks < load->tasks; at--)
-            if (at < RUNNER_LOOK_CANARIES)
+            if (at < RUNNER_SNAPSHOT_CANARIES)
                 most[at] = most[at - 1];
-        if (at < RUNNER_LOOK_CANARIES)
+        if (at < RUNNER_SNAPSHOT_CANARIES)
             most[at] = load;
     }
     for (int i = 0; i < n; i++) {
@@ -487,7 +486,7 @@ static void set_busiest(struct json_object *list, const struct runner *runner)
     }
 }
 
-void runner_look(const struct runner *runner, struct json_object *out)
+void runner_snapshot(const struct runner *runner, struct json_object *out)
 {
     struct json_object *canaries = json_object_new_array();
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/expo.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "loadtester/runner.h"
 #include "net/test_loop.h"
 #include "test/unit.h"
@@ -45,7 +45,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* Ends what still runs; nothing may be left. */
+/* Ends running tasks; nothing may be left. */
 static int tear_down(void **state)
 {
     struct fixture *f = *state;
@@ -53,7 +53,7 @@ static int tear_down(void **state)
     assert_int_equal(loop_run(f->loop), 0);
     loop_free(f->loop);
     runner_free(f->runner);
-    expo_reset();
+    metrics_reset();
     return 0;
 }
 
@@ -176,7 +176,7 @@ FIXTURE_CASE(the_same_task_is_one_and_all_wait_for_its_end)
     assert_int_equal(start(f, &other, "a.b", "sleep 0.2"), RUNNER_STARTED);
     assert_int_equal(json_len(list(f)), 3);
     RUN_UNTIL(f, f->ended == 4);
-    /* One that has ended may start again. */
+    /* An ended task may start again. */
     assert_int_equal(start(f, &quick, "a.b", "sleep 0.2"), RUNNER_STARTED);
 }
 
@@ -192,7 +192,7 @@ FIXTURE_CASE(waiters_have_a_maximum)
     assert_int_equal(start(f, &quick, "a.b", "true"), RUNNER_STOPPED);
 }
 
-/* One Canary leaves places to others; what waits begins in the order in which it came. */
+/* One Canary leaves slots to others; the queue is in order of arrival. */
 FIXTURE_CASE(places_are_shared_and_the_queue_has_an_end)
 {
     for (int i = 0; i < MAX_PER_CANARY; i++)
@@ -216,8 +216,8 @@ FIXTURE_CASE(places_are_shared_and_the_queue_has_an_end)
     RUN_UNTIL(f, f->ended == MAX_RUNNING + MAX_QUEUED + 2);
 }
 
-/* One namespace with as many Canaries as it likes, and tasks without end: another one runs at once, and
- * waits where its own are many. */
+/* One namespace with many Canaries and endless tasks: a task of another one runs at once, and waits
+ * only behind its own. */
 FIXTURE_CASE(a_namespace_leaves_room_for_others)
 {
     int ran = 0, i = 0;
@@ -228,7 +228,7 @@ FIXTURE_CASE(a_namespace_leaves_room_for_others)
     } while (start(f, &quick, canary, "sleep 60") == RUNNER_STARTED && i < 1000);
     assert_in_range(i, MAX_RUNNING / 2, MAX_RUNNING + MAX_QUEUED);
     struct json_object *out = json_own(f->arena, json_object_new_object());
-    runner_look(f->runner, out);
+    runner_snapshot(f->runner, out);
     assert_in_range(json_int_at(out, 0, "running", NULL), MAX_RUNNING / 2, MAX_RUNNING - 2);
     assert_in_range(json_int_at(out, 0, "queued", NULL), 1, MAX_QUEUED - 1);
     for (i = 0; i < 3; i++) {
@@ -241,7 +241,7 @@ FIXTURE_CASE(a_namespace_leaves_room_for_others)
 
 static void on_tick(void *arg)
 {
-    (void)arg; /* the loop turns */
+    (void)arg; /* a loop iteration */
 }
 
 static int64_t queued_ms(struct fixture *f)
@@ -249,13 +249,13 @@ static int64_t queued_ms(struct fixture *f)
     return json_int_at(json_elem(list(f), 0), 0, "queuedMilliseconds", NULL);
 }
 
-/* The busiest Canaries first, and no more than fit a screen. */
+/* The busiest Canaries first, no more than fit on a screen. */
 FIXTURE_CASE(who_has_the_places_is_seen)
 {
     struct json_object *out = json_own(f->arena, json_object_new_object());
     char command[32], canary[32];
 
-    for (int i = 0; i < RUNNER_LOOK_CANARIES + 3; i++) {
+    for (int i = 0; i < RUNNER_SNAPSHOT_CANARIES + 3; i++) {
         snprintf(canary, sizeof(canary), "c%d.b", i);
         assert_int_equal(start(f, &quick, canary, "sleep 60"), RUNNER_STARTED);
     }
@@ -263,13 +263,13 @@ FIXTURE_CASE(who_has_the_places_is_seen)
         snprintf(command, sizeof(command), "sleep 6%d", i + 1);
         assert_int_equal(start(f, &quick, i < 2 ? "c1.b" : "c21.b", command), RUNNER_STARTED);
     }
-    runner_look(f->runner, out);
-    assert_int_equal(json_int_at(out, 0, "running", NULL), RUNNER_LOOK_CANARIES + 8);
+    runner_snapshot(f->runner, out);
+    assert_int_equal(json_int_at(out, 0, "running", NULL), RUNNER_SNAPSHOT_CANARIES + 8);
     assert_int_equal(json_int_at(out, 0, "maxRunning", NULL), MAX_RUNNING);
     assert_int_equal(json_int_at(out, -1, "queued", NULL), 0);
     assert_true(json_int_at(out, 0, "heldBytes", NULL) > 0);
     struct json_object *canaries = json_at(out, "canaries", NULL);
-    assert_int_equal(json_len(canaries), RUNNER_LOOK_CANARIES);
+    assert_int_equal(json_len(canaries), RUNNER_SNAPSHOT_CANARIES);
     static const struct {
         const char *canary;
         int running;
@@ -329,8 +329,8 @@ FIXTURE_CASE(too_much_ends_a_task)
     static const char *const hogs[][2] = {
         {"for i in $(seq 31); do sleep 60 & done; wait",
          "ended: it used more processes than a task may"},
-        /* none has more than one process may; the ":" keeps a shell from becoming the sleep, whose
-         * memory is small */
+        /* no process alone exceeds the limit; the ":" keeps the shell from becoming the sleep,
+         * whose memory is small */
         {"for i in 1 2 3 4 5; do (x=$(head -c 16000000 /dev/zero | tr '\\0' a); sleep 60; :) & "
          "done; wait",
          "ended: it used more memory than a task may"},
@@ -349,7 +349,8 @@ static void fill(struct runner_order *made, size_t bytes)
     arena_alloc(made->arena, bytes - arena_used(made->arena));
 }
 
-/* A plan may be a megabyte: what waits and runs is bounded in bytes, and lists show the start. */
+/* A plan may be a megabyte: waiting and running tasks are limited in bytes, and lists show the
+ * start. */
 FIXTURE_CASE(large_messages_are_bounded)
 {
     enum { LONG = 100000 };
@@ -394,7 +395,7 @@ FIXTURE_CASE(a_task_that_ran_long_is_kept_longest)
     assert_int_equal(json_len(list(f)), RUNNER_KEPT);
 }
 
-/* What Flagger's load tests are: the same tasks asked for at every step of every release. */
+/* The same tasks requested at every step of every release, as in Flagger's load tests. */
 FIXTURE_CASE(ten_thousand_requests_leave_nothing)
 {
     enum { REQUESTS = 10000, DISTINCT = 100 };
@@ -417,7 +418,7 @@ FIXTURE_CASE(ten_thousand_requests_leave_nothing)
     assert_true(started >= DISTINCT && started <= 10 * DISTINCT);
     assert_in_range(json_len(list_of(f, runner)), DISTINCT, RUNNER_KEPT);
     runner_free(runner);
-    /* A supervisor takes a moment to go. Two are for all children together. */
+    /* A supervisor takes a moment to exit. Two serve all children. */
     RUN_UNTIL(f, open_files() <= before + 2);
 }
 

@@ -1,11 +1,11 @@
-/* secrets: what users can read. */
+/* Files of secrets: readable for which users. */
 
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "loadtester/secrets.h"
+#include "loadtester/task_user.h"
 #include "test/unit.h"
 
 static const struct child_limits ours, nobody = {.uid = 65534};
@@ -52,7 +52,7 @@ CASE(others_read_what_is_open)
         if (row->root == 0755)
             assert_int_equal(secrets_readable(folder, &nobody), row->readable);
     }
-    /* by their group */
+    /* through their group */
     assert_int_equal(chown(file, 0, 4242), 0);
     assert_int_equal(chmod(root, 0755), 0);
     assert_false(secrets_readable(file, &nobody));

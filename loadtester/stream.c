@@ -2,7 +2,7 @@
  * GET /tasks/ID/stream: server-sent events (WHATWG HTML, "Server-sent events"). First `state` with
  * the task as JSON, its output so far included; then `output` with pieces of text as JSON strings,
  * `state` when it starts and when it ends, after which the stream ends. A comment every fifteen
- * seconds shows both sides that the other is there.
+ * seconds keeps the connection alive.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ struct stream {
     struct task *task;
     struct http_conn_request *req;
     struct timer *heartbeat;
-    char cut[UTF8_MAX]; /* the beginning of a character whose end has not come yet */
+    char cut[UTF8_MAX]; /* first bytes of an incomplete character */
     size_t cut_len;
 };
 
@@ -52,7 +52,7 @@ static bool send_event(struct stream *stream, const char *name, const char *json
     return sent;
 }
 
-/* Pieces come as the pipe gives them: a character may be cut in two. */
+/* Pieces are as read from the pipe: a character may be split. */
 static void on_output(void *arg, const char *data, size_t len)
 {
     struct stream *stream = arg;
@@ -66,7 +66,7 @@ static void on_output(void *arg, const char *data, size_t len)
     memcpy(stream->cut, text.data + whole, stream->cut_len);
     buf_init(&json, 6 * text.len + 2);
     json_quote(&json, text.data, whole);
-    /* of a client that is too slow and was cut off on_gone tells by and by */
+    /* for a client that was disconnected as too slow on_gone follows */
     if (whole > 0)
         (void)send_event(stream, "output", json.data, json.len);
     buf_fini(&json);

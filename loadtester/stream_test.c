@@ -1,4 +1,4 @@
-/* GET /tasks/ID/stream and clients that do not read, go away, or are too many. */
+/* GET /tasks/ID/stream and clients that do not read, disconnect, or are too many. */
 
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void run_task(struct fixture *f, const char *command)
     assert_int_equal(runner_start(f->api.runner, &order, false, NULL, NULL, NULL), RUNNER_STARTED);
 }
 
-/* A client that follows task 1, with little room for what it does not read. */
+/* A client that follows task 1, with a small receive buffer. */
 static int follow_as(struct fixture *f, const char *header)
 {
     struct sockaddr_in to = {.sin_family = AF_INET,
@@ -55,7 +55,7 @@ static int follow(struct fixture *f)
     return follow_as(f, "");
 }
 
-/* What came until now, as a text that the fixture keeps. */
+/* Data received until now, as a string that the fixture keeps. */
 static const char *come(struct fixture *f, int fd)
 {
     char text[65536];
@@ -88,7 +88,7 @@ FIXTURE_CASE(a_client_that_goes_is_forgotten)
     assert_true(runs(f));
 }
 
-/* More than fits is waiting when the last event is to be sent. */
+/* The last event exceeds the queue. */
 FIXTURE_CASE(a_task_may_end_while_its_client_is_too_slow)
 {
     run_task(f, "sleep 0.2; head -c 8000000 /dev/zero | tr '\\0' 'x'");
@@ -96,7 +96,7 @@ FIXTURE_CASE(a_task_may_end_while_its_client_is_too_slow)
     RUN_UNTIL(f, f->api.streams == 1);
     RUN_UNTIL(f, !runs(f) && f->api.streams == 0);
     close(fd);
-    /* the task that has ended is told at once */
+    /* the state of an ended task is sent at once */
     fd = follow(f);
     RUN_UNTIL(f, strstr(come(f, fd), "\r\n0\r\n"));
     assert_non_null(strstr(come(f, fd), "\"state\":\"succeeded\""));
@@ -132,7 +132,7 @@ FIXTURE_CASE(a_shutdown_ends_the_streams)
     close(fd);
 }
 
-/* A stream lasts as long as its token. */
+/* A stream ends with its token. */
 CASE(a_token_that_goes_ends_its_streams)
 {
     static const char ann[] = "token-of-ann-0123456789\n", both[] = "token-of-ann-0123456789\n"
@@ -152,12 +152,12 @@ CASE(a_token_that_goes_ends_its_streams)
     int bens = follow_as(f, "Authorization: Bearer token-of-ben-0123456789\r\n");
     RUN_UNTIL(f, f->api.streams == 2);
     assert_int_equal(file_write(path, ann, strlen(ann), 0600, &info), ERR_OK);
-    tokens_look(f->api.tokens);
+    tokens_reload(f->api.tokens);
     assert_int_equal(f->api.streams, 1);
     RUN_UNTIL(f, strstr(come(f, bens), "\r\n0\r\n\r\n"));
     assert_null(strstr(come(f, anns), "\r\n0\r\n\r\n"));
     assert_int_equal(file_write(path, "", 0, 0600, &info), ERR_OK);
-    tokens_look(f->api.tokens);
+    tokens_reload(f->api.tokens);
     assert_int_equal(f->api.streams, 0);
     tokens_free(f->api.tokens);
     f->api.tokens = NULL;

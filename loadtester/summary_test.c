@@ -1,4 +1,4 @@
-/* summary: what hey, ghz and wrk print, as they print it. (test/bats runs the real ones.) */
+/* summary: output of hey, ghz and wrk, verbatim. (test/bats runs the real ones.) */
 
 #include <math.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 static const struct {
     const char *output;
-    const char *json; /* NULL: no summary */
+    const char *json; /* NULL if there is no summary */
 } cases[] = {
     {"\nSummary:\n  Total:\t1.0016 secs\n  Slowest:\t0.0112 secs\n  Requests/sec:\t199.6900\n\n"
      "Response time histogram:\n  0.000 [1]\t|\n  0.001 [150]\t|■■■\n\n"
@@ -92,7 +92,7 @@ CASE(outputs_become_numbers)
     }
 }
 
-/* Whatever a task prints: more codes than there is room for, cut anywhere. */
+/* Any output: more codes than fit, cut anywhere. */
 CASE(hostile_output_is_bounded)
 {
     const char *text = "Requests/sec: 1\nStatus code distribution:\n";

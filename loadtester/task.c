@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/duration.h"
-#include "loadtester/words.h"
 
 const struct task_type *task_type_find(const char *name)
 {
@@ -131,45 +130,4 @@ enum err task_service(const struct task_policy *policy, const char *type, const 
     const char *const words[] = {type, server, NULL};
 
     return policy->commands ? policy_check(policy->commands, words, ei) : ERR_OK;
-}
-
-static enum err check_allowed(const struct task_policy *policy, const struct task_plan *plan,
-                              struct errinfo *ei)
-{
-    return policy->commands ? policy_check(policy->commands, plan->argv, ei) : ERR_OK;
-}
-
-enum err task_shell(struct arena *arena, const char *shell, const struct task_policy *policy,
-                    struct task_plan *plan, struct errinfo *ei)
-{
-    if (!policy->shell) {
-        enum err err = words_split(arena, plan->text, &plan->argv, ei);
-        if (err != ERR_OK)
-            return err_wrap(ei, err, "cmd is run without a shell (see --allow-shell)");
-        return check_allowed(policy, plan, ei);
-    }
-    const char **argv = arena_array(arena, 4, sizeof(*argv));
-    argv[0] = shell;
-    argv[1] = "-c";
-    argv[2] = plan->text;
-    plan->argv = argv;
-    return ERR_OK;
-}
-
-enum err task_program(struct arena *arena, const char *program, const struct task_policy *policy,
-                      struct task_plan *plan, struct errinfo *ei)
-{
-    const char *const *words;
-    enum err err = words_split(arena, plan->text, &words, ei);
-    size_t n = 0;
-
-    if (err != ERR_OK)
-        return err_wrap(ei, err, "cmd is run by %s, without a shell", program);
-    while (words[n])
-        n++;
-    const char **argv = arena_array(arena, n + 2, sizeof(*argv));
-    argv[0] = program;
-    memcpy(argv + 1, words, n * sizeof(*words));
-    plan->argv = argv;
-    return check_allowed(policy, plan, ei);
 }

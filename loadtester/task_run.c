@@ -5,40 +5,41 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
-#include "base/expo.h"
 #include "base/log.h"
-#include "loadtester/mask.h"
+#include "base/metrics.h"
+#include "loadtester/command_line.h"
 #include "loadtester/remote_run.h"
 
-static struct expo_metric ended = {.name = "flagger_loadtester_tasks_total",
-                                   .help = "Tasks that ended, by type and result",
-                                   .type = EXPO_COUNTER,
-                                   .labels = {"type", "result"}};
-static struct expo_metric running = {.name = "flagger_loadtester_tasks_running",
-                                     .help = "Tasks that run now",
-                                     .type = EXPO_GAUGE,
-                                     .labels = {"type"}};
+static struct metrics_family ended = {.name = "flagger_loadtester_tasks_total",
+                                      .help = "Tasks that ended, by type and result",
+                                      .type = METRICS_COUNTER,
+                                      .labels = {"type", "result"}};
+static struct metrics_family running = {.name = "flagger_loadtester_tasks_running",
+                                        .help = "Tasks that run now",
+                                        .type = METRICS_GAUGE,
+                                        .labels = {"type"}};
 static const double run_buckets[] = {0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 0};
-static struct expo_metric seconds = {.name = "flagger_loadtester_task_duration_seconds",
-                                     .help = "How long tasks ran",
-                                     .type = EXPO_HISTOGRAM,
-                                     .labels = {"type"},
-                                     .buckets = run_buckets};
+static struct metrics_family seconds = {.name = "flagger_loadtester_task_duration_seconds",
+                                        .help = "How long tasks ran",
+                                        .type = METRICS_HISTOGRAM,
+                                        .labels = {"type"},
+                                        .buckets = run_buckets};
 static const double spawn_buckets[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
                                        0.1,   0.25,   0.5,   1,    5,     0};
-static struct expo_metric spawn = {.name = "flagger_loadtester_spawn_seconds",
-                                   .help = "From the request to the start of its task, the queue "
-                                           "included",
-                                   .type = EXPO_HISTOGRAM,
-                                   .labels = {"type"},
-                                   .buckets = spawn_buckets};
+static struct metrics_family spawn = {.name = "flagger_loadtester_spawn_seconds",
+                                      .help =
+                                          "From the request to the start of its task, the queue "
+                                          "included",
+                                      .type = METRICS_HISTOGRAM,
+                                      .labels = {"type"},
+                                      .buckets = spawn_buckets};
 
-static void tell_state(struct task *task)
+static void notify_listeners(struct task *task)
 {
     struct task_listener *next;
 
     for (struct task_listener *listener = task->listeners; listener; listener = next) {
-        next = listener->next; /* it may go with its request */
+        next = listener->next; /* it may be freed with its request */
         listener->on_state(listener->arg, task);
     }
 }
@@ -48,7 +49,7 @@ static void set_state(struct task *task, enum task_state state)
     assert(state == TASK_RUNNING ? task->state == TASK_QUEUED : state > TASK_RUNNING);
     assert(task->state <= TASK_RUNNING);
     task->state = state;
-    tell_state(task);
+    notify_listeners(task);
 }
 
 static void hear(void *arg, const char *data, size_t len)
@@ -90,15 +91,15 @@ static void log_end(const struct task *task)
     arena_free(arena);
 }
 
-static void tell_waiters(struct task *task)
+static void call_waiters(struct task *task)
 {
     struct arena *arena = arena_new();
-    struct task_result told = {.text = task->plan.text,
-                               .error = task->error,
-                               .output = task->waiters ? output_text(&task->output, arena) : ""};
+    struct task_result result = {.text = task->plan.text,
+                                 .error = task->error,
+                                 .output = task->waiters ? output_text(&task->output, arena) : ""};
 
     for (struct task_waiter *waiter = task->waiters; waiter; waiter = waiter->next)
-        waiter->done(waiter->arg, &told);
+        waiter->done(waiter->arg, &result);
     task->waiters = NULL;
     arena_free(arena);
 }
@@ -119,18 +120,18 @@ static void finish(struct task *task, const char *error, int64_t elapsed_ms)
     task->elapsed_ms = elapsed_ms;
     if (task->ran) {
         read_summary(task);
-        expo_add(&running, -1, task->type->name);
-        expo_observe(&seconds, (double)elapsed_ms / 1000, task->type->name);
+        metrics_add(&running, -1, task->type->name);
+        metrics_observe(&seconds, (double)elapsed_ms / 1000, task->type->name);
     }
-    expo_add(&ended, 1, task->type->name, error ? "failed" : "ok");
+    metrics_add(&ended, 1, task->type->name, error ? "failed" : "ok");
     log_end(task);
-    tell_waiters(task);
+    call_waiters(task);
     set_state(task, error ? TASK_FAILED : TASK_SUCCEEDED);
     task->listeners = NULL;
     task->on_end(task->runner, task);
 }
 
-/* Why a command did not end well, NULL when it did. */
+/* Error of a command, NULL if it was successful. */
 static const char *child_error(struct task *task, const struct child_result *result,
                                int64_t timeout_ms)
 {
@@ -176,8 +177,8 @@ void task_run(struct task *task, struct loop *loop, const struct runner_options 
         task->plan.timeout_ms = options->timeout_ms;
     log_info("task_started", task->canary, "a task was started", LOG_STR("type", task->type->name),
              LOG_STR("command", task->plan.text), LOG_INT("id", task->id));
-    expo_add(&running, 1, task->type->name);
-    expo_observe(&spawn, (double)task->waited_ms / 1000, task->type->name);
+    metrics_add(&running, 1, task->type->name);
+    metrics_observe(&spawn, (double)task->waited_ms / 1000, task->type->name);
     task->ran = true;
     set_state(task, TASK_RUNNING);
     if (task->plan.remote) {
@@ -189,7 +190,7 @@ void task_run(struct task *task, struct loop *loop, const struct runner_options 
                               .env = task->env,
                               .limits = &task->limits,
                               .timeout_ms = task->plan.timeout_ms,
-                              .max_output = 1, /* kept here, its beginning and its end */
+                              .max_output = 1, /* kept here instead, beginning and end */
                               .on_output = hear};
     task->child = child_spawn(loop, &spec, on_child_done, task);
 }
@@ -204,7 +205,7 @@ void task_stop(struct task *task)
         finish(task, "stopped before it began, the load tester shuts down", 0);
 }
 
-void task_forget_order(struct task *task)
+void task_free_order(struct task *task)
 {
     bool is_remote = task->plan.remote != NULL;
 
@@ -222,7 +223,7 @@ void task_free(struct task *task)
     arena_free(task->arena);
 }
 
-/* --- looking */
+/* --- accessors */
 
 bool task_has_ended(const struct task *task)
 {

@@ -1,5 +1,5 @@
-/* One run of a task, private to runner*.c: from the queue through the child or conversation to its
- * end. */
+/* One run of a task, private to runner.c and task_run.c: from the queue through the child or
+ * conversation to its end. */
 #ifndef LOADTESTER_TASK_RUN_H
 #define LOADTESTER_TASK_RUN_H
 
@@ -10,7 +10,7 @@
 
 enum task_state { TASK_QUEUED, TASK_RUNNING, TASK_SUCCEEDED, TASK_FAILED };
 
-/* Someone who waits for a task's end. */
+/* A caller that waits for a task's end. */
 struct task_waiter {
     struct task_waiter *next;
     runner_done_fn done;
@@ -21,24 +21,24 @@ struct canary_load;
 
 struct task {
     TAILQ_ENTRY(task) link;
-    TAILQ_ENTRY(task) turn; /* among those that wait and run, or those that have ended */
-    struct arena *arena;    /* the task is in it, and what is kept of it */
-    struct arena *order;    /* the plan; NULL once it has ended */
+    TAILQ_ENTRY(task) live; /* in the list of live or ended tasks */
+    struct arena *arena;    /* holds the task, and what is kept of it */
+    struct arena *order;    /* the plan; NULL after the end */
     uint64_t id;
     const struct task_type *type;
     const char *canary, *checksum;
-    struct canary_load *load; /* the runner's; NULL once it has ended */
+    struct canary_load *load; /* of the runner; NULL after the end */
     size_t order_bytes;
-    struct child_limits limits; /* of a command, with the user that it runs as */
+    struct child_limits limits; /* of a command, with its user */
     const char *const *env;     /* of a command */
-    struct task_plan plan; /* its text is the beginning of it; once it has ended nothing else */
+    struct task_plan plan;      /* after the end only the beginning of its text */
     enum task_state state;
     bool ran;                      /* it left the queue */
     bool was_remote;               /* it was a conversation, and has ended */
-    int64_t queued_ms;             /* wall clock: when it was asked for */
+    int64_t queued_ms;             /* wall clock: when it was requested */
     int64_t waited_ms, elapsed_ms; /* in the queue; from start to end */
     int64_t queued_at_ms;          /* monotonic */
-    struct child *child;           /* one of these while it runs */
+    struct child *child;           /* one of these while running */
     struct remote_run *remote_run;
     struct task_waiter *waiters;
     int n_waiters;
@@ -48,16 +48,16 @@ struct task {
     int exit_status, signal;
     bool has_summary;
     struct summary summary;
-    void (*on_end)(void *arg, struct task *task); /* the runner's */
+    void (*on_end)(void *arg, struct task *task); /* set by the runner */
     void *runner;
 };
 
-/* Queued -> running. on_end is called once when it has ended, from the loop. */
+/* From queued to running. on_end is called once at the end, from the loop. */
 void task_run(struct task *task, struct loop *loop, const struct runner_options *options);
-/* Ends it: a task that waits at once, one that runs by and by. */
+/* Ends it: a waiting task at once, a running one asynchronously. */
 void task_stop(struct task *task);
-/* Lets go of what only a task that runs needs: a message may be large, and ended tasks are kept. */
-void task_forget_order(struct task *task);
+/* Frees the plan: a message may be large, and ended tasks are kept. */
+void task_free_order(struct task *task);
 void task_free(struct task *task);
 
 #endif

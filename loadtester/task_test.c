@@ -1,4 +1,4 @@
-/* task types: what a webhook's metadata becomes. */
+/* task types: plans made of a webhook's metadata. */
 
 #include <string.h>
 
@@ -8,7 +8,7 @@
 static const struct {
     const char *metadata;
     const char *type;  /* NULL: no such type */
-    const char *error; /* NULL: it can be run */
+    const char *error; /* NULL if it can be run */
     const char *argv;  /* joined with '|' */
     const char *text;
     bool log_output, return_output;
@@ -63,7 +63,7 @@ static const char *join(struct arena *arena, const char *const *words)
 
 static const struct task_policy anything = {.shell = true};
 
-/* Frees a message whose texts are first overwritten: a plan that borrowed one shows it. */
+/* Overwrites a message before freeing it: shows plans that borrowed from it. */
 static void forget(struct arena *parsed, const struct webhook_message *message)
 {
     json_object_object_foreach(message->metadata, key, value)
@@ -112,9 +112,9 @@ CASE(metadata_becomes_a_command)
 
 static const struct {
     const char *type, *cmd;
-    const char *allow; /* one command, NULL: any */
+    const char *allow; /* one command, NULL for any */
     bool shell;
-    const char *argv; /* NULL: refused */
+    const char *argv; /* NULL if refused */
     const char *error;
 } policies[] = {
     {"cmd", "hey -z 1m http://x/", "hey", false, "hey|-z|1m|http://x/", NULL},

@@ -1,18 +1,23 @@
 #define _GNU_SOURCE /* setgroups, nftw */
 #include "loadtester/task_user.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/table.h"
+#include "net/child/child.h"
 
 enum { MAX_GROUPS = 1024, MAX_PATH = 4096 };
 
@@ -22,12 +27,12 @@ struct task_user {
 };
 
 struct task_users {
-    int64_t first, last; /* 0: this process's own */
-    int64_t gid;         /* of one user its group, of a range a further one; 0: none */
+    int64_t first, last; /* 0: tasks run as this process's user */
+    int64_t gid;         /* group of the one user, or further group of a range; 0 if none */
     bool is_range;
-    char *folder;        /* of the users' folders; NULL: they have none */
+    char *folder;        /* parent of the users' folders; NULL if they have none */
     struct table given;  /* struct task_user by namespace */
-    unsigned char *used; /* a byte for each of the range */
+    unsigned char *used; /* a byte for each user of the range */
     struct errinfo why;
 };
 
@@ -86,7 +91,7 @@ static void be_ourselves(struct task_users *users)
     users->is_range = false;
 }
 
-/* A folder that no task could make beforehand, and whose names others cannot list. */
+/* Creates the parent folder with a name that no task could predict and others cannot list. */
 static void make_folder(struct task_users *users, const char *folder)
 {
     char path[MAX_PATH];
@@ -135,7 +140,7 @@ static int take_away(const char *path, const struct stat *about, int type, struc
     (void)about;
     (void)type;
     (void)place;
-    (void)remove(path); /* what a task has closed to us stays */
+    (void)remove(path); /* entries that a task made inaccessible stay */
     return 0;
 }
 
@@ -164,9 +169,10 @@ void task_users_first(const struct task_users *users, struct child_limits *limit
     limits->group = users->is_range ? users->gid : 0;
 }
 
-/* --- a namespace's own */
+/* --- users of namespaces */
 
-/* By its name, so that it is the same after a restart unless two names meet. 0: all are given. */
+/* Derived from the namespace's name, so that it is the same after a restart unless two hashes
+ * collide. 0 if all users are taken. */
 static int64_t free_uid(const struct task_users *users, const char *namespace_)
 {
     uint64_t count = (uint64_t)(users->last - users->first + 1);
@@ -193,8 +199,8 @@ static struct task_user *user_of(struct task_users *users, const char *namespace
 }
 
 /*
- * Ours, and open to the user's group alone. Root without CAP_CHOWN may give a file of its own to a
- * group that it is in, and CAP_SETGID lets it be in any.
+ * Owned by us and open to the user's group only. Root without CAP_CHOWN may give its files to a
+ * group that it is in, and CAP_SETGID lets it join any.
  */
 static bool make_home(const char *path, int64_t gid)
 {
@@ -225,8 +231,8 @@ static const char *const *with_home(struct arena *arena, const char *const *env,
     return out;
 }
 
-const char *task_users_give(struct task_users *users, const char *namespace_, struct arena *arena,
-                            struct child_limits *limits, const char *const **env)
+const char *task_users_assign(struct task_users *users, const char *namespace_, struct arena *arena,
+                              struct child_limits *limits, const char *const **env)
 {
     task_users_first(users, limits);
     if (!users->is_range)
@@ -245,4 +251,108 @@ const char *task_users_give(struct task_users *users, const char *namespace_, st
     }
     *env = with_home(arena, *env, home);
     return NULL;
+}
+
+static const char *const usual[] = {
+    "PATH",         "HOME",
+    "USER",         "LOGNAME",
+    "SHELL",        "LANG",
+    "LANGUAGE",     "LC_*",
+    "TZ",           "TMPDIR",
+    "TERM",         "HOSTNAME",
+    "HTTP_PROXY",   "HTTPS_PROXY",
+    "NO_PROXY",     "ALL_PROXY",
+    "http_proxy",   "https_proxy",
+    "no_proxy",     "all_proxy",
+    "KUBECONFIG",   "KUBERNETES_SERVICE_*",
+    "HELM_*",       "SSL_CERT_FILE",
+    "SSL_CERT_DIR", "XDG_*",
+    NULL,
+};
+
+static bool matches(const char *pattern, const char *name, size_t len)
+{
+    size_t n = strlen(pattern);
+
+    if (n > 0 && pattern[n - 1] == '*')
+        return len >= n - 1 && strncmp(pattern, name, n - 1) == 0;
+    return len == n && strncmp(pattern, name, n) == 0;
+}
+
+static bool is_listed(const char *const *list, const char *variable)
+{
+    size_t len = strcspn(variable, "=");
+
+    for (size_t i = 0; list && list[i]; i++)
+        if (matches(list[i], variable, len))
+            return true;
+    return false;
+}
+
+const char *const *environment_for_tasks(struct arena *arena, char *const *ours,
+                                         const char *const *pass)
+{
+    size_t n = 0, kept = 0;
+
+    while (ours[n])
+        n++;
+    const char **env = arena_array(arena, n + 1, sizeof(*env));
+    for (size_t i = 0; i < n; i++)
+        if (is_listed(usual, ours[i]) || is_listed(pass, ours[i]))
+            env[kept++] = ours[i];
+    env[kept] = NULL;
+    return env;
+}
+
+enum { READABLE = 1, CLOSED = 0 };
+
+static bool opens(int dir, const char *name)
+{
+    int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat about;
+    bool is_file = fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
+
+    if (fd >= 0)
+        close(fd);
+    return is_file;
+}
+
+/* Runs in a child process as the user of tasks. */
+static int try_open(const char *path)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+
+    if (!dir)
+        return opens(AT_FDCWD, path) ? READABLE : CLOSED;
+    while ((entry = readdir(dir)))
+        if (opens(dirfd(dir), entry->d_name))
+            return READABLE;
+    return CLOSED;
+}
+
+bool secrets_readable(const char *path, const struct child_limits *user)
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        if (child_limits_become(user) != 0)
+            _exit(READABLE); /* without setuid tasks cannot be separated either */
+        _exit(try_open(path));
+    }
+    return pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ||
+           WEXITSTATUS(status) != CLOSED;
+}
+
+enum err secrets_check(const struct secret_file *files, const struct child_limits *user,
+                       struct errinfo *ei)
+{
+    for (; files->option; files++)
+        if (files->path && *files->path && secrets_readable(files->path, user))
+            return err_set(ei, ERR_DENIED,
+                           "--%s: tasks could read %s; close it to their user and give them one "
+                           "with --task-user, or bound what they run with --policy",
+                           files->option, files->path);
+    return ERR_OK;
 }

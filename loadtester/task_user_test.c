@@ -1,4 +1,4 @@
-/* task_user: which user the tasks of a namespace run as, and in which folder. */
+/* task_user: user, folder and environment of a namespace's tasks. */
 
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ CASE(one_user_for_all)
         if (*row->text && geteuid() != 0)
             skip();
         struct task_users *users = users_of(row->text);
-        assert_null(task_users_give(users, "test", mine, &limits, &env));
+        assert_null(task_users_assign(users, "test", mine, &limits, &env));
         assert_int_equal(limits.uid, row->uid);
         assert_int_equal(limits.gid, row->gid);
         assert_int_equal(limits.group, 0);
@@ -67,7 +67,7 @@ static int64_t give(struct task_users *users, const char *namespace_, char home[
     struct arena *mine = arena_new();
     struct stat about;
 
-    if (task_users_give(users, namespace_, mine, &limits, &env)) {
+    if (task_users_assign(users, namespace_, mine, &limits, &env)) {
         arena_free(mine);
         return 0;
     }
@@ -117,4 +117,25 @@ CASE(each_namespace_has_a_user_and_a_folder_until_all_are_given)
     give(users, "team-8", again);
     assert_int_equal(give(users, "team-7", again), before);
     task_users_free(users);
+}
+
+CASE(only_what_is_named_is_passed)
+{
+    char *ours[] = {"PATH=/bin",    "SECRET=x", "HELM_DRIVER=secret",
+                    "AWS_SECRET=y", "LC_ALL=C", "PATHOLOGICAL=1",
+                    "KUBECONFIG=",  "broken",   NULL};
+    const char *const more[] = {"AWS_*", "broken", NULL};
+    const char *const all[] = {"*", NULL};
+    const char *const *env = environment_for_tasks(arena, ours, NULL);
+    const char *const usual[] = {"PATH=/bin", "HELM_DRIVER=secret", "LC_ALL=C",
+                                 "KUBECONFIG=", NULL};
+    for (size_t i = 0; usual[i] || env[i]; i++)
+        assert_string_equal(env[i], usual[i]);
+    env = environment_for_tasks(arena, ours, more);
+    assert_string_equal(env[2], "AWS_SECRET=y");
+    assert_string_equal(env[5], "broken");
+    assert_null(env[6]);
+    env = environment_for_tasks(arena, ours, all);
+    assert_string_equal(env[7], "broken");
+    assert_null(env[8]);
 }

@@ -1,7 +1,6 @@
 /*
- * What the last run of a background task means for the release: a failed load test makes the next
- * check of its Canary fail. Kept per Canary and task, the VERDICT_KEPT that were made last,
- * at most VERDICT_BYTES of them.
+ * Verdicts on background tasks: a failed load test makes the next check of its Canary fail. Kept
+ * per Canary and task, the latest VERDICT_KEPT, at most VERDICT_BYTES of them.
  */
 #ifndef LOADTESTER_VERDICT_H
 #define LOADTESTER_VERDICT_H
@@ -12,8 +11,8 @@
 enum { VERDICT_KEPT = 4096, VERDICT_BYTES = 16 * 1024 * 1024 };
 
 /*
- * One sentence when the run failed by its bounds, NULL when it did not (or has none). error is how
- * the run ended ("exit status 3", NULL: well); summary may be NULL. Owned by the arena.
+ * A sentence if the run violated its bounds, NULL if it did not (or has none). error is that of the
+ * run ("exit status 3", NULL if none); summary may be NULL. Owned by the arena.
  */
 const char *verdict_sentence(struct arena *arena, const struct task_plan *plan, const char *error,
                              const struct summary *summary);
@@ -21,12 +20,12 @@ const char *verdict_sentence(struct arena *arena, const struct task_plan *plan, 
 struct verdicts;
 struct verdicts *verdicts_new(void);
 void verdicts_free(struct verdicts *verdicts);
-/* Remembers a failure, or (sentence NULL) forgets that of an earlier run. Everything is copied. */
+/* Stores a failure, or (sentence NULL) removes that of an earlier run. Everything is copied. */
 void verdicts_put(struct verdicts *verdicts, const char *canary, const char *key,
                   const char *checksum, const char *sentence);
 /*
- * The failure of the last run, told once: NULL when there is none, it was told already, or it is of
- * another revision (checksum), which is then forgotten. Owned by the arena.
+ * The failure of the last run, returned once: NULL if there is none, or if it is of another
+ * revision (checksum), in which case it is removed. Owned by the arena.
  */
 const char *verdicts_take(struct verdicts *verdicts, struct arena *arena, const char *canary,
                           const char *key, const char *checksum);

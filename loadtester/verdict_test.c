@@ -1,4 +1,4 @@
-/* verdict: when a run fails the next check, in which words, and how often that is told. */
+/* verdict: runs that fail the next check, their messages, and that each is returned once. */
 
 #include <string.h>
 
@@ -62,7 +62,7 @@ CASE(a_failure_is_told_once_and_to_its_revision)
     verdicts_put(verdicts, "c.b", "k", "r1", "two");
     assert_string_equal(verdicts_take(verdicts, arena, "a.b", "k", "r1"), "one");
     assert_null(verdicts_take(verdicts, arena, "a.b", "k", "r1"));
-    /* a later run that went well takes it back */
+    /* a later successful run removes it */
     verdicts_put(verdicts, "c.b", "k", "r1", NULL);
     assert_null(verdicts_take(verdicts, arena, "c.b", "k", "r1"));
     /* another revision has its own runs */

@@ -6,7 +6,81 @@
 #include "proto/canary_parts.h"
 #include "proto/spechash.h"
 
-enum { DEFAULT_DEADLINE_S = 600, FULL_WEIGHT = 100 };
+/* --- spec.service */
+
+/* The keys in an array of strings as a NULL-ended list, never NULL. */
+static const char **key_list(struct json_reader *r, struct json_object *obj, const char *key)
+{
+    struct json_object *array = obj != NULL ? canary_read_strings(r, obj, key) : NULL;
+    const char **list = arena_array(r->arena, json_len(array) + 1, sizeof *list);
+    for (size_t i = 0; i < json_len(array); i++)
+        list[i] = json_object_get_string(json_elem(array, i));
+    return list;
+}
+
+/* {labels, annotations}: checked once, here. */
+static struct json_object *read_service_metadata(struct json_reader *r, struct json_object *json,
+                                                 const char *key)
+{
+    struct json_object *metadata = json_read_obj(r, json, key, JSON_OPTIONAL);
+    if (metadata != NULL) {
+        canary_read_map(r, metadata, "labels");
+        canary_read_map(r, metadata, "annotations");
+    }
+    return metadata;
+}
+
+/* Flagger's own objects have 0 or "" for a missing value. */
+static struct json_object *read_target_port(struct json_reader *r, struct json_object *json)
+{
+    struct json_object *port = json_at(json, "targetPort", NULL);
+    int64_t number;
+    if (port == NULL)
+        return NULL;
+    if (json_object_is_type(port, json_type_string))
+        return json_object_get_string_len(port) > 0 ? port : NULL;
+    if (!json_to_int(port, &number)) {
+        json_reader_fail(r, json, "targetPort", "expected a port number or a port name, found %s",
+                         json_text(r->arena, port));
+        return NULL;
+    }
+    return canary_read_int(r, json, "targetPort", 0, 65535, 0) > 0 ? port : NULL;
+}
+
+static void read_given(struct json_reader *r, struct json_object *json, struct canary_service *out)
+{
+    canary_read_fields(r, json, FIELDS_SERVICE, out);
+    out->target_port = read_target_port(r, json);
+    out->apex = read_service_metadata(r, json, "apex");
+    out->primary = read_service_metadata(r, json, "primary");
+    out->canary = read_service_metadata(r, json, "canary");
+    out->gateway_refs = json_read_array(r, json, "gatewayRefs", JSON_OPTIONAL);
+    for (size_t i = 0; i < json_len(out->gateway_refs); i++)
+        canary_read_element(r, out->gateway_refs, i);
+    out->hosts = canary_read_strings(r, json, "hosts");
+}
+
+static void read_service(struct json_reader *r, struct json_object *spec, struct canary *out)
+{
+    struct canary_service service = {.name = out->target.name, .port_name = "http"};
+    service.json = json_read_obj(r, spec, "service", JSON_OPTIONAL);
+    struct json_object *unmanaged = NULL;
+    if (service.json != NULL) {
+        read_given(r, service.json, &service);
+        unmanaged = json_read_obj(r, service.json, "unmanagedMetadata", JSON_OPTIONAL);
+    }
+    service.unmanaged_labels = key_list(r, unmanaged, "labels");
+    service.unmanaged_annotations = key_list(r, unmanaged, "annotations");
+    if (r->err == ERR_OK) {
+        service.primary_name = arena_printf(r->arena, "%s-primary", service.name);
+        service.canary_name = arena_printf(r->arena, "%s-canary", service.name);
+    }
+    out->service = service;
+}
+
+/* --- the Canary */
+
+enum { FULL_WEIGHT = 100 };
 
 const char *strategy_name(enum strategy strategy)
 {
@@ -79,15 +153,9 @@ static enum strategy strategy_of(const struct canary_analysis *analysis)
 
 static void read_spec(struct json_reader *r, struct json_object *spec, struct canary *out)
 {
-    out->provider = canary_read_name(r, spec, "provider", JSON_OPTIONAL);
-    out->metrics_server = canary_read_name(r, spec, "metricsServer", JSON_OPTIONAL);
+    canary_read_fields(r, spec, FIELDS_SPEC, out);
     read_target(r, spec, out);
-    out->progress_deadline_s =
-        canary_read_int(r, spec, "progressDeadlineSeconds", 0, INT_MAX, DEFAULT_DEADLINE_S);
-    out->skip_analysis = json_read_bool(r, spec, "skipAnalysis", false);
-    out->suspend = json_read_bool(r, spec, "suspend", false);
-    out->revert_on_deletion = json_read_bool(r, spec, "revertOnDeletion", true);
-    canary_read_service(r, spec, out);
+    read_service(r, spec, out);
     read_companions(r, spec, out);
 
     struct json_object *analysis = json_read_obj(r, spec, "analysis", JSON_OPTIONAL);
@@ -104,15 +172,14 @@ static int between(int64_t value, int min, int max)
     return value < min ? min : value > max ? max : (int)value;
 }
 
-/* Without primaryCookieName Flagger writes "=VALUE", which is no cookie. */
+/* Without primaryCookieName Flagger writes "=VALUE", which is not a cookie. */
 static const char *read_cookie(struct json_object *status, const char *key)
 {
     const char *text = json_str_at(status, key, NULL);
     return text != NULL && text[0] != '=' && strchr(text, '=') != NULL ? text : NULL;
 }
 
-/* The status is written by controllers, not by people: what is odd in it is put right, never an
- * error. */
+/* The status is written by controllers: odd values are corrected, never an error. */
 static void read_status(struct json_object *object, struct canary_status *out)
 {
     struct json_object *status = json_at(object, "status", NULL);

@@ -1,11 +1,11 @@
 /*
- * The Canary view: a Canary object as the rules read it.
+ * The Canary view: a Canary object for the rules.
  *
  * canary_view() reads a tree once, strictly, into plain structs that live in the arena and borrow
- * strings from the tree; nothing is ever written back from them. Both spellings are read:
- * spec.analysis and v1alpha3's spec.canaryAnalysis (analysis wins where both are there),
- * thresholdRange and threshold. Defaults of controller/decide/RULES.md §2 are applied where a field
- * says so. Absent optional numbers are CANARY_UNSET.
+ * strings from the tree; nothing is ever written back from them. Old and new fields are read:
+ * spec.analysis and v1alpha3's spec.canaryAnalysis (analysis takes precedence), thresholdRange and
+ * threshold. Comments name the defaults (controller/decide/RULES.md). Absent optional numbers are
+ * CANARY_UNSET.
  */
 #ifndef PROTO_CANARY_H
 #define PROTO_CANARY_H
@@ -20,15 +20,15 @@
 enum { CANARY_UNSET = -1 };
 
 struct canary_ref {
-    const char *api_version; /* may be "" where the CRD does not ask for it */
+    const char *api_version; /* may be "" if the CRD does not require it */
     const char *kind;
     const char *name;
     const char *namespace_; /* NULL: the Canary's own */
 };
 
-/* spec.service: what is needed by name; routers read the rest from `json`. */
+/* spec.service: fields used by rules; routers read the rest from `json`. */
 struct canary_service {
-    struct json_object *json;        /* spec.service, NULL if there is none */
+    struct json_object *json;        /* NULL if missing */
     const char *name;                /* apex; default targetRef.name */
     const char *primary_name;        /* "{name}-primary" */
     const char *canary_name;         /* "{name}-canary" */
@@ -46,64 +46,65 @@ struct canary_service {
     struct json_object *hosts;          /* array or NULL */
 };
 
-/* What a metric that says nothing, or a metric server that fails, means for the step. */
+/* Effect on the step of a metric without values, or of a failing metric server. */
 enum canary_policy {
     POLICY_FAIL, /* a failed check, as in Flagger */
-    POLICY_HOLD, /* the step waits, at most spec.progressDeadlineSeconds; then as above */
-    POLICY_PASS, /* nothing */
-    POLICY_WAIT, /* the step waits, however long */
+    POLICY_HOLD, /* the step waits, at most spec.progressDeadlineSeconds; then FAIL */
+    POLICY_PASS, /* no effect */
+    POLICY_WAIT, /* the step waits without limit */
 };
 
-/* By how much the canary may be worse than the primary: bad requests are at most
- * (1 + ratio) * the primary's share of them + points. Shares: 0.002 is 0.2 %. */
+/* Tolerance of the canary relative to the primary: its share of bad requests is at most (1 + ratio)
+ * * the primary's share + points. Shares: 0.002 is 0.2 %. */
 struct canary_tolerance {
     double ratio, points;
 };
 
-/* When the evidence is not enough for a step after judge.max_wait_ms. */
+/* Action if the evidence for a step is insufficient after judge.max_wait_ms. */
 enum canary_inconclusive {
-    INCONCLUSIVE_WAIT,     /* the step waits on */
-    INCONCLUSIVE_PROMOTE,  /* it is made, with a warning */
+    INCONCLUSIVE_WAIT,     /* the step keeps waiting */
+    INCONCLUSIVE_PROMOTE,  /* the step is made, with a warning */
     INCONCLUSIVE_ROLLBACK, /* the release is rolled back */
 };
 
-/* spec.analysis.judge: the canary is compared with the primary (controller/judge). */
+/* spec.analysis.judge: compares the canary with the primary (controller/judge). */
 struct canary_judge {
-    bool given;                                  /* nothing else is set without it */
-    double false_alarm_rate;                     /* of a release, above 0, 0.01 */
-    struct canary_tolerance error_rate, latency; /* none */
-    int64_t every_ms;                            /* whole seconds, at least 5 s; 10 s */
-    int64_t min_requests; /* of the canary at a step, enough without a verdict; 100 */
-    int64_t max_wait_ms;  /* that a step waits for evidence; 10 min */
-    int64_t warm_up_ms;   /* that pods must be ready before they count; 10 s */
-    enum canary_inconclusive on_inconclusive; /* WAIT */
+    bool given;                                  /* false: no other field is set */
+    double false_alarm_rate;                     /* per release, above 0; default 0.01 */
+    struct canary_tolerance error_rate, latency; /* default none */
+    int64_t every_ms;                            /* whole seconds, at least 5 s; default 10 s */
+    int64_t min_requests; /* of the canary at a step, enough without a verdict; default 100 */
+    int64_t max_wait_ms;  /* limit of waiting for evidence in a step; default 10 min */
+    int64_t warm_up_ms;   /* time that pods must be ready before they count; default 10 s */
+    enum canary_inconclusive on_inconclusive; /* default WAIT */
 };
 
 /* spec.analysis.metrics[].judge */
 struct canary_metric_judge {
     bool given;
-    bool off; /* it is compared with its thresholds alone */
+    bool off; /* only its thresholds are used */
     bool has_tolerance;
     struct canary_tolerance tolerate;
 };
 
 struct canary_metric {
     const char *name;
-    int64_t interval_ms;  /* CANARY_UNSET: none given ("1m" for builtin and inline metrics is the
-                             metric's rule) */
-    const char *interval; /* as written, NULL if none */
-    const char *query;    /* inline PromQL or NULL */
-    struct canary_ref template_ref; /* name NULL: none */
+    /* CANARY_UNSET if missing (the default "1m" for builtin and inline metrics is applied by the
+     * metric's rule). */
+    int64_t interval_ms;
+    const char *interval;           /* as written, NULL if none */
+    const char *query;              /* inline PromQL or NULL */
+    struct canary_ref template_ref; /* name is NULL if none */
     struct json_object *variables;  /* templateVariables or NULL */
-    bool has_threshold;             /* `threshold` is given */
+    bool has_threshold;             /* `threshold` is present */
     double threshold;
-    bool has_range;        /* thresholdRange is given, and then `threshold` says nothing */
+    bool has_range;        /* thresholdRange is present, and `threshold` is ignored */
     bool has_min, has_max; /* of thresholdRange */
     double min, max;
-    enum canary_policy no_data; /* FAIL */
+    enum canary_policy no_data; /* default FAIL */
     struct canary_metric_judge judge;
 };
-/* request-success-rate; request-duration; one of them, whose query is the router's. */
+/* request-success-rate; request-duration; either of them, with a query of the router. */
 bool canary_metric_is_success_rate(const struct canary_metric *metric);
 bool canary_metric_is_duration(const struct canary_metric *metric);
 bool canary_metric_is_builtin(const struct canary_metric *metric);
@@ -116,57 +117,60 @@ enum hook_type {
 };
 /* "confirm-rollout" and so on. */
 const char *hook_type_name(enum hook_type type);
-/* False: no type has this name. NULL and "" are HOOK_ROLLOUT. */
+/* False if no type has this name. NULL and "" are HOOK_ROLLOUT. */
 bool hook_type_find(const char *name, enum hook_type *out);
-/* The release waits until such a hook says yes. */
+/* True if the release waits until such a hook passes. */
 bool hook_type_is_gate(enum hook_type type);
 
-/* The longest that a call may take; of hooks that only inform (event, post-rollout). */
+/* Limit of a call; of hooks that only inform (event, post-rollout). */
 enum { HOOK_MAX_MS = 3600 * 1000, HOOK_INFORMING_MAX_MS = 300 * 1000 };
 int64_t hook_type_max_ms(enum hook_type type);
+enum { CANARY_MAX_RETRIES = 20 };
 
 struct canary_webhook {
     enum hook_type type;
     const char *name;
     const char *url;
     struct json_object *metadata; /* object or NULL */
-    int64_t timeout_ms;           /* above 0; 10 s when missing or shorter than two characters */
-    int64_t longer_ms; /* that the spec asks for, above the longest that it may be; 0: it is not */
-    int retries;       /* 0 */
+    int64_t timeout_ms;           /* above 0; 10 s if missing or shorter than two characters */
+    int more_retries;             /* retries in the spec above the limit; 0 if none */
+    int64_t longer_ms;            /* timeout in the spec above the limit; 0 if none */
+    int retries;                  /* default 0 */
     bool mute_alert;
     bool disable_tls;          /* no certificate verification */
-    int64_t deadline_ms;       /* of a confirm hook, above 0; 0: none */
-    bool approve_at_deadline;  /* and then the release goes on instead of being rolled back */
+    int64_t deadline_ms;       /* of a confirm hook, above 0; 0 if none */
+    bool approve_at_deadline;  /* then the release continues instead of being rolled back */
     const char **headers_from; /* n_headers_from Secrets of the Canary's namespace */
     int n_headers_from;
-    const char *ca_secret; /* of the Canary's namespace: whom to believe; NULL: none */
+    const char *ca_secret; /* Secret in the Canary's namespace with the accepted CA; NULL if none */
     const char *ca_key;    /* its key, NULL: ca.crt */
 };
 
 struct canary_alert {
     const char *name;
-    const char *severity; /* "info" (also when none is given), "warn", "error" */
+    const char *severity; /* "info" (default), "warn", "error" */
     struct canary_ref provider;
 };
 
-/* spec.analysis.sessionAffinity; cookie_name is NULL when there is none. */
+/* spec.analysis.sessionAffinity; cookie_name is NULL if there is none. */
 struct canary_affinity {
     const char *cookie_name;
-    const char *primary_cookie_name; /* NULL: clients of the primary are not held */
-    int64_t max_age_s;               /* of the canary's cookie, 86400 */
+    const char *primary_cookie_name; /* NULL: clients of the primary get no cookie */
+    int64_t max_age_s;               /* of the canary's cookie; default 86400 */
     const char *domain, *path;       /* attributes of both, NULL if none */
     const char *same_site;           /* "Strict", "Lax", "None" or NULL */
     bool secure, http_only, partitioned;
 };
 
 struct canary_analysis {
-    struct json_object *json; /* NULL: no analysis at all, which means skipAnalysis */
-    int64_t interval_ms;      /* 60 s when absent; the floor is the caller's */
+    struct json_object *json; /* NULL if there is no analysis, which means skipAnalysis */
+    int64_t interval_ms;      /* 60 s if missing; the caller applies the minimum */
+    int64_t max_duration_ms;  /* limit of the analysis, above 0; 0 if none */
     int iterations;           /* 0 */
-    int threshold;            /* failed checks; at least 1 */
+    int threshold;            /* of failed checks; at least 1 */
     bool mirror;
     int mirror_weight;    /* 0 */
-    int max_weight;       /* effective: 1..100, controller/decide/RULES.md §2 */
+    int max_weight;       /* effective: 1..100 */
     int max_weight_given; /* as written, 0 if none */
     int step_weight;      /* 0 if none */
     int *step_weights;    /* n_step_weights of them */
@@ -174,17 +178,17 @@ struct canary_analysis {
     int step_weight_promotion;
     int primary_ready_threshold; /* percent, 100 */
     int canary_ready_threshold;  /* percent, 100 */
-    bool waits_for_primary;      /* also one without a ready pod, for however long; false */
-    bool finishes;               /* another revision waits until the release has ended; false */
-    bool any_capacity;           /* a share may grow whatever pods the canary has; false */
-    int matched_share;           /* percent of the requests that `match` may name, 100 */
-    struct json_object *match;   /* non-empty array or NULL */
+    bool waits_for_primary; /* also for one without a ready pod, without limit; default false */
+    bool finishes;          /* another revision waits until the release has ended; default false */
+    bool any_capacity;      /* a share may grow regardless of the canary's pods; default false */
+    int matched_share;      /* percent of the requests that `match` may select; default 100 */
+    struct json_object *match; /* non-empty array or NULL */
     struct canary_affinity affinity;
     struct canary_metric *metrics;
     int n_metrics;
-    enum canary_policy on_metric_error; /* FAIL or HOLD; FAIL */
-    enum canary_policy on_no_requests;  /* of the canary, before it is promoted; HOLD */
-    enum canary_policy on_unreachable;  /* WAIT, or as onMetricError says */
+    enum canary_policy on_metric_error; /* FAIL or HOLD; default FAIL */
+    enum canary_policy on_no_requests;  /* of the canary, before promotion; default HOLD */
+    enum canary_policy on_unreachable;  /* WAIT, or the value of onMetricError */
     struct canary_judge judge;
     struct canary_webhook *webhooks;
     int n_webhooks;
@@ -200,27 +204,29 @@ struct canary_status {
     int iterations;
     const char *last_applied_spec;       /* "" if none */
     const char *last_promoted_spec;      /* "" if none */
-    struct json_object *tracked_configs; /* NULL: nil */
+    struct json_object *tracked_configs; /* NULL for nil */
     const char *last_transition_time;
-    /* cookies of session affinity as "NAME=VALUE", NULL if none */
+    /* Cookies of session affinity as "NAME=VALUE", NULL if none. */
     const char *affinity_cookie, *primary_affinity_cookie, *previous_affinity_cookie;
-    /* What the routes are made by, and for. Flagger drops both: NULL tells that it wrote the status
-     * last, and that the hashes are those of its version. */
+    /* Provider and name of the routes. Flagger drops both: NULL means that Flagger wrote the status
+     * last, with the hashes of its version. */
     const char *provider;
     const char *service_name;
-    /* What a wait speaks of; Flagger's CRD drops these as well. */
-    int capacity_replicas;         /* asked of the primary before it takes all traffic; 0: none */
-    const char *capacity_revision; /* which waits for that to begin; NULL: none */
-    /* What the canary was asked for before its share grows, what its target had before that, and the
-     * pods that all traffic needed; 0: none. */
+    /* State of waits; Flagger's CRD drops these as well. */
+    /* Replicas requested of the primary before it takes all traffic; 0 if none. */
+    int capacity_replicas;
+    const char *capacity_revision; /* revision that waits to begin; NULL if none */
+    /* Replicas requested of the canary before its share grows, those of its target before that, and
+     * those needed for all traffic; 0 if none. */
     int share_replicas, share_own, share_total;
-    const char *gate_revision; /* which waits at the first gate; NULL: none */
-    bool serves_everything;    /* the canary, and not only what an A/B test matches */
-    /* The lease of the controller that drives it, "NAMESPACE/NAME"; NULL: of none. */
+    const char *gate_revision; /* revision that waits at the first gate; NULL if none */
+    /* The canary serves all requests, not only those matched by an A/B test. */
+    bool serves_everything;
+    /* Lease of the controller that manages it, "NAMESPACE/NAME"; NULL if none. */
     const char *controller;
-    /* The last spec that was acted on, as it was read. Flagger drops it as well; NULL: none. */
+    /* The last spec that was accepted, as read. Flagger drops it as well; NULL if none. */
     struct json_object *accepted_spec;
-    struct json_object *json; /* NULL if there is no status */
+    struct json_object *json; /* NULL if missing */
 };
 
 enum strategy { STRATEGY_CANARY, STRATEGY_BLUE_GREEN, STRATEGY_AB_TESTING };
@@ -230,24 +236,23 @@ const char *strategy_name(enum strategy strategy);
 struct canary {
     struct json_object *json; /* the whole object, borrowed */
     const char *name;
-    const char *namespace_;             /* "default" when the object names none */
-    const char *uid, *resource_version; /* "" when the object has none yet */
+    const char *namespace_;             /* "default" if missing */
+    const char *uid, *resource_version; /* "" if not created yet */
     int64_t generation;
     const char *api_version; /* of the object as read */
     bool deleting;
-    const char *provider;       /* NULL: the controller's --mesh-provider */
-    const char *metrics_server; /* NULL: the controller's */
+    const char *provider;       /* NULL: --mesh-provider of the controller */
+    const char *metrics_server; /* NULL: that of the controller */
     struct canary_ref target;
-    struct canary_ref autoscaler;        /* name NULL: none */
+    struct canary_ref autoscaler;        /* name is NULL if none */
     struct json_object *autoscaler_json; /* spec.autoscalerRef */
-    struct canary_ref ingress, route;    /* name NULL: none */
-    struct canary_ref *companions;       /* of which the primary gets copies: kind and name */
+    struct canary_ref ingress, route;    /* name is NULL if none */
+    struct canary_ref *companions;       /* objects copied for the primary: kind and name */
     int n_companions;
-    int progress_deadline_s; /* 600 */
-    bool skip_analysis;      /* also when there is no analysis */
+    int progress_deadline_s; /* default 600 */
+    bool skip_analysis;      /* also true without an analysis */
     bool suspend;
-    /* False only where the spec says so; Flagger takes an absent one for false
-     * (proto/COMPATIBILITY.md). */
+    /* False only if the spec says so; for Flagger false is the default (proto/COMPATIBILITY.md). */
     bool revert_on_deletion;
     struct canary_service service;
     struct canary_analysis analysis;
@@ -256,16 +261,15 @@ struct canary {
 };
 
 /*
- * Reads object into *out. ERR_INVALID names the field and what was expected, e.g.
- * "spec.analysis.stepWeights[2]: expected a weight above 20, found 10". What the schema cannot
- * express is checked here too: weights 0..100 and rising, durations, one of
+ * Reads object into *out. ERR_INVALID names the field and the expected value, e.g.
+ * "spec.analysis.stepWeights[2]: expected a weight above 20, found 10". Rules that the schema
+ * cannot express are checked here: weights 0..100 and rising, durations, one of
  * stepWeight/stepWeights/iterations, hook types, URLs.
  */
 enum err canary_view(struct arena *arena, struct json_object *object, struct canary *out,
                      struct errinfo *ei) MUST_USE;
 
-/* The revision that the status speaks of, as webhooks are told it: its `checksum`. Owned by the
- * arena. */
+/* The revision of the status in the form of webhooks: their `checksum`. Owned by the arena. */
 const char *canary_checksum(struct arena *arena, const struct canary *canary);
 
 #endif

@@ -1,15 +1,448 @@
 /*
- * The numbers of an analysis, and which of them may stand together.
+ * The analysis of a Canary: metrics, webhooks, alerts, judge, and its numbers.
  *
- * spec.analysis names exactly one of iterations, stepWeight and stepWeights. spec.canaryAnalysis
- * comes from before that rule and may name several or none, as it could then.
+ * spec.analysis has exactly one of iterations, stepWeight and stepWeights. spec.canaryAnalysis is
+ * older than that rule and may have several or none.
  */
+#include "proto/canary.h"
+
+#include <ctype.h>
 #include <limits.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "proto/canary_parts.h"
 
-enum { DEFAULT_INTERVAL_MS = 60 * 1000, FULL_WEIGHT = 100, DEFAULT_MAX_AGE_S = 24 * 60 * 60 };
+/* --- metrics with queries of the router */
+
+bool canary_metric_is_success_rate(const struct canary_metric *metric)
+{
+    return metric->name != NULL && strcmp(metric->name, "request-success-rate") == 0;
+}
+
+bool canary_metric_is_duration(const struct canary_metric *metric)
+{
+    return metric->name != NULL && strcmp(metric->name, "request-duration") == 0;
+}
+
+bool canary_metric_is_builtin(const struct canary_metric *metric)
+{
+    return canary_metric_is_success_rate(metric) || canary_metric_is_duration(metric);
+}
+
+/* --- spec.analysis.judge, and the judge of a metric */
+
+enum {
+    SECOND_MS = 1000,
+    LEAST_EVERY_MS = 5 * SECOND_MS,
+    MOST_METRICS = 10,
+    TOLERANCE_DIGITS = 20,
+};
+static const double default_rate = 0.01, largest_rate = 0.5, percent = 100;
+
+/* "10 %" is relative to the primary's share, "0.2 %-points" a share of all requests. */
+static bool parse_tolerance(const char *text, struct canary_tolerance *out)
+{
+    size_t len = strspn(text, "0123456789.");
+    char *end;
+
+    if (len == 0 || len > TOLERANCE_DIGITS || !isdigit((unsigned char)text[0]))
+        return false;
+    double value = strtod(text, &end) / percent;
+    if (end != text + len || value > 1)
+        return false;
+    end += strspn(end, " ");
+    if (strcmp(end, "%") == 0)
+        *out = (struct canary_tolerance){.ratio = value};
+    else if (strcmp(end, "%-points") == 0)
+        *out = (struct canary_tolerance){.points = value};
+    else
+        return false;
+    return true;
+}
+
+static bool read_tolerance(struct json_reader *r, struct json_object *json, const char *key,
+                           struct canary_tolerance *out)
+{
+    const char *text = canary_read_name(r, json, key, JSON_OPTIONAL);
+
+    if (text == NULL)
+        return false;
+    if (!parse_tolerance(text, out))
+        json_reader_fail(r, json, key,
+                         "expected a part of the primary's share such as \"10 %%\", or of all "
+                         "requests such as \"0.2 %%-points\", of at most 100, found \"%s\"",
+                         text);
+    return true;
+}
+
+static void check(struct json_reader *r, struct json_object *json, const struct canary_judge *judge)
+{
+    const char *type = json_read_str(r, json, "type", JSON_REQUIRED);
+
+    if (r->err != ERR_OK)
+        return;
+    if (strcmp(type, "sequential") != 0)
+        json_reader_fail(r, json, "type", "expected sequential, found \"%s\"", type);
+    else if (!(judge->false_alarm_rate > 0 && judge->false_alarm_rate <= largest_rate))
+        json_reader_fail(r, json, "falseAlarmRate",
+                         "expected a number above 0 and not above %g, found %g", largest_rate,
+                         judge->false_alarm_rate);
+    else if (judge->every_ms < LEAST_EVERY_MS || judge->every_ms % SECOND_MS != 0)
+        json_reader_fail(r, json, "every", "expected whole seconds, at least %ds, found \"%s\"",
+                         LEAST_EVERY_MS / SECOND_MS, json_str_at(json, "every", NULL));
+}
+
+static void canary_read_judge(struct json_reader *r, struct json_object *analysis,
+                              struct canary_judge *out)
+{
+    struct json_object *json = json_read_obj(r, analysis, "judge", JSON_OPTIONAL);
+    struct json_object *tolerate = json_read_obj(r, json, "tolerate", JSON_OPTIONAL);
+
+    *out = (struct canary_judge){.given = json != NULL};
+    if (json == NULL)
+        return;
+    out->false_alarm_rate = json_read_num(r, json, "falseAlarmRate", default_rate);
+    read_tolerance(r, tolerate, "errorRate", &out->error_rate);
+    read_tolerance(r, tolerate, "latency", &out->latency);
+    canary_read_fields(r, json, FIELDS_JUDGE, out);
+    check(r, json, out);
+}
+
+static void canary_read_metric_judge(struct json_reader *r, struct json_object *metric, bool judged,
+                                     struct canary_metric *out)
+{
+    struct json_object *json = json_read_obj(r, metric, "judge", JSON_OPTIONAL);
+
+    out->judge = (struct canary_metric_judge){.given = json != NULL};
+    if (json == NULL)
+        return;
+    out->judge.off = !json_read_bool(r, json, "enabled", true);
+    out->judge.has_tolerance = read_tolerance(r, json, "tolerate", &out->judge.tolerate);
+    if (!judged)
+        json_reader_fail(r, metric, "judge", "expected only with spec.analysis.judge");
+    else if (!out->judge.off && !canary_metric_is_builtin(out) && out->template_ref.name == NULL)
+        json_reader_fail(r, metric, "judge",
+                         "expected on request-success-rate, request-duration or a metric with a "
+                         "templateRef, whose counts can be asked for, found on \"%s\"",
+                         out->name);
+}
+
+static void check_duration(struct json_reader *r, struct json_object *array, int index,
+                           const struct canary_metric *metric)
+{
+    double most = metric->has_range ? metric->max : metric->threshold;
+    bool has_most = metric->has_range ? metric->has_max : metric->has_threshold;
+
+    if (metric->judge.off || !canary_metric_is_duration(metric))
+        return;
+    if (!has_most || !(most > 0) || !isfinite(most))
+        json_reader_fail(r, json_read_elem(r, array, (size_t)index), NULL,
+                         "expected with thresholdRange.max above 0: spec.analysis.judge counts the "
+                         "requests that are slower");
+}
+
+static void canary_check_judge(struct json_reader *r, struct json_object *analysis,
+                               const struct canary_analysis *out)
+{
+    int judged = 0;
+
+    if (!out->judge.given || r->err != ERR_OK)
+        return;
+    struct json_object *array = json_read_array(r, analysis, "metrics", JSON_OPTIONAL);
+    for (int i = 0; i < out->n_metrics && r->err == ERR_OK; i++) {
+        const struct canary_metric *metric = &out->metrics[i];
+        judged += !metric->judge.off &&
+                  (canary_metric_is_builtin(metric) || metric->template_ref.name != NULL);
+        check_duration(r, array, i, metric);
+    }
+    if (judged > MOST_METRICS)
+        json_reader_fail(r, analysis, "judge",
+                         "expected at most %d metrics without judge.enabled: false, found %d",
+                         MOST_METRICS, judged);
+    if (judged == 0)
+        json_reader_fail(r, analysis, "judge",
+                         "expected a metric that it can judge: request-success-rate, "
+                         "request-duration or a MetricTemplate with queries, found none");
+}
+
+/* --- metrics, webhooks, alerts */
+
+enum { DEFAULT_TIMEOUT_MS = 10 * 1000, MAX_HEADERS_FROM = 8 };
+
+static const struct {
+    const char *name;
+    bool gate;
+} hook_types[] = {
+#define HOOK_TYPE(id, name, gate) [HOOK_##id] = {name, gate},
+#include "proto/hook_type.def"
+#undef HOOK_TYPE
+};
+enum { N_HOOK_TYPES = sizeof hook_types / sizeof hook_types[0] };
+
+const char *hook_type_name(enum hook_type type)
+{
+    return hook_types[type].name;
+}
+
+bool hook_type_find(const char *name, enum hook_type *out)
+{
+    *out = HOOK_ROLLOUT;
+    if (name == NULL || name[0] == '\0')
+        return true;
+    for (int i = 0; i < N_HOOK_TYPES; i++) {
+        *out = (enum hook_type)i;
+        if (strcmp(hook_types[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool hook_type_is_gate(enum hook_type type)
+{
+    return hook_types[type].gate;
+}
+
+static double read_bound(struct json_reader *r, struct json_object *obj, const char *key, bool *has)
+{
+    *has = json_at(obj, key, NULL) != NULL;
+    return json_read_num(r, obj, key, 0);
+}
+
+static void read_metric(struct json_reader *r, struct json_object *json, bool judged,
+                        struct canary_metric *out)
+{
+    out->name = json_read_str(r, json, "name", JSON_REQUIRED);
+    out->interval = canary_read_name(r, json, "interval", JSON_OPTIONAL);
+    out->interval_ms =
+        out->interval != NULL ? json_read_duration(r, json, "interval", 0) : CANARY_UNSET;
+    canary_read_fields(r, json, FIELDS_METRIC, out);
+    out->template_ref = canary_read_ref(r, json, "templateRef", JSON_OPTIONAL);
+    out->variables = canary_read_map(r, json, "templateVariables");
+    out->threshold = read_bound(r, json, "threshold", &out->has_threshold);
+    canary_read_metric_judge(r, json, judged, out);
+    struct json_object *range = json_read_obj(r, json, "thresholdRange", JSON_OPTIONAL);
+    if (range == NULL)
+        return;
+    out->has_range = true;
+    out->min = read_bound(r, range, "min", &out->has_min);
+    out->max = read_bound(r, range, "max", &out->has_max);
+    if (out->has_min && out->has_max && out->min > out->max)
+        json_reader_fail(r, range, NULL, "expected min not above max, found min %g and max %g",
+                         out->min, out->max);
+}
+
+static void canary_read_metrics(struct json_reader *r, struct json_object *analysis,
+                                struct canary_analysis *out)
+{
+    struct json_object *array = json_read_array(r, analysis, "metrics", JSON_OPTIONAL);
+    size_t n = json_len(array);
+    out->on_unreachable =
+        json_at(analysis, "onMetricError", NULL) ? out->on_metric_error : POLICY_WAIT;
+    out->metrics = arena_array(r->arena, n, sizeof *out->metrics);
+    for (size_t i = 0; i < n && r->err == ERR_OK; i++) {
+        struct json_object *json = canary_read_element(r, array, i);
+        if (json != NULL)
+            read_metric(r, json, out->judge.given, &out->metrics[i]);
+    }
+    out->n_metrics = (int)n;
+    canary_check_judge(r, analysis, out);
+}
+
+static enum hook_type read_hook_type(struct json_reader *r, struct json_object *json)
+{
+    const char *text = json_read_str(r, json, "type", JSON_OPTIONAL);
+    enum hook_type type = HOOK_ROLLOUT;
+    const char *known = "";
+
+    if (hook_type_find(text, &type))
+        return type;
+    for (int i = 0; i < N_HOOK_TYPES; i++)
+        known = arena_printf(r->arena, "%s%s%s", known, i > 0 ? ", " : "", hook_types[i].name);
+    json_reader_fail(r, json, "type", "expected one of %s, found \"%s\"", known, text);
+    return HOOK_ROLLOUT;
+}
+
+static const char *read_url(struct json_reader *r, struct json_object *json)
+{
+    const char *url = json_read_str(r, json, "url", JSON_REQUIRED);
+    if (url == NULL)
+        return NULL;
+    size_t scheme = strncasecmp(url, "http://", 7) == 0    ? 7
+                    : strncasecmp(url, "https://", 8) == 0 ? 8
+                                                           : 0;
+    if (scheme == 0 || url[scheme] == '\0' || strchr("/?#", url[scheme]) != NULL)
+        json_reader_fail(r, json, "url",
+                         "expected a URL such as http://flagger-loadtester.test/, found \"%s\"",
+                         url);
+    return url;
+}
+
+int64_t hook_type_max_ms(enum hook_type type)
+{
+    bool informs = type == HOOK_EVENT || type == HOOK_POST_ROLLOUT;
+    return informs ? HOOK_INFORMING_MAX_MS : HOOK_MAX_MS;
+}
+
+static int64_t read_timeout(struct json_reader *r, struct json_object *json)
+{
+    const char *text = json_read_str(r, json, "timeout", JSON_OPTIONAL);
+    if (text == NULL || strlen(text) < 2)
+        return DEFAULT_TIMEOUT_MS;
+    int64_t ms = json_read_duration(r, json, "timeout", DEFAULT_TIMEOUT_MS);
+    if (ms <= 0)
+        json_reader_fail(r, json, "timeout", "expected a duration above 0s, found \"%s\"", text);
+    return ms;
+}
+
+/* Deadline of a gate, and its action. Other hooks have none. */
+static void read_deadline(struct json_reader *r, struct json_object *json,
+                          struct canary_webhook *out)
+{
+    const char *text = canary_read_name(r, json, "deadline", JSON_OPTIONAL);
+    const char *then = canary_read_name(r, json, "onDeadline", JSON_OPTIONAL);
+
+    if ((text != NULL || then != NULL) && !hook_type_is_gate(out->type)) {
+        json_reader_fail(r, json, text != NULL ? "deadline" : "onDeadline",
+                         "expected on a webhook of type confirm-rollout, "
+                         "confirm-traffic-increase or confirm-promotion only, found on one of "
+                         "type %s",
+                         hook_type_name(out->type));
+        return;
+    }
+    if (then != NULL && text == NULL) {
+        json_reader_fail(r, json, "onDeadline", "expected with a deadline, found none");
+        return;
+    }
+    out->deadline_ms = text != NULL ? json_read_duration(r, json, "deadline", 0) : 0;
+    if (text != NULL && r->err == ERR_OK && out->deadline_ms <= 0)
+        json_reader_fail(r, json, "deadline", "expected a duration above 0s, found \"%s\"", text);
+    out->approve_at_deadline = then != NULL && strcmp(then, "approve") == 0;
+    if (then != NULL && !out->approve_at_deadline && strcmp(then, "rollback") != 0)
+        json_reader_fail(r, json, "onDeadline", "expected approve or rollback, found \"%s\"", then);
+}
+
+/* Like envFrom of a container: [{secretRef: {name}}]. */
+static void read_headers_from(struct json_reader *r, struct json_object *json,
+                              struct canary_webhook *out)
+{
+    struct json_object *array = json_read_array(r, json, "headersFrom", JSON_OPTIONAL);
+    size_t n = json_len(array);
+    if (n > MAX_HEADERS_FROM) {
+        json_reader_fail(r, json, "headersFrom", "expected at most %d Secrets, found %zu",
+                         (int)MAX_HEADERS_FROM, n);
+        return;
+    }
+    out->headers_from = arena_array(r->arena, n, sizeof *out->headers_from);
+    for (size_t i = 0; i < n && r->err == ERR_OK; i++) {
+        struct json_object *source = canary_read_element(r, array, i);
+        struct json_object *ref =
+            source != NULL ? json_read_obj(r, source, "secretRef", JSON_REQUIRED) : NULL;
+        if (ref == NULL)
+            return;
+        out->headers_from[i] = canary_read_name(r, ref, "name", JSON_REQUIRED);
+        /* A Canary must not give access to the Secrets of other namespaces. */
+        if (json_at(ref, "namespace", NULL) != NULL)
+            json_reader_fail(r, ref, "namespace",
+                             "expected none, the Secret is one of the Canary's namespace");
+    }
+    out->n_headers_from = (int)n;
+}
+
+/* A CA that would never be used is a mistake that suggests safety. */
+static void read_ca(struct json_reader *r, struct json_object *json, struct canary_webhook *out)
+{
+    struct json_object *ref = json_read_obj(r, json, "caSecretRef", JSON_OPTIONAL);
+    if (ref == NULL)
+        return;
+    out->ca_secret = canary_read_name(r, ref, "name", JSON_REQUIRED);
+    out->ca_key = canary_read_name(r, ref, "key", JSON_OPTIONAL);
+    if (json_at(ref, "namespace", NULL) != NULL)
+        json_reader_fail(r, ref, "namespace",
+                         "expected none, the Secret is one of the Canary's namespace");
+    if (r->err == ERR_OK && out->disable_tls)
+        json_reader_fail(r, json, "caSecretRef",
+                         "expected without disableTLS, which believes everybody");
+    if (r->err == ERR_OK && strncasecmp(out->url, "https://", 8) != 0)
+        json_reader_fail(r, json, "caSecretRef", "expected with a url that begins with https://");
+}
+
+static void read_webhook(struct json_reader *r, struct json_object *json,
+                         struct canary_webhook *out)
+{
+    out->type = read_hook_type(r, json);
+    out->name = json_read_str(r, json, "name", JSON_REQUIRED);
+    out->url = read_url(r, json);
+    out->metadata = canary_read_map(r, json, "metadata");
+    out->timeout_ms = read_timeout(r, json);
+    if (out->timeout_ms > hook_type_max_ms(out->type)) {
+        out->longer_ms = out->timeout_ms;
+        out->timeout_ms = hook_type_max_ms(out->type);
+    }
+    canary_read_fields(r, json, FIELDS_WEBHOOK, out);
+    if (out->retries > CANARY_MAX_RETRIES) {
+        out->more_retries = out->retries;
+        out->retries = CANARY_MAX_RETRIES;
+    }
+    read_deadline(r, json, out);
+    read_headers_from(r, json, out);
+    read_ca(r, json, out);
+}
+
+static void canary_read_webhooks(struct json_reader *r, struct json_object *analysis,
+                                 struct canary_analysis *out)
+{
+    struct json_object *array = json_read_array(r, analysis, "webhooks", JSON_OPTIONAL);
+    size_t n = json_len(array);
+    out->webhooks = arena_array(r->arena, n, sizeof *out->webhooks);
+    for (size_t i = 0; i < n && r->err == ERR_OK; i++) {
+        struct json_object *json = canary_read_element(r, array, i);
+        if (json != NULL)
+            read_webhook(r, json, &out->webhooks[i]);
+    }
+    out->n_webhooks = (int)n;
+}
+
+static const char *read_severity(struct json_reader *r, struct json_object *json)
+{
+    static const char *const known[] = {"info", "warn", "error"};
+    /* Flagger never sends an alert without a severity, although it documents "info" as the
+     * default. */
+    const char *text = canary_read_name(r, json, "severity", JSON_OPTIONAL);
+    if (text == NULL)
+        return known[0];
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(known[i], text) == 0)
+            return known[i];
+    }
+    json_reader_fail(r, json, "severity", "expected one of info, warn, error, found \"%s\"", text);
+    return NULL;
+}
+
+static void canary_read_alerts(struct json_reader *r, struct json_object *analysis,
+                               struct canary_analysis *out)
+{
+    struct json_object *array = json_read_array(r, analysis, "alerts", JSON_OPTIONAL);
+    size_t n = json_len(array);
+    out->alerts = arena_array(r->arena, n, sizeof *out->alerts);
+    for (size_t i = 0; i < n && r->err == ERR_OK; i++) {
+        struct json_object *json = canary_read_element(r, array, i);
+        if (json == NULL)
+            break;
+        out->alerts[i] = (struct canary_alert){
+            .name = json_read_str(r, json, "name", JSON_REQUIRED),
+            .severity = read_severity(r, json),
+            .provider = canary_read_ref(r, json, "providerRef", JSON_REQUIRED),
+        };
+    }
+    out->n_alerts = (int)n;
+}
+
+/* --- the analysis */
+
+enum { FULL_WEIGHT = 100, DEFAULT_MAX_AGE_S = 24 * 60 * 60 };
 
 static void read_step_weights(struct json_reader *r, struct json_object *json,
                               struct canary_analysis *out)
@@ -66,8 +499,8 @@ static struct json_object *read_match(struct json_reader *r, struct json_object 
     return json_len(match) > 0 ? match : NULL;
 }
 
-/* RFC 6265: the name of a cookie is a token, the value of an attribute has no semicolon and nothing
- * that ends a header. */
+/* RFC 6265: the name of a cookie is a token, the value of an attribute has no semicolon and no end
+ * of a header. */
 static const char *read_cookie_text(struct json_reader *r, struct json_object *obj, const char *key,
                                     enum json_need need, const char *forbidden)
 {
@@ -86,7 +519,6 @@ static void read_affinity(struct json_reader *r, struct json_object *json,
                           struct canary_affinity *out)
 {
     static const char separators[] = "()<>@,;:\\\"/[]?={}", end[] = ";";
-    static const int64_t max_age_s = INT64_C(100) * 365 * 24 * 3600;
     struct json_object *affinity = json_read_obj(r, json, "sessionAffinity", JSON_OPTIONAL);
     if (affinity == NULL)
         return;
@@ -99,14 +531,11 @@ static void read_affinity(struct json_reader *r, struct json_object *json,
     *out = (struct canary_affinity){
         .cookie_name = cookie,
         .primary_cookie_name = primary,
-        .max_age_s = json_read_int(r, affinity, "maxAge", 0, max_age_s, DEFAULT_MAX_AGE_S),
         .domain = read_cookie_text(r, affinity, "domain", JSON_OPTIONAL, end),
         .path = read_cookie_text(r, affinity, "path", JSON_OPTIONAL, end),
         .same_site = read_cookie_text(r, affinity, "sameSite", JSON_OPTIONAL, end),
-        .secure = json_read_bool(r, affinity, "secure", false),
-        .http_only = json_read_bool(r, affinity, "httpOnly", false),
-        .partitioned = json_read_bool(r, affinity, "partitioned", false),
     };
+    canary_read_fields(r, affinity, FIELDS_AFFINITY, out);
     if (out->max_age_s == 0)
         out->max_age_s = DEFAULT_MAX_AGE_S;
 }
@@ -118,45 +547,6 @@ static int effective_max_weight(const struct canary_analysis *analysis)
     return analysis->max_weight_given > 0 ? analysis->max_weight_given : FULL_WEIGHT;
 }
 
-static void read_weights(struct json_reader *r, struct json_object *json,
-                         struct canary_analysis *out)
-{
-    out->mirror_weight = canary_read_int(r, json, "mirrorWeight", 0, FULL_WEIGHT, 0);
-    out->max_weight_given = canary_read_int(r, json, "maxWeight", 0, FULL_WEIGHT, 0);
-    out->step_weight = canary_read_int(r, json, "stepWeight", 0, FULL_WEIGHT, 0);
-    out->step_weight_promotion = canary_read_int(r, json, "stepWeightPromotion", 0, FULL_WEIGHT, 0);
-    out->primary_ready_threshold =
-        canary_read_int(r, json, "primaryReadyThreshold", 0, FULL_WEIGHT, FULL_WEIGHT);
-    out->canary_ready_threshold =
-        canary_read_int(r, json, "canaryReadyThreshold", 0, FULL_WEIGHT, FULL_WEIGHT);
-    read_step_weights(r, json, out);
-    if (r->err == ERR_OK)
-        out->max_weight = effective_max_weight(out);
-}
-
-/* Reads a field of two words, the first of which is the default: true for the second. */
-static bool read_second(struct json_reader *r, struct json_object *json, const char *key,
-                        const char *first, const char *second)
-{
-    const char *word = json_read_str(r, json, key, JSON_OPTIONAL);
-
-    if (word != NULL && strcmp(word, first) != 0 && strcmp(word, second) != 0)
-        json_reader_fail(r, json, key, "expected %s or %s, found \"%s\"", first, second, word);
-    return word != NULL && strcmp(word, second) == 0;
-}
-
-static void read_capacity(struct json_reader *r, struct json_object *json,
-                          struct canary_analysis *out)
-{
-    struct json_object *capacity = json_read_obj(r, json, "capacity", JSON_OPTIONAL);
-
-    out->matched_share = FULL_WEIGHT;
-    if (capacity == NULL)
-        return;
-    out->any_capacity = read_second(r, capacity, "canary", "Proportional", "None");
-    out->matched_share = canary_read_int(r, capacity, "matchedShare", 1, FULL_WEIGHT, FULL_WEIGHT);
-}
-
 void canary_read_analysis(struct json_reader *r, struct json_object *json, bool legacy,
                           struct canary_analysis *out)
 {
@@ -165,18 +555,15 @@ void canary_read_analysis(struct json_reader *r, struct json_object *json, bool 
         json = json_own(r->arena, json_object_new_object());
     if (!legacy)
         check_one_strategy(r, json);
-    out->interval_ms = json_read_duration(r, json, "interval", DEFAULT_INTERVAL_MS);
-    out->iterations = canary_read_int(r, json, "iterations", 0, INT_MAX, 0);
-    out->threshold = canary_read_int(r, json, "threshold", 0, INT_MAX, 0);
+    canary_read_fields(r, json, FIELDS_ANALYSIS, out);
     if (out->threshold == 0)
         out->threshold = 1;
-    out->mirror = json_read_bool(r, json, "mirror", false);
-    read_weights(r, json, out);
+    read_step_weights(r, json, out);
+    if (r->err == ERR_OK)
+        out->max_weight = effective_max_weight(out);
     out->match = read_match(r, json);
     read_affinity(r, json, &out->affinity);
-    read_capacity(r, json, out);
-    out->waits_for_primary = read_second(r, json, "onPrimaryNotReady", "forward", "wait");
-    out->finishes = read_second(r, json, "onNewRevision", "restart", "finish");
+    canary_read_fields(r, json_read_obj(r, json, "capacity", JSON_OPTIONAL), FIELDS_CAPACITY, out);
     canary_read_judge(r, json, &out->judge);
     canary_read_metrics(r, json, out);
     canary_read_webhooks(r, json, out);

@@ -155,127 +155,17 @@ CASE(test_alerts)
     assert_string_equal(a.alerts[2].severity, "info");
 }
 
-#define METRIC(fields, text)                                                                       \
-    {                                                                                              \
-        "{'spec':{'analysis':{'metrics':[{" fields "}]}}}", "spec.analysis.metrics[0]" text        \
-    }
-#define HOOK(fields, text)                                                                         \
-    {                                                                                              \
-        "{'spec':{'analysis':{'webhooks':[{'name':'a','url':'http://x'},{" fields "}]}}}",         \
-            "spec.analysis.webhooks[1]" text                                                       \
-    }
-#define ALERT(fields, text)                                                                        \
-    {                                                                                              \
-        "{'spec':{'analysis':{'alerts':[{" fields "}]}}}", "spec.analysis.alerts[0]" text          \
-    }
-
 CASE(test_mistakes_in_metrics)
 {
-    static const struct canary_testing_mistake cases[] = {
-        {"{'spec':{'analysis':{'metrics':{}}}}",
-         "spec.analysis.metrics: expected an array, found an object"},
-        {"{'spec':{'analysis':{'metrics':[1]}}}",
-         "spec.analysis.metrics[0]: expected an object, found 1"},
-        METRIC("", ".name: required: expected a string"),
-        METRIC("'name':1", ".name: expected a string, found 1"),
-        METRIC("'name':'a','interval':60", ".interval: expected a string, found 60"),
-        METRIC("'name':'a','threshold':'99'", ".threshold: expected a number, found \"99\""),
-        METRIC("'name':'a','thresholdRange':99", ".thresholdRange: expected an object, found 99"),
-        METRIC("'name':'a','thresholdRange':{'min':'1'}",
-               ".thresholdRange.min: expected a number, found \"1\""),
-        METRIC("'name':'a','thresholdRange':{'max':[]}",
-               ".thresholdRange.max: expected a number, found an array"),
-        METRIC("'name':'a','thresholdRange':{'min':2,'max':1.5}",
-               ".thresholdRange: expected min not above max, found min 2 and max 1.5"),
-        {"{'spec':{'analysis':{'onNoRequests':'never'}}}",
-         "spec.analysis.onNoRequests: expected fail, hold or pass, found \"never\""},
-        {"{'spec':{'analysis':{'onMetricError':'pass'}}}",
-         "spec.analysis.onMetricError: expected fail or hold, found \"pass\""},
-        METRIC("'name':'a','noData':'wait'",
-               ".noData: expected fail, hold or pass, found \"wait\""),
-        METRIC("'name':'a','query':{}", ".query: expected a string, found an object"),
-        METRIC("'name':'a','templateRef':{}", ".templateRef.name: required: expected a string"),
-        METRIC("'name':'a','templateVariables':{'v':1}",
-               ".templateVariables.v: expected a string, found 1"),
-    };
-    canary_testing_mistakes(cases, sizeof cases / sizeof cases[0]);
+    canary_testing_mistakes(arena, "metrics");
 }
 
 CASE(test_mistakes_in_webhooks)
 {
-    static const struct canary_testing_mistake cases[] = {
-        HOOK("'url':'http://x'", ".name: required: expected a string"),
-        HOOK("'name':'b'", ".url: required: expected a string"),
-        HOOK("'name':'b','url':'loadtester.test'",
-             ".url: expected a URL such as http://flagger-loadtester.test/, "
-             "found \"loadtester.test\""),
-        HOOK(
-            "'name':'b','url':'http:///gate'",
-            ".url: expected a URL such as http://flagger-loadtester.test/, found \"http:///gate\""),
-        HOOK("'name':'b','url':'ftp://x/'",
-             ".url: expected a URL such as http://flagger-loadtester.test/, found \"ftp://x/\""),
-        HOOK("'name':'b','url':'http://x','type':'before'",
-             ".type: expected one of rollout, pre-rollout, post-rollout, confirm-rollout, "
-             "confirm-promotion, confirm-traffic-increase, rollback, event, found \"before\""),
-        HOOK("'name':'b','url':'http://x','headersFrom':{}",
-             ".headersFrom: expected an array, found an object"),
-        HOOK("'name':'b','url':'http://x','headersFrom':['a']",
-             ".headersFrom[0]: expected an object, found \"a\""),
-        HOOK("'name':'b','url':'http://x','headersFrom':[{}]",
-             ".headersFrom[0].secretRef: required: expected an object"),
-        HOOK("'name':'b','url':'http://x','headersFrom':[{'secretRef':{}}]",
-             ".headersFrom[0].secretRef.name: required: expected a string"),
-        HOOK("'name':'b','url':'http://"
-             "x','headersFrom':[{'secretRef':{'name':'a','namespace':'b'}}]",
-             ".headersFrom[0].secretRef.namespace: expected none, the Secret is one of the "
-             "Canary's namespace"),
-        HOOK("'name':'b','url':'http://x','headersFrom':[1,2,3,4,5,6,7,8,9]",
-             ".headersFrom: expected at most 8 Secrets, found 9"),
-        HOOK("'name':'b','url':'https://x','caSecretRef':'a'",
-             ".caSecretRef: expected an object, found \"a\""),
-        HOOK("'name':'b','url':'https://x','caSecretRef':{'key':'ca.crt'}",
-             ".caSecretRef.name: required: expected a string"),
-        HOOK("'name':'b','url':'https://x','caSecretRef':{'name':'a','namespace':'b'}",
-             ".caSecretRef.namespace: expected none, the Secret is one of the Canary's namespace"),
-        HOOK("'name':'b','url':'https://x','disableTLS':true,'caSecretRef':{'name':'a'}",
-             ".caSecretRef: expected without disableTLS, which believes everybody"),
-        HOOK("'name':'b','url':'http://x','caSecretRef':{'name':'a'}",
-             ".caSecretRef: expected with a url that begins with https://"),
-        HOOK("'name':'b','url':'http://x','type':'rollback','deadline':'1h'",
-             ".deadline: expected on a webhook of type confirm-rollout, confirm-traffic-increase "
-             "or confirm-promotion only, found on one of type rollback"),
-        HOOK("'name':'b','url':'http://x','onDeadline':'approve'",
-             ".onDeadline: expected on a webhook of type confirm-rollout, confirm-traffic-increase "
-             "or confirm-promotion only, found on one of type rollout"),
-        HOOK("'name':'b','url':'http://x','type':'confirm-rollout','onDeadline':'approve'",
-             ".onDeadline: expected with a deadline, found none"),
-        HOOK("'name':'b','url':'http://x','type':'confirm-rollout','deadline':'0s'",
-             ".deadline: expected a duration above 0s, found \"0s\""),
-        HOOK("'name':'b','url':'http://"
-             "x','type':'confirm-rollout','deadline':'1h','onDeadline':'wait'",
-             ".onDeadline: expected approve or rollback, found \"wait\""),
-        HOOK("'name':'b','url':'http://x','timeout':'0s'",
-             ".timeout: expected a duration above 0s, found \"0s\""),
-        HOOK("'name':'b','url':'http://x','retries':-1",
-             ".retries: expected a whole number from 0 to 2147483647, found -1"),
-        HOOK("'name':'b','url':'http://x','muteAlert':'y'",
-             ".muteAlert: expected true or false, found \"y\""),
-        HOOK("'name':'b','url':'http://x','disableTLS':1",
-             ".disableTLS: expected true or false, found 1"),
-        HOOK("'name':'b','url':'http://x','metadata':{'logCmdOutput':true}",
-             ".metadata.logCmdOutput: expected a string, found true"),
-    };
-    canary_testing_mistakes(cases, sizeof cases / sizeof cases[0]);
+    canary_testing_mistakes(arena, "webhooks");
 }
 
 CASE(test_mistakes_in_alerts)
 {
-    static const struct canary_testing_mistake cases[] = {
-        ALERT("'providerRef':{'name':'p'}", ".name: required: expected a string"),
-        ALERT("'name':'a'", ".providerRef: required: expected an object"),
-        ALERT("'name':'a','providerRef':{}", ".providerRef.name: required: expected a string"),
-        ALERT("'name':'a','providerRef':{'name':'p'},'severity':'fatal'",
-              ".severity: expected one of info, warn, error, found \"fatal\""),
-    };
-    canary_testing_mistakes(cases, sizeof cases / sizeof cases[0]);
+    canary_testing_mistakes(arena, "alerts");
 }

@@ -1,5 +1,4 @@
-/* The view reads every Canary that people have written: the examples of Flagger's documents, where
- * they are at hand. */
+/* The view accepts real Canaries: the examples of Flagger's documents, if available. */
 #include "proto/canary_testing.h"
 
 #include <dirent.h>
@@ -52,7 +51,7 @@ CASE(test_published_manifests)
     assert_true(n >= 60);
 }
 
-/* A manifest of the year 2019, written from the fields that v1alpha3 had. */
+/* A manifest from 2019, with the fields of v1alpha3. */
 CASE(test_a_manifest_of_v1alpha3)
 {
     struct json_object *docs;

@@ -1,59 +1,80 @@
 /*
- * The readers that canary_view() is made of, one file each; nobody else includes this but the
- * readers of an Application, for the readings at the end. Each fills its part of *out from a tree that `r` has handed out, records the first mistake in `r`, and
- * leaves out's strings in the tree or the arena of `r`. After a mistake the part is incomplete and
- * must not be used.
+ * Readers shared by canary_view(), application_view() and releaseplan_view(); private to them. Each
+ * records the first mistake in `r`; strings are in the tree or the arena of `r`. After a mistake
+ * the result is incomplete and must not be used.
  */
 #ifndef PROTO_CANARY_PARTS_H
 #define PROTO_CANARY_PARTS_H
 
 #include "proto/canary.h"
 
-/* canary_service.c: out->service; out->target must have been read. */
-void canary_read_service(struct json_reader *r, struct json_object *spec, struct canary *out);
-
 /* canary_analysis.c: out->analysis from `json`, which is spec.analysis, or spec.canaryAnalysis if
- * `legacy`; with NULL every field has its default. */
+ * `legacy`; all defaults if NULL. */
 void canary_read_analysis(struct json_reader *r, struct json_object *json, bool legacy,
                           struct canary_analysis *out);
 
-/* canary_checks.c: analysis.metrics, analysis.webhooks and analysis.alerts. */
-void canary_read_metrics(struct json_reader *r, struct json_object *analysis,
-                         struct canary_analysis *out);
-void canary_read_webhooks(struct json_reader *r, struct json_object *analysis,
-                          struct canary_analysis *out);
-void canary_read_alerts(struct json_reader *r, struct json_object *analysis,
-                        struct canary_analysis *out);
+/* --- canary_fields.c: fields with one plain value, a row for each */
 
-/* canary_judge.c: analysis.judge; what a metric says of it, whose other fields must have been read;
- * and whether both go together. */
-void canary_read_judge(struct json_reader *r, struct json_object *analysis,
-                       struct canary_judge *out);
-void canary_read_metric_judge(struct json_reader *r, struct json_object *metric, bool judged,
-                              struct canary_metric *out);
-void canary_check_judge(struct json_reader *r, struct json_object *analysis,
-                        const struct canary_analysis *out);
+enum canary_field_type {
+    FIELD_INT,      /* int, from `min` to `max` */
+    FIELD_INT64,    /* int64_t, the same */
+    FIELD_DURATION, /* int64_t, milliseconds, at least `min` */
+    FIELD_BOOL,
+    FIELD_NAME,   /* const char *, kept as it is if missing or empty */
+    FIELD_WORD,   /* an enum: the index of the word; empty counts as missing */
+    FIELD_SECOND, /* bool: true for the second of two words */
+};
 
-/* canary_parts.c: readings that several parts share. */
+struct canary_field {
+    const char *name; /* NULL: the end of the rows */
+    enum canary_field_type type;
+    size_t offset; /* in the structure of its group */
+    int64_t min, max, missing;
+    const char *const *words; /* NULL-terminated */
+};
 
-/* {apiVersion, kind, name, namespace} under `key`; all empty when it is absent. name is always
+/* Fields of an object of the spec; they go into the structure in brackets. */
+enum canary_fields {
+    FIELDS_SPEC,     /* (struct canary) */
+    FIELDS_SERVICE,  /* (struct canary_service) */
+    FIELDS_ANALYSIS, /* (struct canary_analysis) */
+    FIELDS_CAPACITY, /* (struct canary_analysis) */
+    FIELDS_AFFINITY, /* (struct canary_affinity) */
+    FIELDS_JUDGE,    /* (struct canary_judge) */
+    FIELDS_METRIC,   /* one of metrics (struct canary_metric) */
+    FIELDS_WEBHOOK,  /* one of webhooks (struct canary_webhook) */
+    FIELDS_COUNT,
+};
+
+struct canary_group {
+    const char *path; /* "spec.analysis" */
+    const struct canary_field *fields;
+};
+extern const struct canary_group canary_groups[FIELDS_COUNT];
+
+/* Reads all of them from `json`, the defaults if NULL, into `out`, the structure of the group. */
+void canary_read_fields(struct json_reader *r, struct json_object *json, enum canary_fields fields,
+                        void *out);
+
+/* --- canary_parts.c */
+
+/* {apiVersion, kind, name, namespace} under `key`; all empty if missing. name is always
  * required. */
 struct canary_ref canary_read_ref(struct json_reader *r, struct json_object *parent,
                                   const char *key, enum json_need need);
-/* A string that, when given, is not empty. */
+/* A string that is not empty, if present. */
 const char *canary_read_name(struct json_reader *r, struct json_object *obj, const char *key,
                              enum json_need need);
-/* Object `key` whose values are all strings, or NULL. */
+/* Object `key` with only strings as values, or NULL. */
 struct json_object *canary_read_map(struct json_reader *r, struct json_object *obj,
                                     const char *key);
-/* Array `key` whose elements are all strings, or NULL. */
+/* Array `key` with only strings as elements, or NULL. */
 struct json_object *canary_read_strings(struct json_reader *r, struct json_object *obj,
                                         const char *key);
 /* Records "PATH[index]: expected EXPECTED, found ...". */
 void canary_fail_element(struct json_reader *r, struct json_object *array, size_t index,
                          const char *expected);
-/* Elements of an array that are objects: NULL, with a mistake recorded, when element `index` is
- * none. */
+/* An element of an array of objects; NULL and a mistake if element `index` is not an object. */
 struct json_object *canary_read_element(struct json_reader *r, struct json_object *array,
                                         size_t index);
 int canary_read_int(struct json_reader *r, struct json_object *obj, const char *key, int min,

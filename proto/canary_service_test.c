@@ -67,45 +67,5 @@ CASE(test_an_empty_target_port_is_none)
 
 CASE(test_mistakes)
 {
-    static const struct canary_testing_mistake cases[] = {
-        {"{'spec':{'service':[]}}", "spec.service: expected an object, found an array"},
-        {"{'spec':{'service':{'name':1}}}", "spec.service.name: expected a string, found 1"},
-        {"{'spec':{'service':{'port':'80'}}}",
-         "spec.service.port: expected a whole number, found \"80\""},
-        {"{'spec':{'service':{'port':65536}}}",
-         "spec.service.port: expected a whole number from 0 to 65535, found 65536"},
-        {"{'spec':{'service':{'port':80.5}}}",
-         "spec.service.port: expected a whole number, found 80.5"},
-        {"{'spec':{'service':{'portName':true}}}",
-         "spec.service.portName: expected a string, found true"},
-        {"{'spec':{'service':{'targetPort':true}}}",
-         "spec.service.targetPort: expected a port number or a port name, found true"},
-        {"{'spec':{'service':{'targetPort':70000}}}",
-         "spec.service.targetPort: expected a whole number from 0 to 65535, found 70000"},
-        {"{'spec':{'service':{'appProtocol':1}}}",
-         "spec.service.appProtocol: expected a string, found 1"},
-        {"{'spec':{'service':{'portDiscovery':'yes'}}}",
-         "spec.service.portDiscovery: expected true or false, found \"yes\""},
-        {"{'spec':{'service':{'headless':1}}}",
-         "spec.service.headless: expected true or false, found 1"},
-        {"{'spec':{'service':{'trafficDistribution':[]}}}",
-         "spec.service.trafficDistribution: expected a string, found an array"},
-        {"{'spec':{'service':{'apex':{'labels':{'a':1}}}}}",
-         "spec.service.apex.labels.a: expected a string, found 1"},
-        {"{'spec':{'service':{'primary':{'annotations':[]}}}}",
-         "spec.service.primary.annotations: expected an object, found an array"},
-        {"{'spec':{'service':{'canary':true}}}",
-         "spec.service.canary: expected an object, found true"},
-        {"{'spec':{'service':{'unmanagedMetadata':{'labels':['a',1]}}}}",
-         "spec.service.unmanagedMetadata.labels[1]: expected a string, found 1"},
-        {"{'spec':{'service':{'unmanagedMetadata':[]}}}",
-         "spec.service.unmanagedMetadata: expected an object, found an array"},
-        {"{'spec':{'service':{'gatewayRefs':[null]}}}",
-         "spec.service.gatewayRefs[0]: expected an object, found null"},
-        {"{'spec':{'service':{'hosts':'a'}}}",
-         "spec.service.hosts: expected an array, found \"a\""},
-        {"{'spec':{'service':{'hosts':[{}]}}}",
-         "spec.service.hosts[0]: expected a string, found {}"},
-    };
-    canary_testing_mistakes(cases, sizeof cases / sizeof cases[0]);
+    canary_testing_mistakes(arena, "service");
 }

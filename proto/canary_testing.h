@@ -1,9 +1,7 @@
-/* What the tests of the Canary view share: an object that is right, and the same with a merge patch
- * applied. */
+/* Shared by tests of the Canary view: a valid object, and the same with a merge patch applied. */
 #ifndef PROTO_CANARY_TESTING_H
 #define PROTO_CANARY_TESTING_H
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "proto/canary.h"
@@ -22,7 +20,7 @@ static inline struct json_object *canary_testing_patched(struct arena *arena, co
     return json_merge(arena, rows_json(arena, canary_testing_base), rows_json(arena, patch));
 }
 
-/* The view of the base object with a merge patch applied, which must be accepted. */
+/* The view of the base object with a merge patch applied, which must be valid. */
 static inline struct canary canary_testing_view(struct arena *arena, const char *patch)
 {
     struct canary out;
@@ -32,23 +30,21 @@ static inline struct canary canary_testing_view(struct arena *arena, const char 
     return out;
 }
 
-struct canary_testing_mistake {
-    const char *patch;
-    const char *message;
-};
-
-/* Each patch makes the object wrong, and the message says how. */
-static inline void canary_testing_mistakes(const struct canary_testing_mistake *cases, size_t n)
+/* Each patch of this group of mistakes.yaml makes the object invalid, with this message. */
+static inline void canary_testing_mistakes(struct arena *arena, const char *group)
 {
-    for (size_t i = 0; i < n; i++) {
-        struct arena *arena = arena_new();
+    struct json_object *file = json_elem(rows_read(arena, "proto/mistakes.yaml"), 0);
+    struct json_object *rows = json_at(file, group, NULL);
+
+    assert_true(json_len(rows) > 0);
+    for (size_t i = 0; i < json_len(rows); i++) {
+        struct json_object *patch = json_at(json_elem(rows, i), "patch", NULL);
         struct canary out;
         struct errinfo ei = {0};
-        if (canary_view(arena, canary_testing_patched(arena, cases[i].patch), &out, &ei) !=
-            ERR_INVALID)
-            fail_msg("%s: not refused", cases[i].patch);
-        assert_string_equal(ei.text, cases[i].message);
-        arena_free(arena);
+        if (canary_view(arena, json_merge(arena, rows_json(arena, canary_testing_base), patch),
+                        &out, &ei) != ERR_INVALID)
+            fail_msg("%s: not refused", json_text(arena, patch));
+        assert_string_equal(ei.text, json_str_at(json_elem(rows, i), "says", NULL));
     }
 }
 

@@ -1,5 +1,5 @@
-/* COMPATIBILITY.md is read by people who decide whether to switch: every row says what, what
- * instead, and has its place. */
+/* COMPATIBILITY.md is for readers who consider switching: every row has a difference, an
+ * alternative, and its place. */
 #include <stdbool.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * The custom resource definitions: what every user of a cluster sees of us first. Whether they
- * accept and refuse the right objects is tested where there is an API server, in the sandbox.
+ * The custom resource definitions. The sandbox tests, with an API server, that they accept and
+ * refuse the right objects.
  */
 #include <string.h>
 
@@ -124,7 +124,7 @@ CASE(test_printer_columns)
     }
 }
 
-/* `kubectl explain` has something to say about every field, and every field has a type. */
+/* `kubectl explain` has a description of every field, and every field has a type. */
 static size_t check_properties(struct arena *arena, struct json_object *schema, const char *path)
 {
     size_t n = 0;
@@ -134,7 +134,7 @@ static size_t check_properties(struct arena *arena, struct json_object *schema, 
         {
             const char *at = arena_printf(arena, "%s.%s", path, key);
             const char *text = json_str_at(property, "description", NULL);
-            /* The API server has a description of its own for metadata, and allows no other. */
+            /* The API server has its own description of metadata, and allows no other. */
             if (strcmp(at, ".metadata") != 0 && (text == NULL || strlen(text) < 7))
                 fail_msg("%s has no description", at);
             if (text != NULL && text[strlen(text) - 1] != '.')
@@ -201,7 +201,7 @@ CASE(test_enums_follow_the_tables)
                hooks, sizeof hooks / sizeof hooks[0]);
 }
 
-/* The old spelling knows the same fields, without the rule of one. */
+/* The old form has the same fields, without the rule of one. */
 CASE(test_both_spellings_of_analysis)
 {
     struct json_object *spec = json_at(canary_schema(arena), "spec", "properties", NULL);
@@ -214,8 +214,8 @@ CASE(test_both_spellings_of_analysis)
     assert_null(json_at(legacy, "required", NULL));
 }
 
-/* As yamllint has it: no tab, no space at the end of a line, no line too wide, one newline at the
- * end. */
+/* As checked by yamllint: no tab, no space at the end of a line, no line too wide, one newline at
+ * the end. */
 CASE(test_the_files_are_tidy)
 {
     for (size_t i = 0; i < N_DEFINITIONS; i++) {

@@ -1,7 +1,6 @@
 /*
- * The OpenAPI documents of the load tester and the gate: they parse, every reference leads
- * somewhere, every operation says what it answers and whom it lets in, and every example is what
- * its schema says.
+ * The OpenAPI documents of the load tester and the gate: they parse, every reference is defined,
+ * every operation lists its answers and required roles, and every example matches its schema.
  */
 #include <string.h>
 
@@ -29,7 +28,7 @@ static struct doc open_doc(const char *path)
     return doc;
 }
 
-/* The object that "#/components/x/y" stands for, or obj itself if it is no reference. */
+/* The object of the reference "#/components/x/y", or obj itself if it is not a reference. */
 static struct json_object *resolve(const struct doc *doc, struct json_object *obj)
 {
     const char *ref = json_str_at(obj, "$ref", NULL);
@@ -191,7 +190,7 @@ static void check_operation(const struct doc *doc, const char *where, struct jso
     }
 }
 
-/* Who must say who he is can fail to, and be refused a change. */
+/* Operations with credentials may answer 401, and changes 403. */
 static void check_security(const struct doc *doc, const char *where, struct json_object *operation)
 {
     if (json_at(doc->root, "components", "securitySchemes", NULL) == NULL)

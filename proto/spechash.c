@@ -7,20 +7,77 @@
  *   a pointer    the value it points to; the type before it is the pointer's
  *   an element   the value alone
  *
- * What the tree lacks, or has as null, is the type's zero value.
+ * A value that is missing or null in the tree is the type's zero value.
  */
 #include "proto/spechash.h"
 
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "proto/spechash_quantity.h"
+#include "base/hash.h"
+#include "base/quantity.h"
 
-/* A dump of a PodTemplateSpec of 1 MiB, which is what etcd holds, is far below. */
+/* --- quantities */
+
+static const char *const format_names[] = {
+    [QUANTITY_DECIMAL_SI] = "DecimalSI",
+    [QUANTITY_BINARY_SI] = "BinarySI",
+    [QUANTITY_DECIMAL_EXPONENT] = "DecimalExponent",
+};
+
+static void put(struct buf *out, int64_t value, int scale, const char *decimal, const char *text,
+                const char *format)
+{
+    buf_printf(out,
+               "{i:(resource.int64Amount){value:(int64)%" PRId64 " scale:(resource.Scale)%d} "
+               "d:(resource.infDecAmount){Dec:(*inf.Dec)%s} s:(string)%s "
+               "Format:(resource.Format)%s}",
+               value, scale, decimal, text, format);
+}
+
+/* The decimal: its amount in 64-bit words, lowest first, and the negated scale. */
+static void put_decimal(struct buf *out, const struct quantity *q)
+{
+    unsigned __int128 amount =
+        q->wide < 0 ? -(unsigned __int128)q->wide : (unsigned __int128)q->wide;
+    uint64_t low = (uint64_t)amount, high = (uint64_t)(amount >> 64);
+    char words[64] = "<nil>";
+    if (high > 0)
+        snprintf(words, sizeof words, "[%" PRIu64 " %" PRIu64 "]", low, high);
+    else if (low > 0)
+        snprintf(words, sizeof words, "[%" PRIu64 "]", low);
+    char decimal[160];
+    snprintf(decimal, sizeof decimal,
+             "{unscaled:(big.Int){neg:(bool)%s abs:(big.nat)%s} scale:(inf.Scale)%d}",
+             q->wide < 0 ? "true" : "false", words, -q->scale);
+    put(out, 0, 0, decimal, "", format_names[q->format]);
+}
+
+enum err spechash_quantity(struct buf *out, const char *text, struct errinfo *ei)
+{
+    struct quantity q;
+    if (text == NULL) {
+        put(out, 0, 0, "<nil>", "", "");
+        return ERR_OK;
+    }
+    enum err err = quantity_parse(text, &q, ei);
+    if (err != ERR_OK)
+        return err;
+    if (q.decimal)
+        put_decimal(out, &q);
+    else
+        put(out, q.value, q.scale, "<nil>", q.source, format_names[q.format]);
+    return ERR_OK;
+}
+
+/* --- the dump */
+
+/* Limit far above the dump of a PodTemplateSpec of 1 MiB, the limit of etcd. */
 enum { MAX_DUMP = 64 * 1024 * 1024, PIECE = 1024 };
 
 struct field {
@@ -28,7 +85,7 @@ struct field {
     const char *name;
     const char *type;
     const char *key;
-    const char *head; /* what the dump has before the value */
+    const char *head; /* text of the dump before the value */
 };
 
 static const struct field fields[] = {
@@ -38,19 +95,19 @@ static const struct field fields[] = {
 };
 enum { N_FIELDS = sizeof fields / sizeof fields[0] };
 
-/* Where in the tree we are, for errors. */
+/* Position in the tree, for errors. */
 struct place {
     const struct place *parent;
-    const char *key; /* NULL: element `index` */
+    const char *key; /* NULL for element `index` */
     size_t index;
 };
 
 struct dumper {
     struct arena *arena;
-    struct buf out; /* what is not summed up yet */
-    bool sums;      /* nobody wants the text itself */
-    uint32_t sum;   /* FNV-1a-32 of what was taken out of it, */
-    size_t summed;  /* so many bytes */
+    struct buf out; /* text that is not hashed yet */
+    bool sums;      /* the text itself is not needed */
+    uint32_t sum;   /* FNV-1a-32 of the text removed from it */
+    size_t summed;  /* number of bytes hashed */
     enum err err;
     struct errinfo *ei;
 };
@@ -90,7 +147,7 @@ static bool is_too_large(const struct dumper *d)
     return d->out.truncated || d->summed + d->out.len > MAX_DUMP;
 }
 
-/* A template is hashed in every tick: its text need not grow to all of its length. */
+/* A template is hashed in every tick: its text is hashed in pieces instead of being kept. */
 static void sum_up(struct dumper *d)
 {
     d->sum = fnv_add(d->sum, &d->out);
@@ -99,7 +156,7 @@ static void sum_up(struct dumper *d)
         buf_clear(&d->out);
 }
 
-/* The index of the first field of a struct, N_FIELDS if there is no such struct. */
+/* Index of the first field of a struct, N_FIELDS if there is no such struct. */
 static size_t first_field(const char *owner)
 {
     size_t low = 0, high = N_FIELDS;
@@ -254,7 +311,7 @@ static void dump_quantity(struct dumper *d, struct json_object *obj, const struc
         d->err = err_set(d->ei, ERR_INVALID, "%s: %s", place_text(d->arena, place), ei.text);
 }
 
-/* A time that is set is in the process's local zone, which Flagger's image calls UTC. */
+/* A time is in the process's local zone, UTC in Flagger's image. */
 static void dump_time(struct dumper *d, struct json_object *obj, const struct place *place)
 {
     const int64_t seconds_before_1970 = INT64_C(62135596800);
@@ -276,7 +333,7 @@ static void dump_time(struct dumper *d, struct json_object *obj, const struct pl
                part * 1000000, (ms - part) / 1000 + seconds_before_1970);
 }
 
-/* FieldsV1 keeps the JSON text itself, byte by byte. */
+/* FieldsV1 keeps the JSON text byte by byte. */
 static void dump_raw(struct dumper *d, struct json_object *obj)
 {
     buf_puts(&d->out, "{Raw:([]uint8)");
@@ -295,7 +352,7 @@ static void dump_value(struct dumper *d, const char *type, struct json_object *o
 {
     size_t first;
 
-    /* What a template has most of comes first: pointers to nothing, and strings. */
+    /* Frequent types first: nil pointers, and strings. */
     if (d->err != ERR_OK)
         return;
     if (type[0] == '*' && obj == NULL)
@@ -330,7 +387,7 @@ static void dump_value(struct dumper *d, const char *type, struct json_object *o
         dump_string(d, obj, place);
 }
 
-/* FNV-1a-32 in decimal, in the letters that Kubernetes finds safe in names. */
+/* FNV-1a-32 in decimal, in letters that are safe in Kubernetes names. */
 static void encode(uint32_t sum, char hash[SPECHASH_TEXT])
 {
     snprintf(hash, SPECHASH_TEXT, "%" PRIu32, sum);
@@ -338,7 +395,7 @@ static void encode(uint32_t sum, char hash[SPECHASH_TEXT])
         *p = "456789bcdf"[*p - '0'];
 }
 
-/* What it leaves in d->out is the caller's to free, also after an error. */
+/* The caller frees d->out, also after an error. */
 static enum err dump(struct dumper *d, const char *type, struct json_object *obj)
 {
     buf_init(&d->out, MAX_DUMP);
@@ -404,4 +461,77 @@ enum err spechash_dump(struct arena *arena, const char *type, struct json_object
         *out = arena_strndup(arena, d.out.data, d.out.len);
     buf_fini(&d.out);
     return d.err;
+}
+
+/* --- configs */
+
+enum { MAX_TEXT = 64 * 1024 * 1024 };
+
+/* A string as written by Go's encoding/json: <, >, & and the two line separators of JavaScript are
+ * escaped too. */
+static void put_string(struct buf *out, const char *text, size_t len)
+{
+    static const char short_escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt";
+    buf_puts(out, "\"");
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        const char *escape = NULL;
+        for (const char *p = short_escapes; *p != '\0'; p += 2) {
+            if ((unsigned char)*p == c)
+                escape = p + 1;
+        }
+        if (escape != NULL) {
+            buf_printf(out, "\\%c", *escape);
+        } else if (c < 0x20 || c == '<' || c == '>' || c == '&') {
+            buf_printf(out, "\\u%04x", c);
+        } else if (c == 0xe2 && len - i >= 3 && (unsigned char)text[i + 1] == 0x80 &&
+                   ((unsigned char)text[i + 2] & 0xfe) == 0xa8) {
+            buf_printf(out, "\\u20%02x", (unsigned char)text[i + 2] & 0x7f);
+            i += 2;
+        } else {
+            buf_add(out, &text[i], 1);
+        }
+    }
+    buf_puts(out, "\"");
+}
+
+static void put_map(struct arena *arena, struct buf *out, struct json_object *data)
+{
+    size_t n = json_count(data), i = 0;
+    const char **keys = arena_array(arena, n, sizeof *keys);
+    json_object_object_foreach(data, key, ignored)
+    {
+        (void)ignored;
+        keys[i++] = key;
+    }
+    qsort(keys, n, sizeof *keys, compare_keys);
+    buf_puts(out, "{");
+    for (i = 0; i < n; i++) {
+        struct json_object *value = json_at(data, keys[i], NULL);
+        buf_puts(out, i > 0 ? "," : "");
+        put_string(out, keys[i], strlen(keys[i]));
+        buf_puts(out, ":");
+        if (json_object_is_type(value, json_type_string))
+            put_string(out, json_object_get_string(value),
+                       (size_t)json_object_get_string_len(value));
+        else
+            buf_puts(out, "\"\"");
+    }
+    buf_puts(out, "}");
+}
+
+void confighash(struct arena *arena, struct json_object *data, char hash[CONFIG_HASH_TEXT])
+{
+    struct buf out;
+    buf_init(&out, MAX_TEXT);
+    if (json_count(data) == 0)
+        buf_puts(&out, data == NULL ? "null" : "{}");
+    else
+        put_map(arena, &out, data);
+
+    char hex[SHA256_TEXT];
+    (void)sha256_hex(out.data, out.len, hex);
+    buf_fini(&out);
+    memcpy(hash, hex, CONFIG_HASH_TEXT - 1);
+    hash[CONFIG_HASH_TEXT - 1] = '\0';
 }

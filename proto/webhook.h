@@ -1,7 +1,7 @@
 /*
- * The webhook message (controller/engine/WEBHOOKS.md): what the controller posts to gates, load
- * testers and event receivers, and what those read. Keys in order: name, namespace, phase,
- * checksum, metadata (left out when empty), release (left out when NULL; Flagger has no such key).
+ * The webhook message (controller/engine/WEBHOOKS.md): posted by the controller to gates, load
+ * testers and event receivers, and parsed by those. Keys in order: name, namespace, phase,
+ * checksum, metadata (omitted if empty), release (omitted if NULL; not in Flagger).
  */
 #ifndef PROTO_WEBHOOK_H
 #define PROTO_WEBHOOK_H
@@ -15,23 +15,23 @@ struct webhook_message {
     const char *namespace_;
     const char *phase;
     const char *checksum;
-    struct json_object *metadata; /* object of strings, NULL if there is none */
-    /* Which release of the Canary asks, told apart from those of the same revision before and after it:
-     * when the one before it ended, or else when the Canary was made (RFC 3339). NULL: it is not said. */
+    struct json_object *metadata; /* object of strings, NULL if none */
+    /* Identifies the release of the Canary, also among releases of the same revision: time of the
+     * end of the previous one, or else of the Canary's creation (RFC 3339). NULL if unknown. */
     const char *release;
 };
 
 /* The JSON text, owned by the arena. */
 const char *webhook_text(struct arena *arena, const struct webhook_message *message);
-/* Reads a received body; unknown keys are ignored; name and namespace may be missing (curl by
- * hand), a wrong type or bad JSON is ERR_INVALID with the field. */
+/* Parses a received body. Unknown keys are ignored; name and namespace may be missing (curl by
+ * hand); a wrong type or bad JSON is ERR_INVALID with the field. */
 enum err webhook_parse(struct arena *arena, const char *body, size_t len,
                        struct webhook_message *out, struct errinfo *ei) MUST_USE;
-/* The answer lets a release go on: 200, 201, 202 as Flagger, and 204. */
+/* True if the release may continue: 200, 201, 202 as in Flagger, and 204. */
 bool webhook_passes(int status);
-/* metadata value as text, NULL if absent or no string. */
+/* A metadata value as text, NULL if missing or not a string. */
 const char *webhook_metadata(const struct webhook_message *message, const char *key);
-/* "true"/"1"/"t" of strconv.ParseBool; missing when absent; ERR_INVALID otherwise. */
+/* "true"/"1"/"t" of strconv.ParseBool; `missing` if absent; else ERR_INVALID. */
 enum err webhook_metadata_bool(const struct webhook_message *message, const char *key, bool missing,
                                bool *out, struct errinfo *ei) MUST_USE;
 

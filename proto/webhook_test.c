@@ -2,14 +2,8 @@
 #include <string.h>
 
 #include "proto/webhook.h"
+#include "test/rows.h"
 #include "test/unit.h"
-
-static struct json_object *parse(struct arena *arena, const char *text)
-{
-    struct json_object *out;
-    assert_int_equal(json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &out, NULL), ERR_OK);
-    return out;
-}
 
 CASE(test_text_has_the_keys_in_order)
 {
@@ -41,7 +35,7 @@ CASE(test_text_has_the_keys_in_order)
             .namespace_ = "test",
             .phase = "Progressing",
             .checksum = "758df7c9fc",
-            .metadata = row->metadata != NULL ? parse(arena, row->metadata) : NULL,
+            .metadata = row->metadata != NULL ? rows_json(arena, row->metadata) : NULL,
         };
         assert_string_equal(webhook_text(arena, &message), row->text);
     }
@@ -54,7 +48,7 @@ CASE(test_what_is_written_is_read)
         .namespace_ = "test",
         .phase = "Waiting",
         .checksum = "c",
-        .metadata = parse(arena, "{\"cmd\":\"a\\n\\tb\",\"type\":\"bash\"}"),
+        .metadata = rows_json(arena, "{\"cmd\":\"a\\n\\tb\",\"type\":\"bash\"}"),
         .release = "r",
     };
     const char *text = webhook_text(arena, &in);

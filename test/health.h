@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 
-/* What of the status breaks one of them; NULL: nothing, or there is no status yet. */
+/* The first of them that the status breaks; NULL if none, or without a status. */
 const char *health_fault(struct json_object *canary);
 
 #endif

@@ -4,6 +4,81 @@
 
 enum { NODES = 2 };
 
+/* --- objects */
+
+/* As a server does, which keeps no map without keys. */
+static void drop_empty_maps(struct json_object *object)
+{
+    static const char *const maps[] = {"labels", "annotations"};
+    struct json_object *metadata = json_at(object, "metadata", NULL);
+
+    for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
+        struct json_object *map = json_at(metadata, maps[i], NULL);
+        if (map && json_object_object_length(map) == 0)
+            json_object_object_del(metadata, maps[i]);
+    }
+}
+
+struct json_object *pretend_merged(struct arena *arena, struct json_object *object,
+                                   struct json_object *patch)
+{
+    struct json_object *after = json_merge(arena, object, patch);
+
+    drop_empty_maps(after);
+    if (object && json_same(object, after))
+        return object;
+    if (!json_same(json_at(object, "spec", NULL), json_at(after, "spec", NULL)))
+        json_set_int(json_sub(after, "metadata"), "generation",
+                     json_int_at(object, 0, "metadata", "generation", NULL) + 1);
+    return after;
+}
+
+static bool is_of_group(struct json_object *object, const char *group)
+{
+    const char *version = json_str_at(object, "apiVersion", NULL);
+    size_t len = strlen(group);
+
+    if (!version)
+        return true;
+    return len == 0 ? !strchr(version, '/')
+                    : strncmp(version, group, len) == 0 && version[len] == '/';
+}
+
+struct json_object *pretend_list(struct arena *arena, struct json_object *objects,
+                                 const char *plural, const char *group)
+{
+    struct json_object *list = json_own(arena, json_object_new_object());
+    struct json_object *items = json_object_new_array();
+    size_t len = strlen(plural);
+
+    json_object_object_add(list, "items", items);
+    json_object_object_foreach(objects, key, object)
+    {
+        if (strncmp(key, plural, len) != 0 || key[len] != '/' || !is_of_group(object, group))
+            continue;
+        struct json_object *copy = json_copy(arena, object);
+        json_set_str(json_sub(copy, "metadata"), "name", key + len + 1);
+        json_object_array_add(items, json_object_get(copy));
+    }
+    return list;
+}
+
+struct json_object *pretend_left(struct arena *arena, struct json_object *objects, const char *uid)
+{
+    struct json_object *left = json_own(arena, json_object_new_object());
+
+    json_object_object_foreach(objects, key, object)
+    {
+        struct json_object *owners = json_at(object, "metadata", "ownerReferences", NULL);
+        const char *owner = json_str_at(json_elem(owners, 0), "uid", NULL);
+        if (!owner || strcmp(owner, uid) != 0)
+            json_set(left, key, object);
+    }
+    return left;
+}
+
+/* --- workloads */
+
 static bool is_daemonset(struct json_object *workload)
 {
     const char *kind = json_str_at(workload, "kind", NULL);

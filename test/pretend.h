@@ -1,7 +1,7 @@
 /*
- * What controllers of a cluster make of workloads, for all that pretends to be one (model, golden,
- * torture): pure functions of objects. A workload is a Deployment, or a DaemonSet on two nodes
- * that do not have the label which scales it to zero.
+ * A cluster in memory, for all that pretends to be one (golden, model, crash, the cases of variants): how an API server
+ * keeps objects, and what controllers make of workloads. Pure functions of objects; the clock is the caller's. A workload
+ * is a Deployment, or a DaemonSet on two nodes that do not have the label which scales it to zero.
  */
 #ifndef TEST_PRETEND_H
 #define TEST_PRETEND_H
@@ -9,6 +9,20 @@
 #include <stdbool.h>
 
 #include "base/json.h"
+
+/* --- objects: "services/podinfo" to object */
+
+/* What a merge patch makes of an object (NULL: of none): with another generation where its spec is another one, and without
+ * maps that have no keys; the object itself where nothing changes. */
+struct json_object *pretend_merged(struct arena *arena, struct json_object *object,
+                                   struct json_object *patch);
+/* Copies of all of a resource, as a list with "items". What has no apiVersion is of any group. */
+struct json_object *pretend_list(struct arena *arena, struct json_object *objects,
+                                 const char *plural, const char *group);
+/* Those that are left when the owner of this uid has gone. */
+struct json_object *pretend_left(struct arena *arena, struct json_object *objects, const char *uid);
+
+/* --- workloads */
 
 enum health {
     HEALTH_READY,
@@ -32,7 +46,7 @@ bool pretend_serves(struct json_object *workload); /* some pod answers */
  * than it says. */
 int64_t pretend_keda(struct json_object *scaler, struct json_object *target);
 
-/* An autoscaler (HPA or ScaledObject; NULL: none) that scales this workload. */
+/* An autoscaler (HPA or ScaledObject; NULL if none) that scales this workload. */
 bool pretend_scales(struct json_object *scaler, struct json_object *workload);
 /*
  * A write of ours that turns `before` into `after` takes the number of the autoscaler: it may start a

@@ -6,7 +6,7 @@
 
 #include "base/yaml.h"
 
-enum { FILE_MAX = 1024 * 1024 };
+enum { FILE_MAX = 4 * 1024 * 1024 };
 
 bool row_set(struct arena *arena, const struct row_column *columns, size_t count, void *row,
              const char *key, struct json_object *value)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Under AddressSanitizer what is not handed out is poisoned, with a gap after each piece, so that
- * overruns show. */
+/* Under AddressSanitizer unused memory is poisoned, with a gap after each piece, to detect
+ * overruns. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define ARENA_POISON 1
@@ -40,15 +40,17 @@ struct deferred {
 };
 
 struct arena {
-    struct block *blocks; /* pieces come from the one in front */
-    struct block *first;  /* the one that arena_reset() keeps */
+    struct block *blocks; /* the first one is allocated from */
+    struct block *first;  /* kept by arena_reset() */
     struct deferred *deferred;
     size_t handed_out;
     struct arena *next_spare;
 };
 
-/* Ended arenas with their first block: a request takes some, and their size is one that malloc()
- * has to search for. None under AddressSanitizer, which is to see who uses an ended one. */
+/*
+ * Free list of arenas with their first block: a request uses several, and malloc() is slow for
+ * their size. Not used under AddressSanitizer, to detect use after free.
+ */
 static _Thread_local struct {
     struct arena *first;
     int count;
@@ -100,7 +102,7 @@ struct arena *arena_new(void)
     return arena;
 }
 
-/* A deferred call may defer another one; that one runs next. */
+/* A deferred call may defer another one, which runs next. */
 static void run_deferred(struct arena *arena)
 {
     while (arena->deferred) {
@@ -140,8 +142,7 @@ void arena_free(struct arena *arena)
     free(arena);
 }
 
-/* Makes room for a piece of size bytes; a large one gets a block of its own behind the current one.
- */
+/* Makes room for a piece; a large one gets its own block behind the current one. */
 static struct block *block_for(struct arena *arena, size_t size)
 {
     struct block *current = arena->blocks;

@@ -41,7 +41,7 @@ CASE(large_pieces_leave_the_current_block)
     arena_free(own);
 }
 
-/* An arena is often made of an ended one: nothing of that may show. */
+/* A recycled arena must not show old content. */
 CASE(a_new_one_is_empty)
 {
     for (int round = 0; round < 3; round++) {
@@ -159,8 +159,8 @@ CASE(what_is_struck_out)
     };
     EACH_ROW (row, cases)
         assert_string_equal(arena_strike_out(arena, row->text, row->secret), row->want);
-    /* of a text that is nothing else, in the memory of one copy */
-    enum { LEN = 100 * 1000 }; /* the sanitizer measures the rest of the text with each find */
+    /* a text of secrets only, in the memory of one copy */
+    enum { LEN = 100 * 1000 }; /* the sanitizer scans the rest of the text at each search */
     char *text = memset(arena_alloc(arena, LEN + 1), 'a', LEN);
     size_t before = arena_used(arena);
     assert_int_equal(strspn(arena_strike_out(arena, text, "aaaa"), "*"), LEN / 4 * 3);

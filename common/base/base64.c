@@ -7,7 +7,7 @@
 static const char alphabet[] = LETTERS_AND_DIGITS "+/";
 static const char url_alphabet[] = LETTERS_AND_DIGITS "-_";
 
-/* Without padding; returns how many characters were written. */
+/* Encodes without padding; returns the number of characters. */
 static size_t encode(char *out, const char *letters, const unsigned char *in, size_t len)
 {
     char *at = out;
@@ -44,7 +44,7 @@ const char *base64url_encode(struct arena *arena, const void *data, size_t len)
     return out;
 }
 
-/* 0..63; -1 for a character that is not of the alphabet. */
+/* 0..63; -1 if the character is not in the alphabet. */
 static int value_of(const char *letters, char c)
 {
     const char *found = c ? strchr(letters, c) : NULL;
@@ -91,7 +91,7 @@ enum err base64url_decode(struct arena *arena, const char *text, size_t text_len
 {
     unsigned char *data = arena_alloc(arena, text_len / 4 * 3 + 4);
     size_t count = 0;
-    uint32_t bits = 0; /* read and not yet written, n_bits of them */
+    uint32_t bits = 0; /* n_bits that were read and not yet written */
     unsigned n_bits = 0;
 
     for (size_t i = 0; i < text_len; i++) {

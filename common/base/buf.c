@@ -10,8 +10,7 @@
 
 enum { FIRST_CAP = 256 };
 
-/* What data points to while nothing was ever stored, so that it is always a string. Nothing is
- * written to it. */
+/* Value of data in an empty buffer, so that it is always a string. Never written. */
 static char nothing[1];
 
 void buf_init(struct buf *buf, size_t max)
@@ -34,7 +33,7 @@ void buf_clear(struct buf *buf)
         buf->data[0] = '\0';
 }
 
-/* Room for len more bytes and the NUL; len is within the maximum. */
+/* Makes room for len more bytes and the NUL; len is within the maximum. */
 static void reserve(struct buf *buf, size_t len)
 {
     size_t need = buf->len + len + 1;

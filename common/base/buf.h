@@ -1,7 +1,7 @@
 /*
  * A growing byte buffer with a maximum. Heap memory, always NUL-terminated one past len (data is ""
- * while empty). Past the maximum nothing more is stored and `truncated` stays set: check it where
- * the content must be whole.
+ * if empty). Bytes beyond the maximum are dropped and `truncated` stays set: check it if the
+ * content must be complete.
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
@@ -22,7 +22,7 @@ struct buf {
 void buf_init(struct buf *buf, size_t max);
 void buf_fini(struct buf *buf);
 void buf_clear(struct buf *buf); /* len 0, truncated false; memory kept */
-/* Appends; returns false and sets truncated when it did not fit whole (what fits is stored). */
+/* Appends what fits; returns false and sets truncated if that is not all. */
 bool buf_add(struct buf *buf, const void *data, size_t len);
 bool buf_puts(struct buf *buf, const char *text);
 bool buf_printf(struct buf *buf, const char *fmt, ...) PRINTF_LIKE(2, 3);
@@ -31,7 +31,7 @@ bool buf_printf(struct buf *buf, const char *fmt, ...) PRINTF_LIKE(2, 3);
 bool buf_real(struct buf *buf, double real);
 /* Removes the first len bytes. */
 void buf_consume(struct buf *buf, size_t len);
-/* Gives the NUL-terminated heap string away (caller frees) and empties the buffer. */
+/* Returns the NUL-terminated heap string, which the caller frees, and empties the buffer. */
 char *buf_give(struct buf *buf);
 
 #endif

@@ -54,7 +54,7 @@ static int64_t days_from_civil(int year, int month, int day)
     return y * 365 + leaps + day_of_year - 719468;
 }
 
-/* Outside the years 0 to 9999, which RFC 3339 cannot write, the nearest that it can. */
+/* Clamps to the years 0 to 9999, the range of RFC 3339. */
 static struct civil to_civil(int64_t wall_ms)
 {
     int64_t second = wall_ms / 1000 - (wall_ms % 1000 < 0);
@@ -154,7 +154,7 @@ static bool read_time(const char *at, int64_t *wall_ms)
     if (!shaped || c.month < 1 || c.month > 12 || c.day < 1 ||
         c.day > days_in_month(c.year, c.month))
         return false;
-    /* 60 is a leap second, which Unix time does not have: it counts as the second after it. */
+    /* 60 is a leap second, which Unix time does not have: it counts as the next second. */
     if (c.hour > 23 || c.minute > 59 || c.second > 60)
         return false;
     int64_t second =
@@ -183,6 +183,6 @@ void clock_steps_see(struct clock_steps *steps, int64_t wall_ms, int64_t monoton
 
     steps->wall_ms = wall_ms;
     steps->monotonic_ms = monotonic_ms;
-    if (looked && jump >= LEAST_STEP_MS)
+    if (looked && (jump >= LEAST_STEP_MS || jump <= -LEAST_STEP_MS))
         steps->at_ms = wall_ms;
 }

@@ -1,5 +1,4 @@
-/* Time: RFC 3339 text and the two clocks. Functions that decide take the time as an input instead.
- */
+/* Time: RFC 3339 text and the two clocks. Pure functions take the time as an input instead. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
@@ -11,13 +10,12 @@ int64_t clock_wall_ms(void);      /* Unix time, milliseconds; may step */
 int64_t clock_monotonic_ms(void); /* never steps back; for time-outs */
 
 /*
- * When the wall clock was last set forward by a minute or more, found by comparing it with the
- * monotonic one: a time stamp from before that is not as old as it seems. A machine that was
- * suspended looks the same.
+ * Detects when the wall clock was last set by a minute or more, by comparison with the monotonic
+ * clock: older time stamps may be wrong. A suspend looks the same.
  */
 struct clock_steps {
-    int64_t wall_ms, monotonic_ms; /* when it was looked at last; all 0: never yet */
-    int64_t at_ms;                 /* wall clock; 0: not since somebody began to look */
+    int64_t wall_ms, monotonic_ms; /* both clocks at the last check; 0 before the first */
+    int64_t at_ms;                 /* wall clock; 0 if not set since the first check */
 };
 void clock_steps_see(struct clock_steps *steps, int64_t wall_ms, int64_t monotonic_ms);
 

@@ -6,13 +6,13 @@
 
 #include "base/utf8.h"
 
-enum { SHOWN = 60 }; /* bytes of a wrong text that an error repeats */
+enum { SHOWN = 60 }; /* bytes of a wrong text quoted in an error */
 
 static const struct unit {
     const char *name;
     uint64_t ns;
 } units[] = {
-    /* A name that begins another one stands behind it. */
+    /* A name that is a prefix of another one comes after it. */
     {"ns", 1},           {"us", 1000},      {"\xc2\xb5s", 1000}, /* U+00B5, the micro sign */
     {"\xce\xbcs", 1000},                                         /* U+03BC, the Greek letter */
     {"ms", 1000000},     {"s", 1000000000}, {"m", 60000000000},  {"h", 3600000000000},
@@ -35,9 +35,9 @@ static enum err not_a_duration(struct errinfo *ei, const char *text, const char 
                    (int)(cut ? utf8_cut(text, SHOWN) : len), text, cut ? "..." : "", why);
 }
 
-static const uint64_t LIMIT = (uint64_t)1 << 63; /* a negative duration reaches it */
+static const uint64_t LIMIT = (uint64_t)1 << 63; /* the limit of a negative duration */
 
-/* Appends a digit unless the value would pass the limit. */
+/* Appends a digit unless the value would exceed the limit. */
 static bool append_digit(uint64_t *value, char digit)
 {
     if (*value > LIMIT / 10 || *value * 10 + (uint64_t)(digit - '0') > LIMIT)
@@ -46,7 +46,7 @@ static bool append_digit(uint64_t *value, char digit)
     return true;
 }
 
-/* Moves over digits; where they pass the limit *fits becomes false. */
+/* Skips digits; clears *fits if they exceed the limit. */
 static size_t read_whole(const char **at, uint64_t *value, bool *fits)
 {
     const char *start = *at;
@@ -55,8 +55,7 @@ static size_t read_whole(const char **at, uint64_t *value, bool *fits)
     return (size_t)(*at - start);
 }
 
-/* Digits after the point; those that no longer fit are below a nanosecond and are left out, as in
- * Go. */
+/* Digits after the point; those below a nanosecond are dropped, as in Go. */
 static size_t read_fraction(const char **at, uint64_t *value, double *scale)
 {
     const char *start = *at;
@@ -71,7 +70,7 @@ static size_t read_fraction(const char **at, uint64_t *value, double *scale)
     return (size_t)(*at - start);
 }
 
-/* One "12.5h". NULL on success, else why not. */
+/* Parses one "12.5h". Returns NULL on success, else the error. */
 static const char *read_part(const char **at, uint64_t *total)
 {
     uint64_t whole, fraction = 0;
@@ -135,7 +134,7 @@ enum err duration_parse_ms(const char *text, int64_t *ms, struct errinfo *ei)
     return ERR_OK;
 }
 
-/* Writes value/scale with as few decimals as are exact. */
+/* Writes value/scale exactly, with as few decimals as possible. */
 static char *put_decimal(char *at, const char *end, uint64_t value, uint64_t scale)
 {
     at += snprintf(at, (size_t)(end - at), "%llu", (unsigned long long)(value / scale));

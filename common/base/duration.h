@@ -8,7 +8,7 @@
 
 /* "300ms", "1m30s", "1.5h", "-2s", "0". The whole text must parse; overflow is ERR_INVALID. */
 enum err duration_parse(const char *text, int64_t *ns, struct errinfo *ei) MUST_USE;
-/* As duration_parse(), in milliseconds, rounded down; negative is ERR_INVALID. */
+/* Like duration_parse(), in milliseconds, rounded down; negative is ERR_INVALID. */
 enum err duration_parse_ms(const char *text, int64_t *ms, struct errinfo *ei) MUST_USE;
 
 enum { DURATION_TEXT = 32 };

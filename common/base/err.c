@@ -18,8 +18,10 @@ const char *err_name(enum err err)
     return names[err];
 }
 
-/* The arguments may point into ei->text, so the new text is made beside it. What a "%.40s" has cut
- * off inside a character, or never was UTF-8, becomes a question mark a byte. */
+/*
+ * The arguments may point into ei->text, so the new text is made in another buffer. Bytes that are
+ * no UTF-8, such as a character cut by "%.40s", become question marks.
+ */
 static void put_text(struct errinfo *ei, const char *text)
 {
     size_t len = strlen(text);

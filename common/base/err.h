@@ -1,10 +1,10 @@
 /*
- * Errors: an enum that says what to do, and an errinfo that says what happened.
+ * Errors: an enum for the reaction, and an errinfo for the explanation.
  *
- * A call that can fail returns `enum err` and takes a `struct errinfo *` which it fills when, and
- * only when, it fails. Each layer may put its context in front with err_wrap(); the top logs the
- * text once. The text is one clear sentence for a person: what, where (field path, file:line, URL),
- * what was expected. It never holds a secret.
+ * A call that can fail returns `enum err` and takes a `struct errinfo *` which it fills if, and
+ * only if, it fails. Each layer may prepend its context with err_wrap(); the top logs the text
+ * once. The text is one clear sentence for a person: the problem, the place (field path, file:line,
+ * URL), and what was expected. It never contains a secret.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
@@ -22,9 +22,9 @@ enum err {
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 
 struct errinfo {
-    char text[512];         /* UTF-8, cut at a character boundary when longer */
+    char text[512];         /* UTF-8, truncated at a character boundary */
     int status;             /* HTTP status behind the error, 0 if none */
-    int64_t retry_after_ms; /* what the other side asked us to wait, 0 if it did not */
+    int64_t retry_after_ms; /* the server's Retry-After, 0 if none */
 };
 
 /* The text of err.def, e.g. "not found". */

@@ -66,7 +66,7 @@ CASE(what_is_no_utf8_becomes_question_marks)
     static const struct {
         const char *given, *text;
     } cases[] = {
-        {"found \xe2\x82", "found ??"}, /* as "%.8s" leaves it */
+        {"found \xe2\x82", "found ??"}, /* as truncated by "%.8s" */
         {"\xff\xe2\x82\xac\xc0\xaf", "?\xe2\x82\xac??"},
         {"plain", "plain"},
     };

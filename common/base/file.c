@@ -24,7 +24,7 @@ static enum err fail(struct errinfo *ei, int error, const char *verb, const char
     return err_set(ei, err, "cannot %s %s: %s", verb, path, strerror(error));
 }
 
-/* Reads to the end, at most one byte more than max; 0 or an errno. */
+/* Reads to the end, at most max + 1 bytes. Returns 0 or an errno. */
 static int read_all(int fd, size_t max, struct buf *buf)
 {
     char chunk[16384];
@@ -41,7 +41,7 @@ static int read_all(int fd, size_t max, struct buf *buf)
     return 0;
 }
 
-/* To open a pipe waits for somebody who writes, and to read a device may wait for ever. */
+/* open() of a pipe waits for a writer, and read() of a device may wait forever. */
 static enum err open_regular(const char *path, int *out, struct errinfo *ei)
 {
     struct stat info;
@@ -107,7 +107,7 @@ static int write_all(int fd, const char *data, size_t len)
     return 0;
 }
 
-/* Makes the rename itself survive a power cut, where the file system can. */
+/* Makes the rename durable, if the file system can. */
 static void sync_directory(const char *path)
 {
     char *copy = heap_strdup(path);

@@ -78,7 +78,7 @@ CASE(errors_are_told_apart)
     }
 }
 
-/* None of these is waited for. */
+/* None of these blocks. */
 CASE(only_regular_files_are_read)
 {
     const char *pipe = unit_path("pipe"), *link = unit_path("link");

@@ -1,7 +1,6 @@
 /*
- * The strict parser. json-c's own takes single quotes, NaN, duplicate keys and more even in its
- * strict mode, and says little about where an error is; so this one reads RFC 8259 by itself and
- * builds json-c trees.
+ * The strict parser: reads RFC 8259 and builds json-c trees. json-c's own parser accepts single
+ * quotes, NaN, duplicate keys and more even in its strict mode, and gives poor positions of errors.
  *
  * The recursion is bounded by JSON_MAX_DEPTH.
  */
@@ -22,7 +21,7 @@ struct parser {
     int depth;
     bool outline;
     size_t tree, max_tree; /* bytes of memory */
-    struct buf scratch;    /* strings with escapes */
+    struct buf scratch;    /* buffer for strings with escapes */
     bool (*item)(void *arg, struct json_object *item, bool whole);
     void *arg;
     struct errinfo *ei;
@@ -30,8 +29,8 @@ struct parser {
 };
 
 /*
- * What json-c allocates, with malloc()'s own bytes: an object has a table of sixteen entries from
- * the start, an array 32 places; a table grows twofold when it is two thirds full.
+ * Allocations of json-c, with malloc()'s overhead: an object begins with a table of sixteen
+ * entries, an array with 32 elements; a table doubles when it is two thirds full.
  */
 enum {
     OBJECT_BYTES = 816,
@@ -45,7 +44,7 @@ enum {
 
 static enum err parse_value(struct parser *p, struct json_object **out);
 
-/* Columns count characters, from 1, so that they match what an editor shows. */
+/* Columns count characters, from 1, as editors do. */
 static void fail(struct parser *p, const char *where, const char *expected)
 {
     size_t line = 1;
@@ -75,7 +74,7 @@ static enum err expected(struct parser *p, const char *what)
     return p->err;
 }
 
-/* False: the tree has become too large. */
+/* Returns false if the tree has become too large. */
 static bool spend(struct parser *p, size_t bytes)
 {
     char text[96];
@@ -126,7 +125,7 @@ static bool hex4(struct parser *p, uint32_t *out)
     return true;
 }
 
-/* After "\u". A lone surrogate becomes U+FFFD, as Go's encoding/json reads it. */
+/* The digits after "\u". A lone surrogate becomes U+FFFD, as in Go's encoding/json. */
 static enum err parse_unicode_escape(struct parser *p)
 {
     uint32_t code, low;
@@ -166,7 +165,7 @@ static enum err parse_escape(struct parser *p)
     return ERR_OK;
 }
 
-/* Moves over plain characters up to a quote or backslash. */
+/* Skips plain characters up to a quote or backslash. */
 static enum err skip_plain(struct parser *p)
 {
     while (p->at < p->end) {
@@ -187,7 +186,7 @@ static enum err skip_plain(struct parser *p)
     return expected(p, "a closing quote");
 }
 
-/* *out is either in the text or in the scratch buffer, where the next string overwrites it. */
+/* *out points into the text or into the scratch buffer, which the next string overwrites. */
 static enum err parse_string(struct parser *p, const char **out, size_t *len)
 {
     const char *start = ++p->at;
@@ -224,7 +223,7 @@ static size_t skip_digits(struct parser *p)
     return (size_t)(p->at - start);
 }
 
-/* Moves over the number's grammar; *whole is false when it has a fraction or an exponent. */
+/* Skips a number; *whole is false if it has a fraction or an exponent. */
 static enum err scan_number(struct parser *p, bool *whole)
 {
     *whole = true;
@@ -248,7 +247,7 @@ static enum err scan_number(struct parser *p, bool *whole)
     return ERR_OK;
 }
 
-/* False when it does not fit, and for "-0", which is no integer. */
+/* Returns false if it does not fit, and for "-0", which is no integer. */
 static bool to_int64(const char *text, size_t len, int64_t *out)
 {
     bool negative = text[0] == '-';
@@ -342,7 +341,7 @@ static enum err parse_array(struct parser *p, struct json_object *array)
     }
 }
 
-/* Reads an element of "items", hands it over and drops it. */
+/* Reads an element of "items", calls item() and drops it. */
 static enum err parse_item(struct parser *p)
 {
     const struct parser before = *p;
@@ -383,7 +382,7 @@ static enum err parse_items(struct parser *p)
     }
 }
 
-/* A copy of the key that is unique in the object and holds no NUL, or NULL after an error. */
+/* Returns a copy of a key that is unique in the object and has no NUL, or NULL after an error. */
 static char *parse_key(struct parser *p, struct json_object *obj)
 {
     const char *where = p->at;
@@ -414,7 +413,7 @@ static char *parse_key(struct parser *p, struct json_object *obj)
     return key;
 }
 
-/* Moves over a list or an object: strings are looked at, and that brackets are closed. */
+/* Skips a list or an object; checks only strings and closing brackets. */
 static enum err skip_nested(struct parser *p)
 {
     const char *text;

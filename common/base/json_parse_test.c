@@ -129,7 +129,7 @@ CASE(the_length_counts_not_the_nul)
     assert_int_equal(json_parse(arena, "1\0", 2, 9, &tree, &ei), ERR_INVALID);
     assert_string_equal(ei.text,
                         "line 1, column 2: expected nothing after the value, found the byte 0x00");
-    /* Not NUL-terminated, and as tight as can be, so that the sanitizer sees a read beyond. */
+    /* An exact copy without NUL, so that the sanitizer detects reads beyond it. */
     static const char *const cut[] = {"\"abc", "\"\\u12", "[1,",        "{\"a\"",
                                       "-",     "1e+",     "\"\xe2\x82", "fals"};
     EACH_ROW (row, cut) {
@@ -166,7 +166,7 @@ CASE(million_brackets)
     assert_int_equal(json_parse(arena, text, 1000000, JSON_MAX_BYTES, &tree, NULL), ERR_INVALID);
 }
 
-/* Every cut and every changed byte of a document is either read or refused, without a leak or a bad
+/* Every truncation and every changed byte is either parsed or refused, without a leak or a bad
  * access. */
 CASE(damaged_text_does_no_harm)
 {
@@ -220,8 +220,7 @@ static long in_use(void)
     return (long)(info.uordblks + info.hblkhd);
 }
 
-/* Whatever it is made of, a tree takes no more memory than its share, and it is freed when it
- * would. */
+/* A tree never takes more memory than its share; it is freed if it would. */
 CASE(test_trees_are_bounded)
 {
     enum { MAX = 64 * 1024, TREE = MAX * JSON_TREE_SHARE };
@@ -231,7 +230,7 @@ CASE(test_trees_are_bounded)
     struct errinfo ei;
 
     if (in_use() == 0)
-        skip(); /* a sanitizer's heap does not count */
+        skip(); /* a sanitizer's heap is not measured */
     EACH_ROW (row, pieces) {
         struct json_object *tree;
         char *text = list_of(*row, MAX / (strlen(*row) + 1) - 1);
@@ -268,7 +267,7 @@ CASE(test_objects_with_many_members)
     buf_fini(&text);
 }
 
-/* What people write fits: a Deployment of some size, within a limit of its own length. */
+/* Usual texts fit: a large Deployment, with its own length as the limit. */
 CASE(test_usual_trees_fit)
 {
     static const char container[] =
@@ -289,11 +288,11 @@ CASE(test_usual_trees_fit)
     free(text);
 }
 
-/* What is too large is refused with what it takes, and its outline can be read. */
+/* A text that is too large is refused with its size, and its outline can be read. */
 CASE(test_outlines)
 {
     static const struct {
-        const char *text, *outline; /* NULL: refused */
+        const char *text, *outline; /* NULL if refused */
     } cases[] = {
         {"{\"kind\":\"A\",\"metadata\":{\"name\":\"a\",\"labels\":{\"x\":\"y\"},\"n\":1},"
          "\"spec\":{\"metadata\":{\"name\":\"no\"}},\"l\":[1,[2],{}],\"s\":\"}]\"}",
@@ -334,7 +333,7 @@ CASE(test_outlines)
 
 struct handed {
     char text[256];
-    int left; /* after so many no more are wanted */
+    int left; /* stop after this number of items */
 };
 
 static bool on_item(void *arg, struct json_object *item, bool whole)
@@ -347,11 +346,11 @@ static bool on_item(void *arg, struct json_object *item, bool whole)
     return --handed->left != 0;
 }
 
-/* The items of a list are read one by one: only one of them takes memory at a time. */
+/* Items of a list are read one by one: only one takes memory at a time. */
 CASE(items_are_handed_over_one_by_one)
 {
     static const struct {
-        const char *text, *items, *rest; /* rest NULL: refused */
+        const char *text, *items, *rest; /* rest is NULL if refused */
         int left;
     } cases[] = {
         {"{\"items\":[]}", "", "{}", 9},

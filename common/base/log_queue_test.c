@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/log_queue.h"
 #include "test/unit.h"
 
 enum { LINES_OF_A_PIPE = 300, LINES = 20000, MOST = 4 * 1024 * 1024 };
@@ -22,7 +21,7 @@ static int count(const char *text, const char *what)
     return n;
 }
 
-/* Of all gaps that are told. */
+/* The sum of all reported gaps. */
 static uint64_t told(const char *text)
 {
     uint64_t sum = 0;
@@ -31,8 +30,7 @@ static uint64_t told(const char *text)
     return sum;
 }
 
-/* What comes within the time: up to the end of the pipe, or until so many lines are told as
- * dropped. */
+/* Reads until the time is over, the pipe ends, or that many dropped lines are reported. */
 static char *read_until(uint64_t dropped)
 {
     char *text = calloc(1, MOST);
@@ -72,7 +70,7 @@ CASE(test_lines_in_order)
     close(ends[0]);
 }
 
-/* Nobody reads: the writer goes on at once, and what is lost is told when somebody does. */
+/* Without a reader the writer does not block; dropped lines are reported to a later reader. */
 CASE(test_a_stalled_reader)
 {
     uint64_t before = log_queue_dropped();
@@ -97,7 +95,7 @@ CASE(test_a_stalled_reader)
     close(ends[0]);
 }
 
-/* The end of the process does not wait for him either. */
+/* The end of the process does not wait for a stalled reader either. */
 CASE(test_the_end_with_a_stalled_reader)
 {
     assert_int_equal(pipe(ends), 0);

@@ -38,7 +38,7 @@ static int teardown(void **state)
 
 UNIT_FIXTURE(.set_up = setup, .tear_down = teardown);
 
-/* All that was written so far, as text. */
+/* Everything written so far, as text. */
 static char *written(struct fixture *f, size_t *len)
 {
     off_t size = lseek(fileno(f->file), 0, SEEK_END);
@@ -48,7 +48,7 @@ static char *written(struct fixture *f, size_t *len)
     return text;
 }
 
-/* The one line that was written, as a tree. */
+/* The only line written, as a tree. */
 static struct json_object *the_line(struct fixture *f)
 {
     size_t len;

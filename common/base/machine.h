@@ -1,5 +1,5 @@
 /*
- * State machines: the names of the states, and the steps between them, as a table.
+ * State machines: the names of the states, and the transitions between them, as a table.
  *
  *     static const struct machine_state states[] = {
  *         [LEASE_NEW] = {.name = "new", .next = 1u << LEASE_FOLLOWING},
@@ -8,8 +8,8 @@
  *     static const struct machine machine = {MACHINE_STATES(states), .event = "leader_election"};
  *
  * An object keeps its state in a field of its own enum and changes it in one function,
- * x_set_state(), which calls machine_step() first. A step that is not in the table is a bug and
- * ends the process; every other one is a line of the log.
+ * x_set_state(), which calls machine_step() first. A transition that is not in the table is a bug
+ * and ends the process; every other one is logged.
  */
 #ifndef BASE_MACHINE_H
 #define BASE_MACHINE_H
@@ -18,7 +18,7 @@
 
 struct machine_state {
     const char *name;
-    unsigned next; /* the states that may follow: bits 1 << state */
+    unsigned next; /* possible next states: bits 1 << state */
 };
 
 struct machine {
@@ -34,7 +34,7 @@ const char *machine_name(const struct machine *machine, int state);
 /* Ends the process unless `to` may follow `from`. */
 void machine_check(const struct machine *machine, int from, int to);
 
-/* Checks a step and logs it. canary and msg as of log_debug(); then the caller's fields, before
+/* Checks and logs a transition. canary and msg as for log_debug(); the caller's fields come before
  * `from` and `to`. */
 #define machine_step(machine_, from_, to_, canary, msg, ...)                                       \
     do {                                                                                           \

@@ -16,7 +16,7 @@ static const struct machine_state states[] = {
 static const struct machine machine = {MACHINE_STATES(states), .event = "door_state",
                                        .level = LOG_INFO};
 
-/* What is logged by a step; the text is the caller's to free. */
+/* The log line of a transition; the caller frees it. */
 static char *logged(enum door from, enum door to)
 {
     FILE *file = tmpfile();
@@ -52,7 +52,7 @@ CASE(a_step_below_the_level_is_not)
     free(text);
 }
 
-/* The signal that ends a process which takes this step, 0: none does. */
+/* The signal that ends a process with this transition, 0 if none. */
 static int ends(enum door from, enum door to)
 {
     int status = 0;

@@ -1,3 +1,4 @@
+/* Parsing of options, and the --help text. */
 #include "base/option.h"
 
 #include <assert.h>
@@ -9,17 +10,210 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/duration.h"
+#include "base/guess.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "base/utf8.h"
+
+enum { WIDTH = 100, INDENT = 2, WIDEST_FLAG = 36, SPACE = 2, MAX_TEXT = 1024 * 1024 };
+
+static const char no_effect[] = "Accepted so that existing manifests start, without effect";
+
+struct page {
+    struct arena *arena;
+    struct buf out;
+    bool color;
+    size_t column; /* column of the explanations */
+    size_t width;
+};
+
+static size_t width(const char *text)
+{
+    return utf8_count(text, strlen(text));
+}
+
+static void put_bold(struct page *page, const char *text)
+{
+    buf_printf(&page->out, "%s%s%s", page->color ? "\033[1m" : "", text,
+               page->color ? "\033[0m" : "");
+}
+
+static void put_spaces(struct page *page, size_t count)
+{
+    buf_printf(&page->out, "%*s", (int)count, "");
+}
+
+/* Writes words, wrapped at the width; the first line continues at column `at`, the others are
+ * indented. Ends the line. */
+static void put_wrapped(struct page *page, const char *text, size_t at, size_t indent)
+{
+    bool first = true;
+    while (*text) {
+        size_t len = strcspn(text, " \n");
+        size_t cells = utf8_count(text, len);
+        if (!first && at + 1 + cells > page->width) {
+            buf_puts(&page->out, "\n");
+            put_spaces(page, indent);
+            at = indent;
+            first = true;
+        }
+        buf_printf(&page->out, "%s%.*s", first ? "" : " ", (int)len, text);
+        at += cells + !first;
+        first = false;
+        text += len;
+        text += strspn(text, " \n");
+    }
+    buf_puts(&page->out, "\n");
+}
+
+/* Lines that begin with a blank (examples) are not wrapped. */
+static void put_paragraphs(struct page *page, const char *text)
+{
+    while (*text) {
+        size_t len = strcspn(text, "\n");
+        const char *line = arena_strndup(page->arena, text, len);
+        if (line[0] == ' ' || !line[0])
+            buf_printf(&page->out, "%s\n", line);
+        else
+            put_wrapped(page, line, 0, 0);
+        text += len + (text[len] == '\n');
+    }
+}
+
+static const char *flag_text(struct arena *arena, const struct option_row *row)
+{
+    if (!row->arg && (row->type == OPTION_BOOL || row->type == OPTION_IGNORED))
+        return arena_printf(arena, "--%s", row->name);
+    return arena_printf(arena, "--%s %s", row->name, row->arg ? row->arg : "VALUE");
+}
+
+/* "help: debug, info or warn (default: info; environment: LEVEL)" */
+static const char *explanation(struct arena *arena, const struct option_row *row)
+{
+    const char *text = row->help ? row->help : "", *notes = "";
+    for (const char *const *choice = row->choices; choice && *choice; choice++)
+        text = arena_printf(arena, "%s%s%s", text,
+                            choice == row->choices ? ": "
+                            : choice[1]            ? ", "
+                                                   : " or ",
+                            *choice);
+    bool has_default = row->value && *row->value && row->type != OPTION_IGNORED && !row->secret &&
+                       !(row->type == OPTION_BOOL && strcmp(row->value, "false") == 0);
+    if (has_default)
+        notes = arena_printf(arena, "default: %s", row->value);
+    if (row->env)
+        notes = arena_printf(arena, "%s%senvironment: %s%s", notes, *notes ? "; " : "", row->env,
+                             row->env_wins ? ", which wins over the flag" : "");
+    return *notes ? arena_printf(arena, "%s (%s)", text, notes) : text;
+}
+
+static void put_flag(struct page *page, const char *flag, const char *text)
+{
+    size_t cells = INDENT + width(flag);
+    put_spaces(page, INDENT);
+    put_bold(page, flag);
+    if (cells + SPACE > page->column) {
+        buf_puts(&page->out, "\n");
+        cells = 0;
+    }
+    put_spaces(page, page->column - cells);
+    put_wrapped(page, text, page->column, page->column);
+}
+
+static const char *group_of(const struct option_row *row)
+{
+    if (row->type == OPTION_IGNORED)
+        return no_effect;
+    return row->group ? row->group : "Options";
+}
+
+static void put_group(struct page *page, const struct option_row *rows, const char *group)
+{
+    buf_puts(&page->out, "\n");
+    put_bold(page, group);
+    buf_puts(&page->out, "\n");
+    for (const struct option_row *row = rows; row->name; row++) {
+        if (strcmp(group_of(row), group) == 0)
+            put_flag(page, flag_text(page->arena, row), explanation(page->arena, row));
+    }
+}
+
+static bool is_first_of_group(const struct option_row *rows, const struct option_row *row)
+{
+    for (const struct option_row *before = rows; before < row; before++) {
+        if (strcmp(group_of(before), group_of(row)) == 0)
+            return false;
+    }
+    return true;
+}
+
+/* Groups in the order of their first row; options without effect come last. */
+static void put_groups(struct page *page, const struct option_row *rows)
+{
+    bool ignored = false;
+    for (const struct option_row *row = rows; row->name; row++) {
+        if (row->type == OPTION_IGNORED)
+            ignored = true;
+        else if (is_first_of_group(rows, row))
+            put_group(page, rows, group_of(row));
+    }
+    buf_puts(&page->out, "\n");
+    put_bold(page, "Help");
+    buf_puts(&page->out, "\n");
+    put_flag(page, "--help", "show this text");
+    put_flag(page, "--version", "show the version");
+    if (ignored)
+        put_group(page, rows, no_effect);
+}
+
+static size_t column_for(struct arena *arena, const struct option_row *rows)
+{
+    size_t widest = width("--version");
+    for (const struct option_row *row = rows; row->name; row++) {
+        size_t cells = width(flag_text(arena, row));
+        if (cells > widest && cells <= WIDEST_FLAG)
+            widest = cells;
+    }
+    return INDENT + widest + SPACE;
+}
+
+const char *option_help(const struct option_program *program, struct arena *arena, bool color)
+{
+    struct page page = {.arena = arena,
+                        .color = color,
+                        .column = column_for(arena, program->rows),
+                        .width = program->width > 0 ? (size_t)program->width : WIDTH};
+    buf_init(&page.out, MAX_TEXT);
+    const char *intro = arena_printf(arena, ": %s", program->summary ? program->summary : "");
+    put_bold(&page, program->name);
+    put_wrapped(&page, intro, width(program->name), 0);
+    buf_puts(&page.out, "\n");
+    put_bold(&page, "Usage");
+    buf_printf(&page.out, "\n  %s %s\n", program->name,
+               program->synopsis ? program->synopsis : "[OPTION...]");
+    if (program->before) {
+        buf_puts(&page.out, "\n");
+        put_paragraphs(&page, program->before);
+    }
+    put_groups(&page, program->rows);
+    if (program->details) {
+        buf_puts(&page.out, "\n");
+        put_paragraphs(&page, program->details);
+    }
+    const char *text = arena_strndup(arena, page.out.data, page.out.len);
+    buf_fini(&page.out);
+    return text;
+}
 
 extern char **environ;
 
-enum { MAX_NAME = 64, SHOWN = 60, BETWEEN = '\n' /* the values of a list */ };
+enum { SHOWN = 60, BETWEEN = '\n' /* the values of a list */ };
 enum asked { ASKED_NOTHING, ASKED_HELP, ASKED_VERSION };
 
-/* One reading of the arguments. Values stay text until all of them are known: --help works beside a
- * bad one. */
+/* State of parsing. Values stay text until all flags are read, so that --help works beside an
+ * invalid one. */
 struct reading {
     const struct option_program *program;
     struct arena *arena;
@@ -39,41 +233,13 @@ static size_t count_rows(const struct option_row *rows)
     return count;
 }
 
-/* Edit distance in which a swap of neighbours counts once and '_', '-' and upper case make no
- * difference. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t rows[3][MAX_NAME + 1];
-    size_t la = strlen(a), lb = strlen(b);
-    if (la > MAX_NAME || lb > MAX_NAME)
-        return MAX_NAME;
-    for (size_t j = 0; j <= lb; j++)
-        rows[0][j] = j;
-    for (size_t i = 1; i <= la; i++) {
-        size_t *now = rows[i % 3], *before = rows[(i + 2) % 3], *two = rows[(i + 1) % 3];
-        now[0] = i;
-        for (size_t j = 1; j <= lb; j++) {
-            char x = (char)(a[i - 1] == '_' ? '-' : a[i - 1] | 0x20);
-            char y = (char)(b[j - 1] == '_' ? '-' : b[j - 1] | 0x20);
-            size_t best = before[j - 1] + (x != y);
-            best = before[j] + 1 < best ? before[j] + 1 : best;
-            best = now[j - 1] + 1 < best ? now[j - 1] + 1 : best;
-            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-            if (swapped && two[j - 2] + 1 < best)
-                best = two[j - 2] + 1;
-            now[j] = best;
-        }
-    }
-    return rows[la % 3][lb];
-}
-
-/* The name that was probably meant, or NULL when none is near. */
+/* The nearest known name, NULL if none is near. */
 static const char *nearest(const struct option_program *program, const char *name)
 {
     const char *best = NULL;
-    size_t limit = strlen(name) / 3 + 1, least = limit < 3 ? limit + 1 : 4;
+    int limit = (int)strlen(name) / 3 + 1, least = limit < 3 ? limit + 1 : 4;
     for (const struct option_row *row = program->rows; row->name; row++) {
-        size_t d = distance(name, row->name);
+        int d = guess_distance(name, row->name);
         if (d < least) {
             least = d;
             best = row->name;
@@ -117,14 +283,13 @@ static const struct option_row *find_row(const struct option_program *program, c
     return NULL;
 }
 
-/* "--port --database x": the next word is a flag of this program, so the value was forgotten. */
+/* "--port --database x": the next word is a flag, so the value is missing. */
 static bool is_known_flag(struct reading *r, const char *word)
 {
     return strncmp(word, "--", 2) == 0 && find_row(r->program, word + 2) != NULL;
 }
 
-/* One word that begins with '-': notes the flag's text, and takes the next word where that is its
- * value. */
+/* Parses a word that begins with '-', and the next word if that is its value. */
 static enum err read_flag(struct reading *r, const char *word)
 {
     const char *body = word + (word[1] == '-' ? 2 : 1);
@@ -198,7 +363,7 @@ static bool to_bool(const char *text, bool *out)
     return false;
 }
 
-/* Digits with an optional sign, nothing before or after. */
+/* Digits with an optional sign, and nothing else. */
 static bool to_int(const char *text, int64_t *out)
 {
     const char *digits = text + (*text == '-' || *text == '+');
@@ -232,7 +397,7 @@ static bool is_choice(const struct option_row *row, const char *text)
     return !row->choices;
 }
 
-/* No value is an empty list, an empty one is none of it. */
+/* An absent value is an empty list; empty items are dropped. */
 static const char *const *list_of(struct arena *arena, const char *text)
 {
     size_t most = 1, n = 0;
@@ -249,7 +414,7 @@ static const char *const *list_of(struct arena *arena, const char *text)
     return list;
 }
 
-/* False when the text does not fit the row. */
+/* Returns false if the text is invalid for the row. */
 static bool store(struct arena *arena, const struct option_row *row, const char *text)
 {
     int64_t integer;
@@ -337,7 +502,7 @@ static void store_default(struct arena *arena, const struct option_row *row)
         return;
     }
     struct option_row free_row = *row;
-    free_row.max = free_row.min; /* a default such as 0 for "none" may be out of bounds */
+    free_row.max = free_row.min; /* a default such as 0 for "none" may be out of range */
     bool fits = store(arena, &free_row, row->value ? row->value : nothing[row->type]);
     assert(fits && "the table's own default must parse");
     (void)fits;
@@ -446,4 +611,14 @@ const char *const *option_split(struct arena *arena, const char *text)
         text += len + (text[len] == ',');
     }
     return parts;
+}
+
+void option_parse_daemon(const struct option_program *program, struct arena *arena, int argc,
+                         char **argv, const char *const *log_level)
+{
+    process_hide();
+    (void)process_raise_files();
+    (void)option_parse(program, arena, argc, argv);
+    log_set_level(*log_level);
+    log_start();
 }

@@ -1,6 +1,6 @@
 /*
- * Options that several programs have, a row each, so that they are called the same and say the same
- * everywhere. What a program adds to one, its default or its group, stands behind.
+ * Options shared by several programs, with the same names and texts everywhere. A program adds its
+ * default or group:
  *
  *     OPTION_ROW_ADDRESS(&opt.address, .value = "0.0.0.0"),
  */
@@ -25,7 +25,7 @@
 #define OPTION_ROW_TLS_KEY(at_, ...)                                                               \
     OPTION(STRING, "tls-key", at_, .arg = "FILE", .help = "its private key", ##__VA_ARGS__)
 
-/* Of Flagger's manifests. */
+/* Options of Flagger's manifests. */
 #define OPTION_ROWS_ZAP(...)                                                                       \
     OPTION(IGNORED, "zap-replace-globals", NULL,                                                   \
            .help =                                                                                 \

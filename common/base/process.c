@@ -25,10 +25,10 @@ void process_hide(void)
     (void)prctl(PR_SET_DUMPABLE, 0);
 }
 
-/* Another policy was chosen by whoever started us. */
-void process_wait_turn(bool waits)
+/* A policy chosen by the parent process is kept. */
+void process_set_batch(bool batch)
 {
-    int from = waits ? SCHED_OTHER : SCHED_BATCH, to = waits ? SCHED_BATCH : SCHED_OTHER;
+    int from = batch ? SCHED_OTHER : SCHED_BATCH, to = batch ? SCHED_BATCH : SCHED_OTHER;
 
     if (sched_getscheduler(0) == from)
         (void)sched_setscheduler(0, to, &(struct sched_param){0});

@@ -1,22 +1,22 @@
-/* What a process asks of the kernel for itself. */
+/* Settings of the process in the kernel. */
 #ifndef BASE_PROCESS_H
 #define BASE_PROCESS_H
 
 #include <stdbool.h>
 
-/* Raises the soft limit of open files to the hard one: the soft one is small for the sake of
- * programs that use select(). Returns what now holds; children inherit it. */
+/* Raises the soft limit of open files to the hard one: the soft one is small for programs that use
+ * select(). Returns the new limit, which children inherit. */
 long process_raise_files(void);
 
-/* Memory that holds secrets is not for others of the same user: no core file, no debugger, no
- * /proc/PID/environ or /proc/PID/mem. A program that is started anew by exec is visible again. */
+/* Protects memory with secrets from other processes of the same user: no core file, no debugger, no
+ * /proc/PID/environ or /proc/PID/mem. Does not last beyond exec. */
 void process_hide(void);
 
 /*
- * A thread that waits its turn (SCHED_BATCH) gets as much of the processors as any other, but does
- * not interrupt who runs when it is woken: for work that nobody waits for. False makes it as usual
- * again. What the thread starts inherits it.
+ * Switches a thread to SCHED_BATCH or back: it gets its share of the processors, but does not
+ * preempt the running thread when it is woken. For work without a waiting client. Inherited by new
+ * threads and processes.
  */
-void process_wait_turn(bool waits);
+void process_set_batch(bool batch);
 
 #endif

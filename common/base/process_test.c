@@ -32,12 +32,12 @@ CASE(test_turns)
     const struct sched_param none = {0};
 
     assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
-    process_wait_turn(true);
+    process_set_batch(true);
     assert_int_equal(sched_getscheduler(0), SCHED_BATCH);
-    process_wait_turn(false);
+    process_set_batch(false);
     assert_int_equal(sched_getscheduler(0), SCHED_OTHER);
-    /* what somebody else has chosen stays */
+    /* a policy chosen by others stays */
     assert_int_equal(sched_setscheduler(0, SCHED_IDLE, &none), 0);
-    process_wait_turn(true);
+    process_set_batch(true);
     assert_int_equal(sched_getscheduler(0), SCHED_IDLE);
 }

@@ -4,11 +4,11 @@
 
 #include "base/utf8.h"
 
-typedef __int128 wide_int; /* a scalar, for the sake of readable declarations */
+typedef __int128 wide_int; /* a scalar, for readable declarations */
 
 enum {
     NANO = -9,         /* the finest scale that apimachinery keeps */
-    INT64_DIGITS = 18, /* with more it leaves its fast path */
+    INT64_DIGITS = 18, /* with more digits it leaves its fast path */
     MAX_DIGITS = 38,   /* always fit 127 bits */
     MAX_FRACTION = 20, /* digits of a binary fraction: 10^20 * 2^60 still fits 127 bits */
     MAX_EXPONENT = 1000000,
@@ -26,7 +26,7 @@ static const struct suffix {
     {"Gi", 2, 30}, {"Ti", 2, 40}, {"Pi", 2, 50}, {"Ei", 2, 60},
 };
 
-/* The parts of a text; the digits are those of the whole number without leading zeros, then the
+/* The parts of a text; `digits` are those of the whole number without leading zeros, then the
  * fraction's. */
 struct parts {
     bool negative;
@@ -113,7 +113,7 @@ static bool split(const char *text, struct parts *parts)
     return digits > 0 && read_suffix(at, parts);
 }
 
-/* The digits as a number; false when they are more than fit. */
+/* The digits as a number; returns false if they do not fit. */
 static bool read_digits(const char *digits, size_t len, wide_int *value)
 {
     for (size_t i = 0; i < len; i++) {
@@ -124,8 +124,8 @@ static bool read_digits(const char *digits, size_t len, wide_int *value)
     return true;
 }
 
-/* A number of digits as apimachinery counts them: it writes an empty or zero whole number as "0".
- */
+/* The number of digits as apimachinery counts them: an empty or zero whole number is written
+ * "0". */
 static int counted(const struct parts *parts)
 {
     size_t whole = parts->whole_len ? parts->whole_len : 1;
@@ -133,8 +133,8 @@ static int counted(const struct parts *parts)
                                                       : (int)(whole + parts->fraction_len);
 }
 
-/* Whether apimachinery takes its int64 path, which decides about precision and about the text that
- * it prints. */
+/* Returns true if apimachinery takes its int64 path, which determines the precision and the printed
+ * text. */
 static bool is_fast(const struct parts *parts)
 {
     if (parts->format == QUANTITY_BINARY_SI)
@@ -142,7 +142,7 @@ static bool is_fast(const struct parts *parts)
     return counted(parts) <= INT64_DIGITS && parts->exponent - (int)parts->fraction_len >= NANO;
 }
 
-/* Whether the source text counts as canonical on that path, so that it is printed back as it is. */
+/* Returns true if the source text is canonical on that path, and so is printed unchanged. */
 static bool keeps_source(const struct parts *parts, wide_int digits, int32_t scale)
 {
     if (parts->format == QUANTITY_BINARY_SI)
@@ -167,8 +167,8 @@ static void to_nano(wide_int *value, int32_t *scale)
         *value *= 10;
 }
 
-/* A magnitude with a binary suffix, in nano; false when its fraction has too many digits. Capped as
- * in apimachinery. */
+/* A magnitude with a binary suffix, in nano; returns false if its fraction has too many digits.
+ * Capped as in apimachinery. */
 static bool read_binary(const struct parts *parts, wide_int *value, int32_t *scale)
 {
     wide_int whole = 0, fraction = 0;
@@ -195,7 +195,7 @@ static bool read_binary(const struct parts *parts, wide_int *value, int32_t *sca
     return true;
 }
 
-/* The path of apimachinery's arbitrary precision; false when it needs more digits than are kept
+/* apimachinery's arbitrary-precision path; returns false if it needs more digits than are kept
  * here. */
 static bool read_decimal(const struct parts *parts, struct quantity *q)
 {

@@ -2,12 +2,15 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 
 struct owner {
     char *name;
+    struct owner *group; /* the owner "a" of "a/b", which includes its parts; or NULL */
     size_t taken;
+    int parts;
 };
 
 static void owner_key(const void *item, const char **first, const char **second)
@@ -50,19 +53,63 @@ void shares_fini(struct shares *shares)
     table_fini(&shares->owners);
 }
 
+/* "a" of "a/b", on the heap; NULL if it is no part. */
+static char *group_name(const char *name)
+{
+    const char *slash = strchr(name, '/');
+
+    return slash ? heap_printf("%.*s", (int)(slash - name), name) : NULL;
+}
+
+static struct owner *owner_new(struct shares *shares, const char *name, struct owner *group)
+{
+    struct owner *owner = heap_alloc(sizeof(*owner));
+
+    *owner = (struct owner){.name = heap_strdup(name), .group = group};
+    if (group)
+        group->parts++;
+    table_put(&shares->owners, owner);
+    return owner;
+}
+
+static struct owner *owner_get(struct shares *shares, const char *name)
+{
+    struct owner *owner = table_get(&shares->owners, name, ""), *group = NULL;
+    char *of = owner ? NULL : group_name(name);
+
+    if (owner)
+        return owner;
+    if (of)
+        group = table_get(&shares->owners, of, "");
+    if (of && !group)
+        group = owner_new(shares, of, NULL);
+    free(of);
+    return owner_new(shares, name, group);
+}
+
 void shares_take(struct shares *shares, const char *name, size_t amount)
 {
-    struct owner *owner = table_get(&shares->owners, name, "");
-
     if (amount == 0)
         return;
-    if (!owner) {
-        owner = heap_alloc(sizeof(*owner));
-        *owner = (struct owner){.name = heap_strdup(name ? name : "")};
-        table_put(&shares->owners, owner);
-    }
+    struct owner *owner = owner_get(shares, name ? name : "");
     owner->taken += amount;
+    if (owner->group)
+        owner->group->taken += amount;
     shares->taken += amount;
+}
+
+static void drop_unused(struct shares *shares, struct owner *owner)
+{
+    struct owner *group = owner->group;
+
+    if (owner->taken > 0 || owner->parts > 0)
+        return;
+    table_take(&shares->owners, owner->name, "");
+    owner_free(owner);
+    if (!group)
+        return;
+    group->parts--;
+    drop_unused(shares, group);
 }
 
 void shares_give_back(struct shares *shares, const char *name, size_t amount)
@@ -73,11 +120,10 @@ void shares_give_back(struct shares *shares, const char *name, size_t amount)
         return;
     assert(owner && owner->taken >= amount && "only what was taken is given back");
     owner->taken -= amount;
+    if (owner->group)
+        owner->group->taken -= amount;
     shares->taken -= amount;
-    if (owner->taken == 0) {
-        table_take(&shares->owners, owner->name, "");
-        owner_free(owner);
-    }
+    drop_unused(shares, owner);
 }
 
 size_t shares_of(const struct shares *shares, const char *name)
@@ -97,18 +143,34 @@ bool shares_admit(const struct shares *shares, const char *name, size_t amount)
            shares_of(shares, name) / PART <= shares->most - shares->taken - amount;
 }
 
-const char *shares_yields(const struct shares *shares, const char *name, size_t amount)
+/* The largest owner of a group, or of the owners that are no parts if NULL; NULL if there is
+ * none. */
+static const struct owner *greediest(const struct shares *shares, const struct owner *group)
 {
     const struct owner *greedy = NULL, *owner;
 
+    for (size_t i = 0; (owner = table_next(&shares->owners, &i));)
+        if (*owner->name && owner->group == group && (!greedy || owner->taken > greedy->taken))
+            greedy = owner;
+    return greedy;
+}
+
+const char *shares_yields(const struct shares *shares, const char *name, size_t amount)
+{
+    const struct owner *greedy, *part;
+
     if (shares->taken + amount <= shares->most)
         return NULL;
-    for (size_t i = 0; (owner = table_next(&shares->owners, &i));)
-        if (*owner->name && (!greedy || owner->taken > greedy->taken))
-            greedy = owner;
     if (!name)
         name = "";
-    if (!greedy || (*name && shares_of(shares, name) + amount >= greedy->taken))
-        return name;
-    return greedy->name;
+    char *of = group_name(name);
+    greedy = greediest(shares, NULL);
+    bool own = !greedy || (*name && shares_of(shares, of ? of : name) + amount >= greedy->taken);
+    if (own)
+        greedy = of ? table_get(&shares->owners, of, "") : NULL;
+    free(of);
+    part = greedy ? greediest(shares, greedy) : NULL;
+    if (own)
+        return part && part->taken > shares_of(shares, name) + amount ? part->name : name;
+    return part ? part->name : greedy->name;
 }

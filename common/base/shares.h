@@ -1,20 +1,15 @@
 /*
- * A budget that several owners share: how much of it each has taken. Nothing is set aside for an
- * owner that asks for nothing; when there is no room for more, the owner that has taken most gives
- * way, so that whoever asks for little gets it.
+ * A budget shared by several owners: counts the amount that each has taken. Nothing is reserved for
+ * idle owners; if there is no room for more, the owner with the largest amount has to give back, so
+ * small requests are served.
  */
 #ifndef BASE_SHARES_H
 #define BASE_SHARES_H
 
+#include "base/budgets.h"
 #include "base/table.h"
 
-enum budget {
-#define BUDGET(name, what, programs, unit, owner) BUDGET_##name,
-#include "base/budgets.def"
-#undef BUDGET
-    BUDGETS
-};
-/* "answers", as in budgets.def. */
+/* The name of a budget in budgets.def, such as "answers". */
 const char *budget_name(enum budget budget);
 
 struct shares {
@@ -26,22 +21,24 @@ struct shares {
 void shares_init(struct shares *shares, enum budget budget, size_t most);
 void shares_fini(struct shares *shares);
 
-/* An owner is a text, such as a namespace; NULL and "" are this process itself. */
+/* An owner is a text, such as a namespace; NULL and "" are this process. An owner with a slash is a
+ * part of another: the amount of "a/b" counts for "a" too, and the largest part of the largest
+ * owner has to give back. */
 void shares_take(struct shares *shares, const char *owner, size_t amount);
-/* At most what it has taken. */
+/* At most the amount taken. */
 void shares_give_back(struct shares *shares, const char *owner, size_t amount);
 size_t shares_of(const struct shares *shares, const char *owner);
 
 /*
- * The owner may take so much more, where what is taken cannot be taken back: at most three times what
- * is then free, so that there is always room for one that has less.
+ * Returns true if the owner may take this amount, for budgets that cannot be taken back: an owner
+ * gets at most three times of what is then free, so there is always room for a smaller one.
  */
 bool shares_admit(const struct shares *shares, const char *owner, size_t amount);
 
 /*
- * Which owner has to give something back before this one may take so much more. NULL: there is room.
- * Otherwise the one that has taken most, or the one that asks where it would have most. The text lives
- * until that owner has given all back. This process itself never gives way to others.
+ * Returns the owner that has to give back before this one may take the amount, NULL if there is
+ * room: the largest owner, or this one if it would be the largest. The text lives until that owner
+ * has given all back. This process itself is never returned for others.
  */
 const char *shares_yields(const struct shares *shares, const char *owner, size_t amount);
 

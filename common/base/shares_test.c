@@ -16,12 +16,41 @@ CASE(the_greediest_gives_way)
     assert_string_equal(shares_yields(&shares, "c", 11), "a");
     assert_string_equal(shares_yields(&shares, "b", 11), "a");
     assert_string_equal(shares_yields(&shares, "a", 11), "a"); /* itself */
-    /* more than anybody has, by one request */
+    /* more than any other, by one request */
     assert_string_equal(shares_yields(&shares, "c", 60), "c");
     shares_give_back(&shares, "a", 60);
     assert_int_equal(shares_of(&shares, "a"), 0);
     assert_null(shares_yields(&shares, "c", 70));
     assert_int_equal(shares.taken, 30);
+    shares_fini(&shares);
+}
+
+/* Parts of one owner count as one, and each for itself among them. */
+CASE(parts_of_an_owner)
+{
+    struct shares shares;
+
+    shares_init(&shares, BUDGET_MEMBERS, 100);
+    for (int i = 0; i < 9; i++) {
+        char name[8];
+        snprintf(name, sizeof(name), "a/%d", i);
+        shares_take(&shares, name, i == 4 ? 14 : 7);
+    }
+    shares_take(&shares, "b/0", 20);
+    assert_int_equal(shares_of(&shares, "a"), 70);
+    assert_string_equal(shares_yields(&shares, "b/1", 11), "a/4");
+    assert_string_equal(shares_yields(&shares, "c", 11), "a/4");
+    assert_string_equal(shares_yields(&shares, "a/9", 11), "a/4"); /* it has less */
+    assert_string_equal(shares_yields(&shares, "a/3", 11), "a/3"); /* it would have more */
+    shares_give_back(&shares, "a/4", 14);
+    assert_int_equal(shares_of(&shares, "a"), 56);
+    for (int i = 0; i < 9; i++) {
+        char name[8];
+        snprintf(name, sizeof(name), "a/%d", i);
+        shares_give_back(&shares, name, i == 4 ? 0 : 7);
+    }
+    assert_int_equal(shares.owners.count, 2); /* b and its part */
+    assert_string_equal(shares_yields(&shares, "c", 90), "c");
     shares_fini(&shares);
 }
 
@@ -35,12 +64,12 @@ CASE(what_is_our_own_stays)
     assert_string_equal(shares_yields(&shares, "", 5), "a");
     assert_string_equal(shares_yields(&shares, "a", 5), "a");
     shares_give_back(&shares, "a", 10);
-    assert_string_equal(shares_yields(&shares, NULL, 20), ""); /* there is nothing else to take */
+    assert_string_equal(shares_yields(&shares, NULL, 20), ""); /* nothing else can be taken */
     assert_int_equal(shares_of(&shares, ""), 90);
     shares_fini(&shares);
 }
 
-/* Whatever others take, an owner has what all would have if they shared alike. */
+/* Whatever others take, an owner gets at least an equal share. */
 CASE(an_equal_part_is_always_had)
 {
     enum { OWNERS = 8, MOST = 1000 };
@@ -74,7 +103,8 @@ CASE(every_budget_has_a_name_of_its_own)
             assert_string_not_equal(budget_name((enum budget)i), budget_name((enum budget)k));
 }
 
-/* Of a budget whose parts cannot be taken back one owner has at most three quarters: another always has room. */
+/* If nothing can be taken back, an owner gets at most three quarters, so another always has
+ * room. */
 CASE(there_is_room_for_one_more_owner)
 {
     struct shares shares;
@@ -91,7 +121,7 @@ CASE(there_is_room_for_one_more_owner)
     assert_true(shares_admit(&shares, "another", 1));
     assert_true(!shares_admit(&shares, "another", 1000));
     shares_fini(&shares);
-    /* a small one can be had whole */
+    /* a small budget can be taken whole */
     shares_init(&shares, BUDGET_TASKS_RUNNING, 2);
     for (int i = 0; i < 2; i++) {
         assert_true(shares_admit(&shares, "a", 1));

@@ -1,11 +1,12 @@
-/* Open addressing with linear probing; a removal closes the gap by moving later items of the run
- * up. */
+/* Open addressing with linear probing; a removal closes the gap by moving up later items of the
+ * run. */
 #include "base/table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/hash.h"
 
 enum { FIRST_CAP = 16 };
 
@@ -22,20 +23,15 @@ void table_fini(struct table *table)
     *table = (struct table){.key = table->key};
 }
 
-/* FNV-1a over both texts and the NUL between them. */
+/* Of both texts and the NUL between them. */
 uint32_t table_hash(const char *first, const char *second)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
+    uint64_t hash = hash_text(hash_byte(hash_text(HASH_START, first), 0), second);
 
-    for (const char *at = first; *at; at++)
-        hash = (hash ^ (unsigned char)*at) * UINT64_C(1099511628211);
-    hash *= UINT64_C(1099511628211);
-    for (const char *at = second; *at; at++)
-        hash = (hash ^ (unsigned char)*at) * UINT64_C(1099511628211);
     return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* The slot of this pair, or the free one where it would go. The table has a free slot. */
+/* The slot of this pair, or the free one for it. The table has a free slot. */
 static size_t find(const struct table *table, uint32_t hash, const char *first, const char *second)
 {
     size_t mask = table->cap - 1;
@@ -115,7 +111,7 @@ void *table_take(struct table *table, const char *first, const char *second)
     table->count--;
     for (size_t i = (gap + 1) & mask; table->items[i]; i = (i + 1) & mask) {
         size_t home = table->hashes[i] & mask;
-        /* May move up only if its home does not lie behind the gap. */
+        /* May move up only if its home is not behind the gap. */
         if (((i - home) & mask) < ((i - gap) & mask))
             continue;
         table->items[gap] = table->items[i];

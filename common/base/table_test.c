@@ -42,7 +42,7 @@ CASE(pairs_are_told_apart)
     assert_null(table_get(&table, "xy", "z"));
 }
 
-/* Against a plain array: random puts and takes, everything compared now and then. */
+/* Random puts and takes, compared with a plain array. */
 CASE(agrees_with_a_list)
 {
     enum { ITEMS = 700, STEPS = 60000 };

@@ -9,7 +9,7 @@ size_t utf8_sequence(const char *text, size_t len)
         return 0;
     if (s[0] < 0x80)
         return 1;
-    /* The lead byte narrows the range of the second: that is what excludes overlong forms and
+    /* The lead byte restricts the range of the second, which excludes overlong forms and
      * surrogates. */
     size_t need = 0;
     unsigned char low = 0x80, high = 0xbf;
@@ -51,7 +51,7 @@ bool utf8_valid(const char *text, size_t len)
 
 size_t utf8_cut(const char *text, size_t len)
 {
-    /* Only the last three bytes can begin a character that does not end in time. */
+    /* Only the last three bytes can begin an incomplete character. */
     for (size_t back = 1; back <= 3 && back <= len; back++) {
         unsigned char c = (unsigned char)text[len - back];
         if ((c & 0xc0) == 0x80)

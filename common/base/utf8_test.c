@@ -65,7 +65,7 @@ CASE(cut_ends_at_a_boundary)
         {"\xe2\x82\xac", 1, 0},
         {"\xf0\x9f\x98\x80", 3, 0},
         {"\xf0\x9f\x98\x80x", 5, 5},
-        {"\x80\x80\x80\x80", 4, 4}, /* no character at all: nothing to save */
+        {"\x80\x80\x80\x80", 4, 4}, /* no character at all: nothing to keep */
         {"", 0, 0},
     };
     EACH_ROW (row, cases)

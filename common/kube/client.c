@@ -5,99 +5,96 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/expo.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/machine.h"
-#include "kube/backoff.h"
-#include "kube/client_priv.h"
+#include "base/metrics.h"
+#include "kube/client_internal.h"
 #include "kube/credentials.h"
-#include "kube/limiter.h"
+#include "kube/rate_limit.h"
 #include "kube/reply.h"
-#include "kube/request.h"
-#include "kube/status.h"
-#include "net/outage.h"
 
 enum {
     DEFAULT_TIMEOUT_MS = 15000,
-    MAX_ATTEMPTS = 4, /* the first and three repetitions */
+    MAX_ATTEMPTS = 4, /* the first and three retries */
     BACKOFF_MIN_MS = 100,
     BACKOFF_MAX_MS = 2000,
 };
 
-static struct expo_metric requests_total = {
+static struct metrics_family requests_total = {
     .name = "flagger_kubernetes_requests_total",
     .help = "Requests sent to the Kubernetes API, by verb, resource and code of the answer",
-    .type = EXPO_COUNTER,
+    .type = METRICS_COUNTER,
     .labels = {"verb", "resource", "code"},
 };
 
-/* What the cluster serves of a resource that has several versions. */
+/* The version that the cluster serves of a resource with several versions. */
 struct served {
     struct served *next;
-    const struct kube_version *also; /* whose it is: each resource has a table of its own */
-    int at;                          /* 0: its own version, else that of also[at - 1] */
+    const struct kube_version *also; /* key: each resource has its own table */
+    int at;                          /* 0 for its own version, else also[at - 1] */
 };
 
 struct kube_client {
     struct loop *loop;
-    /* By purpose, ours but for that of reads and watches; and those that purposes have no budget. */
+    /* Connections by purpose; KUBE_READ borrows those of the caller. */
     struct http_client *http[KUBE_PURPOSES];
     struct limiter limits[KUBE_PURPOSES];
-    struct outage outage;
+    struct circuit_breaker breaker;
     const struct kube_config *config;
     struct credentials *credentials;
     char *user_agent, *owner;
     struct kube_call *calls;
     struct served *served;
-    struct watch_gate gate;
+    struct list_limiter list_limiter;
     bool freeing, reads_only, one_pool;
 };
 
-enum call_state {
-    CALL_NEW,
-    CALL_LIMITED, /* waits for its place in the rate limit */
-    CALL_UNREADY, /* waits for credentials */
-    CALL_SENT,
-    CALL_BACKOFF, /* waits before it is repeated */
-    CALL_ENDING,  /* its end is known and is told from the loop */
+enum kube_call_state {
+    KUBE_CALL_NEW,
+    KUBE_CALL_LIMITED, /* waits for the rate limit */
+    KUBE_CALL_UNREADY, /* waits for credentials */
+    KUBE_CALL_SENT,
+    KUBE_CALL_BACKOFF, /* waits for a retry */
+    KUBE_CALL_ENDING,  /* the result is known, and done is called from the loop */
 };
 
 static const struct {
-    double share;     /* of the budget; 0: it needs none */
-    int max_per_host; /* connections; 0: the default */
+    double share;     /* of the budget; 0 if unlimited */
+    int max_per_host; /* connections; 0 for the default */
 } purposes[KUBE_PURPOSES] = {
     [KUBE_READ] = {.share = 1},         [KUBE_WRITE] = {.share = 1},
-    [KUBE_MOVE] = {.share = 10},        [KUBE_TELL] = {.share = 1, .max_per_host = 2},
-    [KUBE_APART] = {.max_per_host = 4},
+    [KUBE_RELEASE] = {.share = 10},     [KUBE_NOTIFY] = {.share = 1, .max_per_host = 2},
+    [KUBE_LEASE] = {.max_per_host = 4},
 };
 
 struct kube_call {
-    struct kube_client *client; /* not to be touched once reported */
+    struct kube_client *client; /* must not be used once reported */
     struct loop *loop;
-    struct kube_call *next, **at; /* at NULL: not in the client's list */
+    struct kube_call *next, **at; /* at is NULL if not in the client's list */
     struct arena *arena;
     struct request_wire wire;
-    const struct kube_version *also; /* of its resource, NULL: one version */
-    struct request_wire *wires;      /* of each version; `wire` is that of wires[version] */
-    int versions, version, unserved; /* how many there are; and were not served */
+    const struct kube_version *also; /* of its resource, NULL if there is one version */
+    struct request_wire *wires;      /* of each version; `wire` is wires[version] */
+    int versions, version, unserved; /* number of versions; current one; number not served */
     kube_done_fn done;
     void *arg;
     bool (*on_data)(void *arg, const char *data, size_t len);
     bool (*on_item)(void *arg, struct json_object *item, bool whole);
-    int64_t timeout_ms; /* 0: none */
+    int64_t timeout_ms; /* 0 if none */
     int64_t idle_timeout_ms;
-    int64_t deadline_ms; /* 0: none */
+    int64_t deadline_ms; /* 0 if none */
     enum kube_verb verb;
-    enum call_state state;
-    struct limiter_place place;
+    enum kube_call_state state;
+    struct limiter_waiter waiter;
     bool (*may_send)(void *arg);
     void *may_send_arg;
     enum kube_purpose purpose;
-    bool raw; /* the answer need not be JSON */
+    const char *namespace_; /* that it is sent for, "" for this process */
+    bool raw;               /* the answer need not be JSON */
     bool keeps;
     enum reply_shape shape; /* of the answer */
-    bool refreshed;         /* one 401 has been answered with fresh credentials */
+    bool refreshed;         /* retried after a 401 with fresh credentials */
     bool cancelled;
     bool reported;
     int attempts;
@@ -109,18 +106,18 @@ struct kube_call {
     struct errinfo info;
 };
 
-enum { ON_ITS_WAY = 1u << CALL_UNREADY | 1u << CALL_SENT | 1u << CALL_ENDING };
+enum { ON_ITS_WAY = 1u << KUBE_CALL_UNREADY | 1u << KUBE_CALL_SENT | 1u << KUBE_CALL_ENDING };
 static const struct machine_state states[] = {
-    [CALL_NEW] = {.name = "new", .next = ON_ITS_WAY | 1u << CALL_LIMITED},
-    [CALL_LIMITED] = {.name = "limited", .next = ON_ITS_WAY},
-    [CALL_UNREADY] = {.name = "unready", .next = ON_ITS_WAY},
-    [CALL_SENT] = {.name = "sent", .next = ON_ITS_WAY | 1u << CALL_BACKOFF},
-    [CALL_BACKOFF] = {.name = "backoff", .next = ON_ITS_WAY | 1u << CALL_LIMITED},
-    [CALL_ENDING] = {.name = "ending"},
+    [KUBE_CALL_NEW] = {.name = "new", .next = ON_ITS_WAY | 1u << KUBE_CALL_LIMITED},
+    [KUBE_CALL_LIMITED] = {.name = "limited", .next = ON_ITS_WAY},
+    [KUBE_CALL_UNREADY] = {.name = "unready", .next = ON_ITS_WAY},
+    [KUBE_CALL_SENT] = {.name = "sent", .next = ON_ITS_WAY | 1u << KUBE_CALL_BACKOFF},
+    [KUBE_CALL_BACKOFF] = {.name = "backoff", .next = ON_ITS_WAY | 1u << KUBE_CALL_LIMITED},
+    [KUBE_CALL_ENDING] = {.name = "ending"},
 };
 static const struct machine machine = {MACHINE_STATES(states), .event = "kube_call"};
 
-static void call_set_state(struct kube_call *call, enum call_state state)
+static void call_set_state(struct kube_call *call, enum kube_call_state state)
 {
     machine_step(&machine, call->state, state, NULL, call->wire.label);
     call->state = state;
@@ -155,7 +152,7 @@ static void call_unlink(struct kube_call *call)
     call->at = NULL;
 }
 
-/* Tells the owner, once. */
+/* Calls done, once. */
 static void call_report(struct kube_call *call, int status, struct json_object *body)
 {
     struct kube_result result = {
@@ -187,10 +184,10 @@ static void end_now(void *arg)
     call_finish(call, call->info.status, NULL);
 }
 
-/* Ends it from the loop with call->err and call->info. */
+/* Ends the call from the loop with call->err and call->info. */
 static void call_end(struct kube_call *call)
 {
-    call_set_state(call, CALL_ENDING);
+    call_set_state(call, KUBE_CALL_ENDING);
     call_timer(call, 0, end_now);
 }
 
@@ -244,7 +241,7 @@ static void call_send(struct kube_call *call, const struct credentials_view *vie
     call->generation = view->generation;
     call->attempts++;
     call_stop_timer(call);
-    call_set_state(call, CALL_SENT);
+    call_set_state(call, KUBE_CALL_SENT);
     call->http = http_send(client->http[call->purpose],
                            &(struct http_request){.method = call->wire.method,
                                                   .url = call->wire.url,
@@ -269,8 +266,7 @@ static void unready_too_long(void *arg)
     call_fail(call, ERR_RETRY, "timed out while waiting for the credential plugin");
 }
 
-/* Its place in the rate limit or its back-off is behind it: sends it as soon as there are
- * credentials. */
+/* Sends a call that has passed the rate limit or its back-off, as soon as there are credentials. */
 static void call_advance(struct kube_call *call)
 {
     struct credentials_view view = {0};
@@ -281,7 +277,7 @@ static void call_advance(struct kube_call *call)
         call_send(call, &view);
         break;
     case CREDENTIALS_PENDING:
-        call_set_state(call, CALL_UNREADY);
+        call_set_state(call, KUBE_CALL_UNREADY);
         if (call->timeout_ms)
             call_timer(call, time_left(call) > 0 ? time_left(call) : 0, unready_too_long);
         break;
@@ -291,7 +287,7 @@ static void call_advance(struct kube_call *call)
     }
 }
 
-static void on_turn(void *arg)
+static void on_token(void *arg)
 {
     struct kube_call *call = arg;
 
@@ -309,19 +305,19 @@ static void limited_too_long(void *arg)
     struct kube_call *call = arg;
 
     call->timer = NULL;
-    limiter_leave(call_limit(call), &call->place);
+    limiter_cancel(&call->waiter);
     call_fail(call, ERR_RETRY, "timed out while waiting for the rate limit");
 }
 
-/* Sends it, or has it wait for its turn: a repetition is as good as a new request. */
+/* Sends the call, or queues it in the rate limit; retries are treated like new requests. */
 static void call_enter(struct kube_call *call)
 {
     if (purposes[call->purpose].share == 0 || call->on_data ||
-        limiter_enter(call_limit(call), &call->place, on_turn, call)) {
+        limiter_acquire(call_limit(call), call->namespace_, &call->waiter, on_token, call)) {
         call_advance(call);
         return;
     }
-    call_set_state(call, CALL_LIMITED);
+    call_set_state(call, KUBE_CALL_LIMITED);
     if (call->timeout_ms)
         call_timer(call, time_left(call) > 0 ? time_left(call) : 0, limited_too_long);
 }
@@ -338,13 +334,13 @@ static void credentials_changed(void *arg)
 {
     struct kube_client *client = arg;
 
-    /* call_advance() never frees a call, nor calls its owner. */
+    /* call_advance() never frees a call, nor calls done. */
     for (struct kube_call *call = client->calls; call; call = call->next)
-        if (call->state == CALL_UNREADY)
+        if (call->state == KUBE_CALL_UNREADY)
             call_advance(call);
 }
 
-/* True when what happened allows to send it again: see the head of client.h. */
+/* Returns true if the call may be retried: see the head of client.h. */
 static bool may_repeat(const struct kube_call *call, const struct http_result *result)
 {
     if (call->on_data || call->cancelled || call->err != ERR_RETRY ||
@@ -355,7 +351,7 @@ static bool may_repeat(const struct kube_call *call, const struct http_result *r
     return result->err == ERR_OK ? result->status == 429 : !result->sent;
 }
 
-/* True when it will be sent again. */
+/* Returns true if the call will be retried. */
 static bool call_repeat(struct kube_call *call, const struct http_result *result)
 {
     if (!may_repeat(call, result))
@@ -363,17 +359,17 @@ static bool call_repeat(struct kube_call *call, const struct http_result *result
     int64_t wait = backoff_next(&call->backoff, call->info.retry_after_ms);
     if (call->timeout_ms && wait >= time_left(call))
         return false;
-    call_set_state(call, CALL_BACKOFF);
+    call_set_state(call, KUBE_CALL_BACKOFF);
     call_timer(call, wait, enter_now);
     return true;
 }
 
-/* The body of a reply as a tree; NULL when there is none or it is no JSON. */
+/* The body of a reply as a tree; NULL if there is none or it is no JSON. */
 static struct json_object *read_body(struct kube_call *call, const struct http_result *result,
                                      struct errinfo *ei)
 {
     struct json_object *body = NULL;
-    enum reply_use use = REPLY_PASSES;
+    enum reply_use use = REPLY_TRANSIENT;
 
     call->shape = REPLY_WHOLE;
     if (!result->body || result->body_len == 0)
@@ -385,15 +381,15 @@ static struct json_object *read_body(struct kube_call *call, const struct http_r
         return body;
     }
     if (call->keeps && result->status < 300)
-        use = is_read(call) ? REPLY_ASKS : REPLY_STAYS; /* a write is done, there is no way back */
+        use = is_read(call) ? REPLY_KEPT_IF_ROOM : REPLY_KEPT; /* a write is done already */
     if (reply_parse(call->arena, result->body, result->body_len, use, &body, &call->shape, ei) !=
         ERR_OK)
         return NULL;
     return body;
 }
 
-/* An outline of what was asked for whole is an error, but for a page of a watch. */
-static void judge_shape(struct kube_call *call)
+/* An outline is an error, except for a page of a watch. */
+static void check_shape(struct kube_call *call)
 {
     if (call->shape == REPLY_WHOLE || (call->verb == KUBE_LIST && !call->keeps))
         return;
@@ -409,7 +405,7 @@ static void judge_shape(struct kube_call *call)
 }
 
 /* Sets call->err and call->info from the reply, and returns its body. */
-static struct json_object *call_judge(struct kube_call *call, const struct http_result *result)
+static struct json_object *call_classify(struct kube_call *call, const struct http_result *result)
 {
     struct errinfo bad = {0};
     struct json_object *body = NULL;
@@ -431,7 +427,7 @@ static struct json_object *call_judge(struct kube_call *call, const struct http_
         call->err = call->raw ? ERR_OK : err;
     }
     if (call->err == ERR_OK)
-        judge_shape(call);
+        check_shape(call);
     call->info.status = result->status;
     return body;
 }
@@ -452,7 +448,7 @@ static struct served *served_of(struct kube_client *client, const struct kube_ve
     return served;
 }
 
-/* True when it will be sent again, in the next version. */
+/* Returns true if the call will be sent again, in the next version. */
 static bool call_next_version(struct kube_call *call, int status, struct json_object *body)
 {
     if (!call->also || status == 0)
@@ -476,18 +472,45 @@ static void count_reply(const struct kube_call *call, const struct http_result *
 
     if (result->err == ERR_OK || result->status > 0)
         snprintf(code, sizeof(code), "%d", result->status);
-    expo_add(&requests_total, 1, call->wire.verb, call->wire.resource, code);
+    metrics_add(&requests_total, 1, call->wire.verb, call->wire.resource, code);
 }
 
-/* While the server is away, requests wait, but for one of each purpose a second, the watches and
- * the leases, which find out when it is back; then they are let go by degrees. */
-static void note_outage(struct kube_client *client, const struct http_result *result)
+/* The restart of a single server behind a load balancer must not trip it. */
+enum { BREAKER_FAILURES = 8, BREAKER_MS = 3000 };
+
+bool circuit_breaker_record(struct circuit_breaker *breaker, bool answered, int64_t now_ms)
 {
-    bool answered = outage_is_answer(result->status);
+    bool before = breaker->open;
+
+    if (answered) {
+        *breaker = (struct circuit_breaker){0};
+        return before;
+    }
+    if (breaker->failures == 0)
+        breaker->since_ms = now_ms;
+    if (breaker->failures < BREAKER_FAILURES)
+        breaker->failures++;
+    breaker->open = before || (breaker->failures == BREAKER_FAILURES &&
+                               now_ms - breaker->since_ms >= BREAKER_MS);
+    return breaker->open != before;
+}
+
+/* Returns true if the status (0 if none) comes from the server itself; a proxy's 502 to 504 do
+ * not. */
+bool circuit_breaker_is_answer(int status)
+{
+    return status > 0 && (status < 502 || status > 504);
+}
+
+/* While the server does not answer, each purpose is throttled to one request a second; watches and
+ * leases, which are not, notice when it is back. Then the rates recover by degrees. */
+static void record_outage(struct kube_client *client, const struct http_result *result)
+{
+    bool answered = circuit_breaker_is_answer(result->status);
 
     if (!answered && result->err != ERR_OK && result->err != ERR_RETRY)
         return; /* cancelled, or refused on our side */
-    if (!outage_note(&client->outage, answered, clock_monotonic_ms()))
+    if (!circuit_breaker_record(&client->breaker, answered, clock_monotonic_ms()))
         return;
     if (answered)
         log_info("kube_back", NULL, "the API server answers again");
@@ -497,7 +520,7 @@ static void note_outage(struct kube_client *client, const struct http_result *re
         if (answered)
             limiter_recover(&client->limits[i]);
         else
-            limiter_hold(&client->limits[i]);
+            limiter_throttle(&client->limits[i]);
     }
 }
 
@@ -506,13 +529,13 @@ static void http_done(void *arg, const struct http_result *result)
     struct kube_call *call = arg;
 
     call->http = NULL;
-    if (call->reported) { /* the client has gone meanwhile */
+    if (call->reported) { /* the client was freed meanwhile */
         call_free(call);
         return;
     }
     count_reply(call, result);
-    note_outage(call->client, result);
-    struct json_object *body = call_judge(call, result);
+    record_outage(call->client, result);
+    struct json_object *body = call_classify(call, result);
     if (call->info.status == 401 && !call->refreshed && !call->cancelled &&
         credentials_refused(call->client->credentials, call->generation)) {
         call->refreshed = true;
@@ -524,7 +547,7 @@ static void http_done(void *arg, const struct http_result *result)
     if (call->cancelled)
         call->err =
             err_set(&call->info, ERR_CANCELLED, "%s: cancelled by the caller", call->wire.label);
-    call_set_state(call, CALL_ENDING);
+    call_set_state(call, KUBE_CALL_ENDING);
     call_finish(call, result->status, body);
 }
 
@@ -558,7 +581,7 @@ struct kube_client *kube_client_new(struct loop *loop, struct http_client *http,
     for (int i = KUBE_READ; i < KUBE_PURPOSES; i++)
         purpose_init(client, i, http, o);
     client->credentials = credentials_new(loop, config, credentials_changed, client);
-    expo_register(&requests_total);
+    metrics_register(&requests_total);
     return client;
 }
 
@@ -571,8 +594,8 @@ void kube_client_free(struct kube_client *client)
         struct kube_call *call = client->calls;
         struct http_call *http = call->http;
         call_stop_timer(call);
-        if (call->state == CALL_LIMITED)
-            limiter_leave(call_limit(call), &call->place);
+        if (call->state == KUBE_CALL_LIMITED)
+            limiter_cancel(&call->waiter);
         call->err =
             err_set(&call->info, ERR_CANCELLED, "%s: the client is closed", call->wire.label);
         call_report(call, 0, NULL);
@@ -620,6 +643,8 @@ static struct kube_call *call_new(struct kube_client *client, const struct kube_
         .raw = request->raw_path != NULL,
         .backoff = {.min_ms = BACKOFF_MIN_MS, .max_ms = BACKOFF_MAX_MS},
     };
+    const char *namespace_ = request->on_behalf ? request->on_behalf : request->namespace_;
+    call->namespace_ = arena_strdup(call->arena, namespace_ ? namespace_ : "");
     if (!call->purpose)
         call->purpose = is_read(call) ? KUBE_READ : KUBE_WRITE;
     if (!call->timeout_ms && !call->on_data)
@@ -651,8 +676,7 @@ struct kube_call *kube_send(struct kube_client *client, const struct kube_reques
     call->also = call->versions > 1 ? request->resource->also : NULL;
     call->version = call->also ? served_of(client, call->also)->at : 0;
     call->wire = call->wires[call->version];
-    /* Sent from a done callback that kube_client_free() calls: it ends by itself, after the client.
-     */
+    /* Sent from a done callback of kube_client_free(): the call outlives the client. */
     if (client->freeing)
         err = err_set(&why, ERR_CANCELLED, "the client is closed");
     else
@@ -669,35 +693,40 @@ struct kube_call *kube_send(struct kube_client *client, const struct kube_reques
 
 void kube_cancel(struct kube_call *call)
 {
-    if (call->cancelled || call->state == CALL_ENDING)
+    if (call->cancelled || call->state == KUBE_CALL_ENDING)
         return;
     call->cancelled = true;
-    if (call->state == CALL_SENT) {
+    if (call->state == KUBE_CALL_SENT) {
         http_cancel(call->http); /* http_done() ends it */
         return;
     }
-    if (call->state == CALL_LIMITED)
-        limiter_leave(call_limit(call), &call->place);
+    if (call->state == KUBE_CALL_LIMITED)
+        limiter_cancel(&call->waiter);
     call_fail(call, ERR_CANCELLED, "cancelled by the caller");
 }
 
-struct watch_gate *kube_client_gate(struct kube_client *client)
+bool kube_call_hold(struct kube_call *call, size_t bytes)
 {
-    return &client->gate;
+    return !call->http || http_call_hold(call->http, bytes);
 }
 
-void kube_client_look(const struct kube_client *client, struct kube_client_look *out)
+struct list_limiter *kube_client_list_limiter(struct kube_client *client)
 {
-    *out = (struct kube_client_look){.listing = client->gate.listing};
+    return &client->list_limiter;
+}
+
+void kube_client_snapshot(const struct kube_client *client, struct kube_client_snapshot *out)
+{
+    *out = (struct kube_client_snapshot){.listing = client->list_limiter.listing};
     for (int i = KUBE_READ; i < KUBE_PURPOSES; i++) {
         const struct limiter *limiter = &client->limits[i];
-        struct kube_purpose_look *one = &out->of[i];
+        struct kube_purpose_snapshot *one = &out->of[i];
         one->under_way = http_client_active(client->http[i]);
         if (purposes[i].share == 0)
             continue;
         one->per_second = limiter->limit.per_ms * 1000;
         one->burst = limiter->limit.burst;
         one->tokens = rate_limit_level(&limiter->limit, clock_monotonic_ms());
-        one->waiting = limiter->waiting;
+        one->waiting = limiter->queue.count;
     }
 }

@@ -1,4 +1,4 @@
-/* What a caller keeps of the answers, and what there is room for. */
+/* Kept answers, and the limit of their memory. */
 #include "kube/client.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "kube/reply.h"
 #include "test/kinds.h"
 
-/* A list of one object with so many empty ones. */
+/* A list of one object with `n` empty ones. */
 static void answer_empties(struct fake_api *api, struct http_conn_request *req,
                            const struct fake_seen *seen)
 {
@@ -51,11 +51,11 @@ CASE(what_is_kept_waits_for_room)
     } cases[] = {
         {15000, KUBE_GET, true, ERR_OK, false},   /* kept to the end */
         {15000, KUBE_GET, true, ERR_RETRY, true}, /* there is no room for another */
-        {15000, KUBE_GET, false, ERR_OK, false},  /* who does not keep it needs none */
-        {10, KUBE_GET, true, ERR_OK, false},      /* nor who needs little */
+        {15000, KUBE_GET, false, ERR_OK, false},  /* a tree that is not kept needs no room */
+        {10, KUBE_GET, true, ERR_OK, false},      /* nor does a small one */
         {100000, KUBE_GET, false, ERR_INVALID, true},
         {100000, KUBE_LIST, false, ERR_OK, true},       /* a page of a watch */
-        {15000, KUBE_LIST, true, ERR_RETRY, true},      /* but no facts are drawn from outlines */
+        {15000, KUBE_LIST, true, ERR_RETRY, true},      /* other calls get no outlines */
         {15000, KUBE_MERGE_PATCH, true, ERR_OK, false}, /* it is written already */
     };
     enum { CASES = sizeof(cases) / sizeof(cases[0]) };
@@ -71,7 +71,7 @@ CASE(what_is_kept_waits_for_room)
                                        .name = cases[i].verb == KUBE_LIST ? NULL : "p",
                                        .keeps = cases[i].keeps};
         empties = cases[i].empties;
-        request.timeout_ms = cases[i].err == ERR_RETRY ? 400 : 0; /* it is repeated in vain */
+        request.timeout_ms = cases[i].err == ERR_RETRY ? 2000 : 0; /* its retries fail too */
         kube_send(api->client, &request, keep_tree, &keepers[i]);
         FAKE_WAIT(api, keepers[i].result.calls);
         if (keepers[i].result.err != cases[i].err)
@@ -82,6 +82,6 @@ CASE(what_is_kept_waits_for_room)
     }
     for (int i = 0; i < CASES; i++)
         json_object_put(keepers[i].tree);
-    assert_int_equal(reply_kept(), 0);
+    assert_int_equal(reply_kept_bytes(), 0);
     fake_stop(api);
 }

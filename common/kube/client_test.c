@@ -2,16 +2,16 @@
 
 #include <stdio.h>
 
-#include "base/expo.h"
+#include "base/metrics.h"
 #include "kube/fake_api.h"
 #include "test/kinds.h"
 
 static const struct kube_request get_pod = {
     .verb = KUBE_GET, .resource = &kube_pods, .namespace_ = "a", .name = "p"};
 
-/* A script of answers, one row per request; the last one stands for all that follow. */
+/* A script of answers, one row per request; the last one is repeated. */
 struct row {
-    int status; /* 0: no answer at all; -1: the connection breaks in the middle of the body */
+    int status; /* 0: no answer; -1: the connection breaks within the body */
     const char *body;
     const char *retry_after;
     const char *content_type;
@@ -126,7 +126,7 @@ CASE(basic_authorization_and_none)
     }
 }
 
-/* What a cluster does not serve is asked for in the next version, which is remembered. */
+/* A resource that is not served is requested in the next version, which is remembered. */
 CASE(the_version_that_is_served)
 {
     static const struct kube_version also[] = {{"x.io", "v1"}, {"y.io", "v1"}, {NULL, NULL}};
@@ -256,7 +256,7 @@ CASE(retry_after_is_told_and_waited_for)
     FAKE_WAIT(api, out.calls);
     assert_int_equal(out.err, ERR_OK);
     assert_true(clock_monotonic_ms() - start >= 1000);
-    /* longer than there is time: no use waiting */
+    /* longer than the time-out: no use waiting */
     api->count = 0;
     request.timeout_ms = 500;
     kube_send(api->client, &request, fake_done, &out);
@@ -283,7 +283,7 @@ CASE(a_server_that_hangs)
     fake_stop(api);
 }
 
-/* Nothing listens there: every verb may be sent again, for it was never heard. */
+/* Nothing listens there: every verb may be retried, since it was never received. */
 CASE(a_server_that_is_not_there)
 {
     static const struct row rows[] = {{200, "{}", NULL, NULL}, {0}};
@@ -295,14 +295,14 @@ CASE(a_server_that_is_not_there)
         struct buf metrics;
         request.verb = verbs[i];
         api->config.server = "http://127.0.0.1:1";
-        expo_reset();
+        metrics_reset();
         fake_connect(api, NULL);
         kube_send(api->client, &request, fake_done, &out);
         FAKE_WAIT(api, out.calls);
         assert_int_equal(out.err, ERR_RETRY);
         assert_null(strstr(out.text, "secret"));
         buf_init(&metrics, 1 << 20);
-        expo_write(&metrics);
+        metrics_write(&metrics);
         assert_non_null(
             strstr(metrics.data, verbs[i] == KUBE_GET ? "{verb=\"GET\"," : "{verb=\"DELETE\","));
         assert_non_null(strstr(metrics.data, ",resource=\"pods\",code=\"none\"} 4\n"));
@@ -384,7 +384,7 @@ CASE(the_rate_is_limited_but_not_for_all)
     int64_t start = clock_monotonic_ms();
     for (int i = 0; i < 5; i++)
         kube_send(api->client, &request, fake_done, &limited);
-    request.purpose = KUBE_APART;
+    request.purpose = KUBE_LEASE;
     kube_send(api->client, &request, fake_done, &free_);
     FAKE_WAIT(api, free_.calls);
     assert_true(limited.calls < 5);
@@ -394,10 +394,9 @@ CASE(the_rate_is_limited_but_not_for_all)
     fake_stop(api);
 }
 
-/* ---- who waits for whom */
+/* ---- budgets */
 
-/* Each sort has a budget of its own: however many others wait, its first is sent at once, and those
- * behind it when it is their turn. */
+/* Each purpose has its own budget: its requests do not wait for those of others. */
 CASE(no_purpose_waits_for_another)
 {
     static const struct row rows[] = {{200, "{}", NULL, NULL}, {0}};
@@ -407,13 +406,13 @@ CASE(no_purpose_waits_for_another)
         enum kube_purpose purpose;
         int share;
     } sorts[] = {
-        {"event", KUBE_DELETE, KUBE_TELL, 1},
+        {"event", KUBE_DELETE, KUBE_NOTIFY, 1},
         {"read", KUBE_GET, KUBE_BY_VERB, 1},
         {"write", KUBE_DELETE, KUBE_BY_VERB, 1},
-        {"step", KUBE_DELETE, KUBE_MOVE, 10},
+        {"step", KUBE_DELETE, KUBE_RELEASE, 10},
     };
     struct fake_api *api = fake_start(answer_rows, (void *)(uintptr_t)rows);
-    struct kube_client_look look;
+    struct kube_client_snapshot look;
     struct fake_result out[4] = {0};
     struct kube_request request = get_pod;
 
@@ -425,9 +424,9 @@ CASE(no_purpose_waits_for_another)
         for (int n = 0; n < 12; n++)
             kube_send(api->client, &request, fake_done, &out[i]);
     }
-    kube_client_look(api->client, &look);
-    for (int i = KUBE_READ; i < KUBE_APART; i++)
-        assert_int_equal(look.of[i].waiting, i == KUBE_MOVE ? 2 : 11);
+    kube_client_snapshot(api->client, &look);
+    for (int i = KUBE_READ; i < KUBE_LEASE; i++)
+        assert_int_equal(look.of[i].waiting, i == KUBE_RELEASE ? 2 : 11);
     for (int i = 0; i < 4; i++)
         FAKE_WAIT(api, out[i].calls >= sorts[i].share);
     assert_int_equal(api->count, 1 + 1 + 1 + 10);
@@ -459,7 +458,7 @@ static void answer_no_read(struct fake_api *api, struct http_conn_request *req,
         http_reply_json(req, 200, "{}");
 }
 
-/* Reads that hang have taken every connection of theirs. */
+/* Hanging reads occupy all connections of reads. */
 CASE(a_slow_server_holds_no_write_behind_reads)
 {
     enum { READS = 30 };
@@ -484,7 +483,7 @@ static bool is_true(void *arg)
     return *(bool *)arg;
 }
 
-/* Whether it may is asked when it is sent, not when it was asked for. */
+/* may_send() is called at sending, not at kube_send(). */
 CASE(permission_is_asked_after_all_waiting)
 {
     static const struct row limited[] = {{200, "{}", NULL, NULL}, {0}};
@@ -527,7 +526,7 @@ static void answer_never(struct fake_api *api, struct http_conn_request *req,
 
 enum stage { STAGE_AT_ONCE, STAGE_LIMITED, STAGE_SENT, STAGE_BACKOFF, STAGE_INVALID, STAGE_COUNT };
 
-/* Brings a call to the stage. */
+/* Brings a call to the state. */
 static struct kube_call *call_at(struct fake_api *api, enum stage stage, struct fake_result *out)
 {
     struct kube_request request = get_pod;
@@ -544,7 +543,7 @@ static struct kube_call *call_at(struct fake_api *api, enum stage stage, struct 
         FAKE_WAIT(api, api->count == 1);
     if (stage == STAGE_BACKOFF) {
         FAKE_WAIT(api, api->count == 1);
-        LOOP_FOR(api->loop, 50); /* the answer is there, the repetition two seconds off */
+        LOOP_FOR(api->loop, 50); /* the answer has come, the retry is due in two seconds */
     }
     return call;
 }

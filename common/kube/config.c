@@ -1,19 +1,192 @@
-/* Finds the configuration and puts cluster, user and context together. */
+/* Reads the service account of a pod or kubeconfig files, and combines cluster, user and
+ * context. */
 #include "kube/config.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base64.h"
+#include "base/file.h"
 #include "base/yaml.h"
-#include "kube/config_parts.h"
+#include "kube/config_internal.h"
 
-enum { MAX_FILES = 32, MAX_FILE_BYTES = 8 * 1024 * 1024 };
+enum { MAX_FILES = 32, MAX_FILE_BYTES = 8 * 1024 * 1024, MAX_NAMESPACE = 256 };
+
+/* The content of dir/namespace without trailing blanks; "default" if there is none. */
+static const char *read_namespace(struct arena *arena, const char *dir)
+{
+    const char *path = arena_printf(arena, "%s/namespace", dir);
+    char *text = NULL;
+    size_t len = 0;
+
+    if (file_read(arena, path, MAX_NAMESPACE, &text, &len, NULL) != ERR_OK)
+        return "default";
+    while (len > 0 && strchr(" \t\r\n", text[len - 1]))
+        text[--len] = '\0';
+    return len > 0 ? text : "default";
+}
+
+enum err config_in_cluster(struct arena *arena, const char *dir, struct kube_config *out,
+                           struct errinfo *ei)
+{
+    const char *host = getenv("KUBERNETES_SERVICE_HOST");
+    const char *port = getenv("KUBERNETES_SERVICE_PORT");
+
+    if (!host || !host[0] || !port || !port[0])
+        return err_set(ei, ERR_NOT_FOUND,
+                       "this is no pod: KUBERNETES_SERVICE_HOST and _PORT are not set");
+    *out = (struct kube_config){
+        .server = arena_printf(arena, strchr(host, ':') ? "https://[%s]:%s" : "https://%s:%s", host,
+                               port),
+        .namespace_ = read_namespace(arena, dir),
+        .context = "",
+        .tls = {.ca_file = arena_printf(arena, "%s/ca.crt", dir)},
+        .auth = KUBE_AUTH_TOKEN_FILE,
+        .token_file = arena_printf(arena, "%s/token", dir),
+    };
+    if (access(out->token_file, R_OK) != 0)
+        return err_set(ei, ERR_DENIED,
+                       "%s: the service account's token cannot be read; is "
+                       "automountServiceAccountToken off?",
+                       out->token_file);
+    if (access(out->tls.ca_file, R_OK) != 0)
+        return err_set(ei, ERR_DENIED, "%s: the cluster's certificate authority cannot be read",
+                       out->tls.ca_file);
+    return ERR_OK;
+}
+
+static const char *in_dir(struct arena *arena, const char *dir, const char *path)
+{
+    if (!path || path[0] == '/' || !dir[0])
+        return path;
+    return arena_printf(arena, "%s/%s", dir, path);
+}
+
+static void config_pem(struct json_reader *r, struct json_object *obj, const char *data_key,
+                       const char *file_key, const char *dir, const char **pem, const char **file)
+{
+    const char *data = json_read_str(r, obj, data_key, JSON_OPTIONAL);
+    const char *path = json_read_str(r, obj, file_key, JSON_OPTIONAL);
+    struct errinfo ei = {0};
+    char *text = NULL;
+
+    if (data && data[0]) {
+        if (base64_decode(r->arena, data, &text, NULL, &ei) != ERR_OK)
+            json_reader_fail(r, obj, data_key, "%s", ei.text);
+        else if (!strstr(text, "-----BEGIN "))
+            json_reader_fail(r, obj, data_key, "expected PEM in base64");
+        else
+            *pem = text;
+    } else if (path && path[0]) {
+        *file = in_dir(r->arena, dir, path);
+    }
+}
+
+/* args and env of the plugin; both arrays end with NULL. */
+static void read_exec_lists(struct json_reader *r, struct json_object *exec, const char *command,
+                            struct kube_config *out)
+{
+    struct json_object *args = json_read_array(r, exec, "args", JSON_OPTIONAL);
+    struct json_object *env = json_read_array(r, exec, "env", JSON_OPTIONAL);
+    const char **argv = arena_array(r->arena, json_len(args) + 2, sizeof(*argv));
+    const char **vars = arena_array(r->arena, json_len(env) + 1, sizeof(*vars));
+
+    argv[0] = command;
+    for (size_t i = 0; i < json_len(args); i++) {
+        argv[i + 1] = json_object_is_type(json_elem(args, i), json_type_string)
+                          ? json_object_get_string(json_elem(args, i))
+                          : NULL;
+        if (!argv[i + 1])
+            json_reader_fail(r, exec, "args", "expected strings only");
+    }
+    for (size_t i = 0; i < json_len(env); i++) {
+        struct json_object *var = json_read_elem(r, env, i);
+        const char *name = json_read_str(r, var, "name", JSON_REQUIRED);
+        const char *value = json_read_str(r, var, "value", JSON_REQUIRED);
+        vars[i] = arena_printf(r->arena, "%s=%s", name ? name : "", value ? value : "");
+    }
+    out->exec_argv = argv;
+    out->exec_env = vars;
+}
+
+static void read_exec(struct json_reader *r, struct json_object *exec, const char *dir,
+                      struct kube_config *out)
+{
+    const char *version = json_read_str(r, exec, "apiVersion", JSON_REQUIRED);
+    const char *command = json_read_str(r, exec, "command", JSON_REQUIRED);
+    const char *mode = json_read_str(r, exec, "interactiveMode", JSON_OPTIONAL);
+
+    if (version && strcmp(version, "client.authentication.k8s.io/v1") != 0 &&
+        strcmp(version, "client.authentication.k8s.io/v1beta1") != 0)
+        json_reader_fail(r, exec, "apiVersion",
+                         "expected client.authentication.k8s.io/v1 or v1beta1, found \"%s\"",
+                         version);
+    if (command && !command[0])
+        json_reader_fail(r, exec, "command", "expected the plugin's name or path");
+    if (mode && strcmp(mode, "Always") == 0)
+        json_reader_fail(r, exec, "interactiveMode",
+                         "the plugin wants a terminal, which a daemon does not have");
+    /* A bare name is looked up in PATH; a path with a slash is relative to the file. */
+    if (command && strchr(command, '/'))
+        command = in_dir(r->arena, dir, command);
+    out->auth = KUBE_AUTH_EXEC;
+    out->exec_api_version = version;
+    out->exec_install_hint = json_read_str(r, exec, "installHint", JSON_OPTIONAL);
+    out->exec_cluster_info = json_read_bool(r, exec, "provideClusterInfo", false);
+    read_exec_lists(r, exec, command, out);
+}
+
+/* Refuses unsupported settings: requests under another identity than configured would be worse. */
+static void refuse_unsupported(struct json_reader *r, struct json_object *user)
+{
+    static const char *const impersonation[] = {"as", "as-uid", "as-groups", "as-user-extra"};
+
+    for (size_t i = 0; i < sizeof(impersonation) / sizeof(impersonation[0]); i++)
+        if (json_at(user, impersonation[i], NULL))
+            json_reader_fail(r, user, impersonation[i], "impersonation is not supported");
+    if (json_at(user, "auth-provider", NULL))
+        json_reader_fail(r, user, "auth-provider",
+                         "legacy auth providers are not supported, use an exec plugin");
+}
+
+static void config_user(struct json_reader *r, struct json_object *user, const char *dir,
+                        struct kube_config *out)
+{
+    struct json_object *exec = json_read_obj(r, user, "exec", JSON_OPTIONAL);
+    const char *token = json_read_str(r, user, "token", JSON_OPTIONAL);
+    const char *token_file = json_read_str(r, user, "tokenFile", JSON_OPTIONAL);
+    const char *username = json_read_str(r, user, "username", JSON_OPTIONAL);
+    const char *password = json_read_str(r, user, "password", JSON_OPTIONAL);
+
+    refuse_unsupported(r, user);
+    config_pem(r, user, "client-certificate-data", "client-certificate", dir, &out->tls.cert_pem,
+               &out->tls.cert_file);
+    config_pem(r, user, "client-key-data", "client-key", dir, &out->tls.key_pem,
+               &out->tls.key_file);
+    if ((out->tls.cert_pem || out->tls.cert_file) != (out->tls.key_pem || out->tls.key_file))
+        json_reader_fail(
+            r, user, out->tls.cert_pem || out->tls.cert_file ? "client-key" : "client-certificate",
+            "a client certificate and its key must be given together");
+    if (token_file && token_file[0]) {
+        out->auth = KUBE_AUTH_TOKEN_FILE;
+        out->token_file = in_dir(r->arena, dir, token_file);
+    } else if (token && token[0]) {
+        out->auth = KUBE_AUTH_TOKEN;
+        out->token = token;
+    } else if (username && username[0]) {
+        out->auth = KUBE_AUTH_BASIC;
+        out->username = username;
+        out->password = password ? password : "";
+    } else if (exec) {
+        read_exec(r, exec, dir, out);
+    }
+}
 
 struct config_file {
     const char *path;
     const char *dir;
-    struct json_object *root; /* NULL: an empty file */
+    struct json_object *root; /* NULL for an empty file */
     struct json_reader reader;
 };
 
@@ -28,7 +201,7 @@ struct merged {
 /* One entry of clusters, users or contexts. */
 struct entry {
     struct config_file *file;
-    struct json_object *body; /* NULL: the entry has none */
+    struct json_object *body; /* NULL if the entry has none */
 };
 
 static const char *dir_of(struct arena *arena, const char *path)
@@ -68,7 +241,7 @@ static enum err read_one(struct merged *m, const char *path, struct errinfo *ei)
     return err != ERR_OK ? err : add_file(m, path, docs, ei);
 }
 
-/* As kubectl: a file of a longer list may be missing, a single one may not. */
+/* As in kubectl, a file of a list may be missing, a single one may not. */
 static enum err read_files(struct merged *m, struct errinfo *ei)
 {
     bool several = strchr(m->list, ':') != NULL;
@@ -85,7 +258,7 @@ static enum err read_files(struct merged *m, struct errinfo *ei)
     return ERR_OK;
 }
 
-/* The first entry of that name, as kubectl merges; e->file is NULL when there is none. */
+/* The first entry of that name, as kubectl merges; file is NULL if there is none. */
 static struct entry find_entry(struct merged *m, const char *list, const char *name,
                                const char *body_key)
 {
@@ -115,7 +288,7 @@ static const char *current_context(struct merged *m)
     return NULL;
 }
 
-/* The first mistake that a reader has met, with its file in front. */
+/* The first error of a reader, with its file in front. */
 static enum err first_mistake(const struct merged *m, struct errinfo *ei)
 {
     for (size_t i = 0; i < m->count; i++) {
@@ -135,7 +308,7 @@ static const char *without_slashes(struct arena *arena, const char *server)
     return arena_strndup(arena, server, len);
 }
 
-/* "host:port" means http, as kubectl reads it. */
+/* As in kubectl, "host:port" means http. */
 static const char *server_url(struct arena *arena, const char *server)
 {
     if (!strstr(server, "://"))
@@ -154,7 +327,7 @@ static void check_server(struct json_reader *r, struct json_object *body, const 
         json_reader_fail(r, body, "server", "expected an http or https URL, found \"%s\"", server);
 }
 
-/* The extension that exec plugins are given when they ask for the cluster. */
+/* The cluster's extension for exec plugins. */
 static const char *plugin_config(struct json_reader *r, struct json_object *cluster)
 {
     struct json_object *list = json_read_array(r, cluster, "extensions", JSON_OPTIONAL);
@@ -272,7 +445,7 @@ enum err config_parse(struct arena *arena, const char *path, const char *text, s
     return err != ERR_OK ? err : fill(m, source, NULL, out, ei);
 }
 
-/* What of it is not in the text itself; NULL: nothing. */
+/* The key of a setting that is outside of the text, NULL if none. */
 static const char *elsewhere(const struct kube_config *config)
 {
     const struct {
@@ -306,7 +479,7 @@ enum err kube_config_read(struct arena *arena, const char *name, const char *tex
     return err;
 }
 
-/* No list was given: the pod's service account, else ~/.kube/config, else only the master. */
+/* Without a list: the pod's service account, else ~/.kube/config, else only the master. */
 static enum err load_default(struct arena *arena, const struct kube_config_source *source,
                              const char *master, struct kube_config *out, struct errinfo *ei)
 {

@@ -1,11 +1,11 @@
 /*
- * How to reach a Kubernetes API server: kubeconfig files or the pod's service account.
+ * Access to a Kubernetes API server: kubeconfig files or the pod's service account.
  *
- * KUBECONFIG may list several files, merged as kubectl does (first one wins per name;
+ * KUBECONFIG may list several files, merged as in kubectl (the first one wins per name;
  * current-context from the first that sets it). Certificates and keys inline (base64) or by path,
- * relative to their file. Tokens, token files (read again when they change, at most once a minute),
- * basic, and exec plugins (client.authentication.k8s.io/v1 and v1beta1; the answer is kept until
- * its expirationTimestamp or a 401).
+ * relative to their file. Tokens, token files (checked for changes at most once a minute), basic,
+ * and exec plugins (client.authentication.k8s.io/v1 and v1beta1; the answer is kept until its
+ * expirationTimestamp or a 401).
  */
 #ifndef KUBE_CONFIG_H
 #define KUBE_CONFIG_H
@@ -28,7 +28,7 @@ struct kube_config {
     const char *server;     /* "https://host:port[/prefix]", no trailing slash */
     const char *namespace_; /* the context's, "default" if none */
     const char *context;    /* name, "" in a cluster */
-    struct http_tls tls;    /* also a client certificate, which may stand beside any auth */
+    struct http_tls tls;    /* also a client certificate, possible with any auth */
     const char *proxy;      /* proxy-url or NULL */
     enum kube_auth auth;
     const char *token;
@@ -46,21 +46,21 @@ struct kube_config {
 struct kube_config_source {
     const char *kubeconfig; /* --kubeconfig: one path or a KUBECONFIG-style list; NULL or "":
                              * $KUBECONFIG, then the pod's service account, then ~/.kube/config */
-    const char *context;    /* NULL: current-context */
-    const char *master;     /* overrides the server; NULL or "": none */
-    /* As kubectl's flags: other entries of the files than the context names, and a token instead of
-     * whatever the user has. NULL or "": none. */
+    const char *context;    /* NULL for current-context */
+    const char *master;     /* overrides the server; NULL or "" if none */
+    /* As kubectl's flags: override the context's cluster and user, and the user's credentials. NULL
+     * or "" if none. */
     const char *cluster, *user, *token;
 };
 
-/* Everything in *out lives in the arena. The error names the file and the field. */
+/* *out lives in the arena. The error names the file and the field. */
 enum err kube_config_load(struct arena *arena, const struct kube_config_source *source,
                           struct kube_config *out, struct errinfo *ei) MUST_USE;
 
 /*
- * One kubeconfig that stands in an object of a cluster, a Secret say; `name` is what errors call it.
- * Whoever may write the object must not choose what is run or read here: ERR_INVALID where it names
- * a plugin or a file of this machine. Everything in *out lives in the arena.
+ * Reads a kubeconfig from an object of a cluster, such as a Secret; `name` is its name in errors.
+ * It must not execute or read anything of this machine: ERR_INVALID if it names a plugin or a file.
+ * *out lives in the arena.
  */
 enum err kube_config_read(struct arena *arena, const char *name, const char *text, size_t len,
                           struct kube_config *out, struct errinfo *ei) MUST_USE;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "kube/config_parts.h"
+#include "kube/config_internal.h"
 #include "test/unit.h"
 
 static int set_up(void **state)

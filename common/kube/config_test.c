@@ -7,6 +7,7 @@
 
 #include "base/base64.h"
 #include "base/file.h"
+#include "test/rows.h"
 #include "test/unit.h"
 
 #define PEM "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"
@@ -84,7 +85,7 @@ CASE(files_are_merged)
     const char *list =
         arena_printf(arena, "%s/none:%s/a::%s/b", unit_folder(), unit_folder(), unit_folder());
 
-    /* the first that sets it wins, name by name */
+    /* the first file that sets a name wins */
     assert_string_equal(load(list, NULL, NULL).server, "https://a.example:6443/prefix");
     struct kube_config config = load(list, "cb", NULL);
     assert_string_equal(config.server, "https://b");
@@ -187,70 +188,23 @@ CASE(plugins)
     assert_false(config.exec_cluster_info);
 }
 
-#define CLUSTER "clusters: [{name: c, cluster: {server: 'https://c'}}]\n"
-#define CONTEXT "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
-
 CASE(mistakes_are_named)
 {
-    static const struct {
-        const char *text, *context, *want;
-        enum err err;
-    } cases[] = {
-        {"{a: [", NULL, "/a:", ERR_INVALID},
-        {"[]", NULL, "expected a kubeconfig, found no object", ERR_INVALID},
-        {"", NULL, "current-context is not set", ERR_INVALID},
-        {"a: 1\n---\nb: 2\n", NULL, "expected one YAML document, found 2", ERR_INVALID},
-        {CONTEXT CLUSTER, "y", "there is no context \"y\"", ERR_NOT_FOUND},
-        {CONTEXT, NULL, "/a: contexts[0].context.cluster: there is no cluster \"c\"", ERR_INVALID},
-        {CONTEXT CLUSTER, NULL, "/a: contexts[0].context.user: there is no user \"u\"",
-         ERR_INVALID},
-        {"current-context: 3\n", NULL, "/a: current-context: expected a string", ERR_INVALID},
-        {CONTEXT "clusters: [{name: c, cluster: {}}]\n", NULL, "/a: clusters[0].cluster.server",
-         ERR_INVALID},
-        {CONTEXT "clusters: [{name: c, cluster: {server: 'ftp://c'}}]\n", NULL,
-         "/a: clusters[0].cluster.server: expected an http or https URL, found \"ftp://c\"",
-         ERR_INVALID},
-        {CONTEXT "clusters: [{name: c, cluster: {server: 'https://c', certificate-authority-data: "
-                 "'%%'}}]\n",
-         NULL, "clusters[0].cluster.certificate-authority-data: not base64", ERR_INVALID},
-        {CONTEXT "clusters: [{name: c, cluster: {server: 'https://c', certificate-authority-data: "
-                 "Zm9v}}]\n",
-         NULL, "clusters[0].cluster.certificate-authority-data: expected PEM in base64",
-         ERR_INVALID},
-        {CONTEXT "clusters: [{name: c, cluster: {server: 'https://c', certificate-authority: a, "
-                 "insecure-skip-tls-verify: true}}]\n",
-         NULL, "clusters[0].cluster.insecure-skip-tls-verify: a certificate authority is given",
-         ERR_INVALID},
-        {CONTEXT CLUSTER "users: [{name: u, user: {client-certificate: a}}]\n", NULL,
-         "users[0].user.client-key: a client certificate and its key", ERR_INVALID},
-        {CONTEXT CLUSTER "users: [{name: u, user: {as: root}}]\n", NULL,
-         "users[0].user.as: impersonation is not supported", ERR_INVALID},
-        {CONTEXT CLUSTER "users: [{name: u, user: {auth-provider: {name: gcp}}}]\n", NULL,
-         "users[0].user.auth-provider: legacy", ERR_INVALID},
-        {CONTEXT CLUSTER "users: [{name: u, user: {exec: {command: x}}}]\n", NULL,
-         "users[0].user.exec.apiVersion", ERR_INVALID},
-        {CONTEXT CLUSTER "users: [{name: u, user: {exec: {command: x, apiVersion: "
-                         "client.authentication.k8s.io/v1alpha1}}}]\n",
-         NULL, "users[0].user.exec.apiVersion: expected client.authentication.k8s.io/v1 or v1beta1",
-         ERR_INVALID},
-        {CONTEXT CLUSTER "users: [{name: u, user: {exec: {command: x, interactiveMode: Always, "
-                         "apiVersion: client.authentication.k8s.io/v1}}}]\n",
-         NULL, "users[0].user.exec.interactiveMode: the plugin wants a terminal", ERR_INVALID},
-        {CONTEXT CLUSTER "users: [{name: u, user: {exec: {command: x, args: [1], "
-                         "apiVersion: client.authentication.k8s.io/v1}}}]\n",
-         NULL, "users[0].user.exec.args: expected strings only", ERR_INVALID},
-        {CONTEXT CLUSTER "users: [{name: u, user: {exec: {command: x, env: [{name: a}], "
-                         "apiVersion: client.authentication.k8s.io/v1}}}]\n",
-         NULL, "users[0].user.exec.env[0].value", ERR_INVALID},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    struct json_object *rows = json_elem(rows_read(arena, "common/kube/config_mistakes.yaml"), 0);
+
+    assert_true(json_len(rows) > 0);
+    for (size_t i = 0; i < json_len(rows); i++) {
+        struct json_object *row = json_elem(rows, i);
+        bool missing = json_bool_at(row, false, "missing", NULL);
         struct kube_config config;
         struct errinfo ei = {0};
-        struct kube_config_source source = {.kubeconfig = unit_put("a", cases[i].text),
-                                            .context = cases[i].context};
+        struct kube_config_source source = {.kubeconfig =
+                                                unit_put("a", json_str_at(row, "text", NULL)),
+                                            .context = json_str_at(row, "context", NULL)};
         enum err err = kube_config_load(unit_arena, &source, &config, &ei);
-        if (err != cases[i].err || !strstr(ei.text, cases[i].want))
-            fail_msg("case %zu: %s: %s", i, err_name(err), ei.text);
+        if (err != (missing ? ERR_NOT_FOUND : ERR_INVALID) ||
+            !strstr(ei.text, json_str_at(row, "says", NULL)))
+            fail_msg("row %zu: %s: %s", i + 1, err_name(err), ei.text);
     }
 }
 

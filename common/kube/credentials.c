@@ -8,8 +8,8 @@
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/log.h"
-#include "kube/config_exec.h"
 #include "net/child/child.h"
 
 enum {
@@ -17,10 +17,134 @@ enum {
     FILE_MAX = 64 * 1024,
     PLUGIN_TIMEOUT_MS = 60000,
     PLUGIN_MAX_OUTPUT = 1024 * 1024,
-    FAILURE_KEPT_MS = 2000,  /* so that a broken plugin is not started for each of many calls */
-    EXPIRES_EARLY_MS = 5000, /* a token must not expire on its way */
+    FAILURE_KEPT_MS = 2000,  /* a broken plugin is not run for every call */
+    EXPIRES_EARLY_MS = 5000, /* a token must not expire in transit */
     REFUSED_PAUSE_MS = 10000,
+    MAX_ANSWER = 1024 * 1024,
+    MAX_CA = 1024 * 1024,
 };
+
+extern char **environ;
+
+/* The certificate authority in base64, NULL if there is none or it is unreadable. */
+static const char *ca_data(struct arena *arena, const struct http_tls *tls)
+{
+    char *text = NULL;
+    size_t len = 0;
+
+    if (tls->ca_pem)
+        return base64_encode(arena, tls->ca_pem, strlen(tls->ca_pem));
+    if (!tls->ca_file || file_read(arena, tls->ca_file, MAX_CA, &text, &len, NULL) != ERR_OK)
+        return NULL;
+    return base64_encode(arena, text, len);
+}
+
+static void add_cluster(struct arena *arena, const struct kube_config *config,
+                        struct json_object *spec)
+{
+    struct json_object *cluster = json_sub(spec, "cluster");
+    struct json_object *extension = NULL;
+
+    json_set_str(cluster, "server", config->server);
+    json_set_str(cluster, "tls-server-name", config->tls.server_name);
+    if (config->tls.insecure)
+        json_set_bool(cluster, "insecure-skip-tls-verify", true);
+    json_set_str(cluster, "certificate-authority-data", ca_data(arena, &config->tls));
+    json_set_str(cluster, "proxy-url", config->proxy);
+    if (config->exec_cluster_config &&
+        json_parse(arena, config->exec_cluster_config, strlen(config->exec_cluster_config),
+                   JSON_MAX_BYTES, &extension, NULL) == ERR_OK)
+        json_set(cluster, "config", extension);
+}
+
+static const char *exec_info(struct arena *arena, const struct kube_config *config)
+{
+    struct json_object *info = json_own(arena, json_object_new_object());
+
+    json_set_str(info, "kind", "ExecCredential");
+    json_set_str(info, "apiVersion", config->exec_api_version);
+    json_set_bool(json_sub(info, "spec"), "interactive", false);
+    if (config->exec_cluster_info)
+        add_cluster(arena, config, json_sub(info, "spec"));
+    return json_text(arena, info);
+}
+
+/* Returns true if the kubeconfig's env sets the variable of our "K=V". */
+static bool is_replaced(const char *const *vars, const char *ours)
+{
+    size_t len = strcspn(ours, "=");
+
+    if (strncmp(ours, "KUBERNETES_EXEC_INFO=", len + 1) == 0)
+        return true;
+    for (; vars && *vars; vars++)
+        if (strncmp(*vars, ours, len) == 0 && (*vars)[len] == '=')
+            return true;
+    return false;
+}
+
+const char *const *config_exec_env(struct arena *arena, const struct kube_config *config)
+{
+    const char *const *vars = config->exec_env;
+    size_t count = 2;
+    size_t at = 0;
+
+    for (char **own = environ; own && *own; own++)
+        count++;
+    for (const char *const *var = vars; var && *var; var++)
+        count++;
+    const char **env = arena_array(arena, count, sizeof(*env));
+    for (char **own = environ; own && *own; own++)
+        if (!is_replaced(vars, *own))
+            env[at++] = *own;
+    for (const char *const *var = vars; var && *var; var++)
+        env[at++] = *var;
+    env[at++] = arena_printf(arena, "KUBERNETES_EXEC_INFO=%s", exec_info(arena, config));
+    return env;
+}
+
+static enum err check_kind(const struct kube_config *config, struct json_object *answer,
+                           struct errinfo *ei)
+{
+    const char *kind = json_str_at(answer, "kind", NULL);
+    const char *version = json_str_at(answer, "apiVersion", NULL);
+
+    if (!kind || strcmp(kind, "ExecCredential") != 0)
+        return err_set(ei, ERR_DENIED, "expected an ExecCredential, found %s",
+                       kind ? kind : "none");
+    if (!version || strcmp(version, config->exec_api_version) != 0)
+        return err_set(ei, ERR_DENIED, "expected apiVersion %s, found %s", config->exec_api_version,
+                       version ? version : "none");
+    return ERR_OK;
+}
+
+enum err config_exec_parse(struct arena *arena, const struct kube_config *config,
+                           const char *output, size_t len, struct exec_credential *out,
+                           struct errinfo *ei)
+{
+    struct json_object *answer = NULL;
+    const char *expires = NULL;
+
+    *out = (struct exec_credential){0};
+    /* The parser's error might quote a part of the token. */
+    if (json_parse(arena, output, len, MAX_ANSWER, &answer, NULL) != ERR_OK)
+        return err_set(ei, ERR_DENIED, "the plugin's output is not JSON (%zu bytes)", len);
+    if (check_kind(config, answer, ei) != ERR_OK)
+        return ERR_DENIED;
+    out->token = json_str_at(answer, "status", "token", NULL);
+    out->cert_pem = json_str_at(answer, "status", "clientCertificateData", NULL);
+    out->key_pem = json_str_at(answer, "status", "clientKeyData", NULL);
+    if (out->token && !out->token[0])
+        out->token = NULL;
+    if (!out->cert_pem != !out->key_pem)
+        return err_set(ei, ERR_DENIED,
+                       "status: clientCertificateData and clientKeyData must come together");
+    if (!out->token && !out->cert_pem)
+        return err_set(ei, ERR_DENIED, "status: neither token nor clientCertificateData is there");
+    expires = json_str_at(answer, "status", "expirationTimestamp", NULL);
+    if (expires && clock_parse(expires, &out->expires_ms, NULL) != ERR_OK)
+        return err_set(ei, ERR_DENIED, "status.expirationTimestamp: expected an RFC 3339 time");
+    return ERR_OK;
+}
 
 struct credentials {
     struct loop *loop;
@@ -28,7 +152,7 @@ struct credentials {
     void (*changed)(void *arg);
     void *arg;
     enum credentials_state state;
-    struct arena *held; /* of authorization and tls; replaced whole */
+    struct arena *held; /* of authorization and tls; replaced as a whole */
     const char *authorization;
     struct http_tls tls;
     uint64_t generation;
@@ -40,7 +164,7 @@ struct credentials {
     int64_t check_interval_ms;
     /* plugin */
     struct child *plugin;
-    int64_t renew_wall_ms; /* Unix time to ask the plugin again; 0: only after a 401 */
+    int64_t renew_wall_ms; /* Unix time of the next run; 0: only after a 401 */
     int64_t refused_at_ms;
     bool freed;
 };
@@ -50,7 +174,7 @@ static void set_state(struct credentials *c, enum credentials_state state)
     static const char *const names[] = {"ready", "pending", "failed"};
     bool plugin = c->config->auth == KUBE_AUTH_EXEC;
 
-    /* Only a plugin is waited for, and only a finished one has failed or answered. */
+    /* Only a plugin can be pending, and it is ready or failed only after pending. */
     assert(state != CREDENTIALS_PENDING || plugin);
     assert(!plugin || state == CREDENTIALS_PENDING || c->state == CREDENTIALS_PENDING);
     if (state != c->state && plugin)
@@ -59,7 +183,7 @@ static void set_state(struct credentials *c, enum credentials_state state)
     c->state = state;
 }
 
-/* Takes the arena that holds them in place of the one before. */
+/* Replaces the credentials and takes their arena. */
 static void hold(struct credentials *c, struct arena *arena, const char *authorization,
                  const struct http_tls *tls)
 {
@@ -88,7 +212,7 @@ static void hold_fixed(struct credentials *c)
     hold(c, arena, authorization, &config->tls);
 }
 
-/* A header value must be one line of visible characters. */
+/* A header value must not contain control characters. */
 static bool is_header_safe(const char *text)
 {
     for (; *text; text++)
@@ -103,7 +227,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Reads the token file; true when it brought another token than the one held. */
+/* Reads the token file; returns true if the token has changed. */
 static bool read_token(struct credentials *c, struct errinfo *ei)
 {
     const char *path = c->config->token_file;
@@ -129,8 +253,8 @@ no:
     return false;
 }
 
-/* Looks at the token file: at most once a minute, unless forced. The token before stays when it
- * cannot be read. */
+/* Checks the token file, at most once a minute unless forced. If it is unreadable, the old token is
+ * kept. */
 static bool check_token_file(struct credentials *c, bool force)
 {
     int64_t now = clock_monotonic_ms();
@@ -198,8 +322,7 @@ static enum err take_answer(struct credentials *c, const struct child_result *re
         tls.key_pem = answer.key_pem;
     }
     c->renew_wall_ms = answer.expires_ms ? answer.expires_ms - EXPIRES_EARLY_MS : 0;
-    /* An answer that has expired already, or nearly, is used for a second: not one plugin run per
-     * request. */
+    /* An expired answer is used for a second, to bound the plugin runs. */
     if (c->renew_wall_ms && c->renew_wall_ms < clock_wall_ms() + 1000)
         c->renew_wall_ms = clock_wall_ms() + 1000;
     hold(c, arena, answer.token ? arena_printf(arena, "Bearer %s", answer.token) : NULL, &tls);
@@ -306,7 +429,7 @@ bool credentials_refused(struct credentials *c, uint64_t generation)
         return check_token_file(c, true);
     if (c->config->auth != KUBE_AUTH_EXEC || c->state != CREDENTIALS_READY)
         return false;
-    /* Whoever is refused again and again must not start a plugin each time. */
+    /* Repeated 401 must not run the plugin each time. */
     if (c->refused_at_ms && now - c->refused_at_ms < REFUSED_PAUSE_MS)
         return false;
     c->refused_at_ms = now;

@@ -1,12 +1,15 @@
-/* Token files and exec plugins, alone and as the client uses them. */
-#include "kube/credentials.h"
-
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "kube/credentials.h"
 #include "kube/fake_api.h"
 #include "net/child/child.h"
 #include "test/kinds.h"
+#include "test/unit.h"
+
+/* Token files and exec plugins, alone and as the client uses them. */
 
 #define V1 "client.authentication.k8s.io/v1"
 
@@ -60,20 +63,20 @@ CASE(a_401_reads_the_token_file_again)
     assert_string_equal(api->seen[1].authorization, "Bearer one");
     assert_string_equal(api->seen[2].authorization, "Bearer two");
 
-    /* unchanged: no second try */
+    /* unchanged: no retry */
     api->arg = "Bearer three";
     get_and_wait(api, &out);
     assert_int_equal(out.err, ERR_DENIED);
     assert_int_equal(out.status, 401);
     assert_int_equal(api->count, 4);
 
-    /* changed but refused as well: one refresh per call */
+    /* changed but refused too: one refresh per call */
     unit_put("token", "four");
     get_and_wait(api, &out);
     assert_int_equal(out.err, ERR_DENIED);
     assert_int_equal(api->count, 6);
 
-    /* gone: the one before is kept */
+    /* gone: the old token is kept */
     unlink(api->config.token_file);
     api->arg = "Bearer four";
     get_and_wait(api, &out);
@@ -95,12 +98,12 @@ CASE(a_rotated_token_file_is_noticed)
     uint64_t generation = view.generation;
     unit_put("token", "two");
     assert_int_equal(credentials_get(c, &view, &ei), CREDENTIALS_READY);
-    assert_string_equal(view.authorization, "Bearer one"); /* looked at a moment ago */
+    assert_string_equal(view.authorization, "Bearer one"); /* just checked */
     credentials_set_check_interval(c, 0);
     assert_int_equal(credentials_get(c, &view, &ei), CREDENTIALS_READY);
     assert_string_equal(view.authorization, "Bearer two");
     assert_true(view.generation > generation);
-    assert_true(credentials_refused(c, generation)); /* of the old ones: try the new */
+    assert_true(credentials_refused(c, generation)); /* an old generation: retry with the new one */
     assert_false(credentials_refused(c, view.generation));
     unit_put("token", "bad\ttoken\nof two lines");
     assert_int_equal(credentials_get(c, &view, &ei), CREDENTIALS_READY);
@@ -125,14 +128,14 @@ CASE(a_token_file_that_is_bad_from_the_start)
         assert_non_null(strstr(out.text, api->config.token_file));
         assert_null(strstr(out.text, "lines"));
         assert_int_equal(api->count, 0);
-        unit_put("token", "one"); /* read again for each call until it is good */
+        unit_put("token", "one"); /* read again for each call until it is valid */
         get_and_wait(api, &out);
         assert_int_equal(out.err, ERR_OK);
         fake_stop(api);
     }
 }
 
-/* A plugin in sh: counts its runs in the file "runs", then does what body says with $n. */
+/* A plugin in sh: counts its runs in the file "runs", then runs body with $n. */
 static void use_plugin(struct fake_api *api, const char *body)
 {
     const char *script = arena_printf(api->arena,
@@ -192,7 +195,7 @@ CASE(a_401_runs_the_plugin_again_once)
     assert_int_equal(plugin_runs(api->arena), 2);
     assert_int_equal(api->count, 6);
 
-    /* refused all the same: neither this call nor the next starts the plugin again and again */
+    /* refused again: the plugin is not run for each call */
     api->arg = "Bearer other";
     get_and_wait(api, &out);
     assert_int_equal(out.err, ERR_DENIED);
@@ -244,7 +247,7 @@ CASE(what_can_go_wrong_with_a_plugin)
             api->config.exec_argv = nowhere;
         fake_connect(api, NULL);
         get_and_wait(api, &out);
-        get_and_wait(api, &second); /* the failure stands for a moment */
+        get_and_wait(api, &second); /* the failure is kept for a moment */
         if (out.err != ERR_DENIED || !strstr(out.text, cases[i].want) ||
             strstr(out.text, "s3cret") || strcmp(out.text, second.text) != 0)
             fail_msg("case %zu: %s: %s", i, err_name(out.err), out.text);
@@ -280,7 +283,7 @@ CASE(calls_that_wait_for_a_slow_plugin)
         FAKE_WAIT(api, out.calls);
         assert_int_equal(out.err, way == TIME_OUT ? ERR_RETRY : ERR_CANCELLED);
         assert_int_equal(out.calls, 1);
-        fake_stop(api); /* would not end in time if the plugin stayed */
+        fake_stop(api); /* would not end in time if the plugin remained */
     }
 }
 
@@ -313,3 +316,96 @@ CASE(a_plugin_may_give_a_certificate)
 }
 
 UNIT_FIRST(child_main)
+
+#define V1_EXEC "client.authentication.k8s.io/v1"
+
+static const char *find(const char *const *env, const char *name)
+{
+    const char *found = NULL;
+    size_t len = strlen(name);
+
+    for (; *env; env++) {
+        if (strncmp(*env, name, len) != 0 || (*env)[len] != '=')
+            continue;
+        assert_null(found); /* never twice */
+        found = *env + len + 1;
+    }
+    return found;
+}
+
+CASE(the_plugin_is_told)
+{
+    static const char *const vars[] = {"REGION=north", "HOME=/plugin", NULL};
+    struct kube_config config = {.server = "https://h",
+                                 .exec_api_version = V1_EXEC,
+                                 .exec_env = vars,
+                                 .exec_cluster_config = "{\"audience\":\"me\"}",
+                                 .tls = {.ca_pem = "PEM", .server_name = "inner"}};
+    setenv("HOME", "/root", 1);
+    setenv("OURS", "stays", 1);
+    setenv("KUBERNETES_EXEC_INFO", "old", 1);
+    const char *const *env = config_exec_env(arena, &config);
+    assert_string_equal(find(env, "REGION"), "north");
+    assert_string_equal(find(env, "HOME"), "/plugin");
+    assert_string_equal(find(env, "OURS"), "stays");
+    assert_string_equal(find(env, "KUBERNETES_EXEC_INFO"),
+                        "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1_EXEC
+                        "\",\"spec\":{\"interactive\":false}}");
+    config.exec_cluster_info = true;
+    env = config_exec_env(arena, &config);
+    assert_string_equal(find(env, "KUBERNETES_EXEC_INFO"),
+                        "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1_EXEC
+                        "\",\"spec\":{\"interactive\":false,\"cluster\":{\"server\":\"https://h\","
+                        "\"tls-server-name\":\"inner\",\"certificate-authority-data\":\"UEVN\","
+                        "\"config\":{\"audience\":\"me\"}}}}");
+    config.exec_env = NULL;
+    assert_string_equal(find(config_exec_env(arena, &config), "HOME"), "/root");
+    unsetenv("KUBERNETES_EXEC_INFO");
+}
+
+CASE(answers)
+{
+#define HEAD "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1_EXEC "\",\"status\":"
+    static const struct {
+        const char *output;
+        enum err err;
+        const char *token, *cert, *text;
+        int64_t expires_ms;
+    } cases[] = {
+        {HEAD "{\"token\":\"abc\"}}\n", ERR_OK, "abc", NULL, NULL, 0},
+        {HEAD "{\"token\":\"abc\",\"expirationTimestamp\":\"1970-01-01T00:00:07Z\"}}", ERR_OK,
+         "abc", NULL, NULL, 7000},
+        {HEAD "{\"clientCertificateData\":\"C\",\"clientKeyData\":\"K\"}}", ERR_OK, NULL, "C", NULL,
+         0},
+        {HEAD "{\"clientCertificateData\":\"C\"}}", ERR_DENIED, NULL, NULL, "must come together",
+         0},
+        {HEAD "{\"token\":\"\"}}", ERR_DENIED, NULL, NULL, "neither token nor", 0},
+        {HEAD "{}}", ERR_DENIED, NULL, NULL, "neither token nor", 0},
+        {HEAD "{\"token\":\"abc\",\"expirationTimestamp\":\"soon\"}}", ERR_DENIED, NULL, NULL,
+         "status.expirationTimestamp: expected an RFC 3339 time", 0},
+        {"{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1beta1\","
+         "\"status\":{\"token\":\"abc\"}}",
+         ERR_DENIED, NULL, NULL, "expected apiVersion " V1_EXEC ", found client.authentication", 0},
+        {"{\"kind\":\"Pod\"}", ERR_DENIED, NULL, NULL, "expected an ExecCredential, found Pod", 0},
+        {"{}", ERR_DENIED, NULL, NULL, "expected an ExecCredential, found none", 0},
+        {"", ERR_DENIED, NULL, NULL, "not JSON (0 bytes)", 0},
+        {"s3cret", ERR_DENIED, NULL, NULL, "not JSON (6 bytes)", 0},
+    };
+    struct kube_config config = {.exec_api_version = V1_EXEC};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct exec_credential out;
+        struct errinfo ei = {0};
+        assert_int_equal(
+            config_exec_parse(arena, &config, cases[i].output, strlen(cases[i].output), &out, &ei),
+            cases[i].err);
+        if (cases[i].err != ERR_OK) {
+            if (!strstr(ei.text, cases[i].text))
+                fail_msg("case %zu: %s", i, ei.text);
+            assert_null(strstr(ei.text, "s3cret"));
+            continue;
+        }
+        assert_int_equal(out.expires_ms, cases[i].expires_ms);
+        assert_true(cases[i].token ? strcmp(out.token, cases[i].token) == 0 : !out.token);
+        assert_true(cases[i].cert ? strcmp(out.cert_pem, cases[i].cert) == 0 : !out.cert_pem);
+    }
+}

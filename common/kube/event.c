@@ -1,21 +1,22 @@
 /*
- * A note is one Event: an object, a type, a reason and a message. It stands in the recent table for
- * as long as it is remembered, and in its subject's queue when the API server does not know its
- * latest count yet. Saying it again only raises the count, so what waits is bounded by what is
- * remembered.
+ * A note is one Event: an object, a type, a reason and a message. It is in the recent table while
+ * it is kept, and in its subject's queue until the API server has its latest count. A repetition
+ * only increments the count, so the queue is bounded by the table. Namespaces have their turns in
+ * sending; if all of the table is queued, the namespace with most loses its latest.
  */
 #include "kube/event.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 
 #include "base/clock.h"
+#include "base/fair.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/shares.h"
 #include "base/table.h"
-#include "kube/backoff.h"
 #include "kube/rate_limit.h"
 
 enum {
@@ -23,10 +24,10 @@ enum {
     MAX_MESSAGE = 1024,
     AGGREGATE_MS = 600000,
     BURST = 50,
-    REPEATS = 10,          /* of one event in a row are each sent, */
-    REPEAT_MS = 10 * 1000, /* then its count, so often at most */
-    MAX_TRIES = 4,         /* the first and three more */
-    MAX_CALLS = 8,         /* under way: so many events must not spend their time-outs in a queue */
+    REPEATS = 10,          /* repetitions that are each sent; */
+    REPEAT_MS = 10 * 1000, /* after that, minimum interval between updates of the count */
+    MAX_TRIES = 4,         /* the first and three retries */
+    MAX_CALLS = 8,         /* in progress: many events must not spend their time-outs in a queue */
     BACKOFF_MIN_MS = 500,
     BACKOFF_MAX_MS = 10000,
 };
@@ -36,18 +37,18 @@ struct note {
     struct subject *subject;
     char *text; /* "type\nreason\nmessage", the key among the subject's notes */
     char *type, *reason, *message;
-    char *name; /* of the Event; NULL: not yet made */
+    char *name; /* of the Event; NULL before it is created */
     bool known; /* the API server has it: PATCH */
     bool queued;
-    bool changed; /* its count rose while it was being sent */
+    bool changed; /* its count has changed while it was being sent */
     int64_t count;
     int64_t first_ms, last_ms; /* Unix time */
-    int64_t told_ms;           /* when it was last put into the queue */
+    int64_t queued_ms;         /* when it was last queued */
     struct note *next_queued;
-    struct note *older, *newer; /* those that are not queued, by their last use */
+    struct note *older, *newer; /* list of notes that are not queued, by their last use */
 };
 
-/* The object that events are about. */
+/* The object of events. */
 struct subject {
     struct event_recorder *recorder;
     char *key; /* "namespace/kind/name/uid" */
@@ -55,10 +56,9 @@ struct subject {
     struct rate_limit limit;
     int64_t left_out;
     size_t notes;
-    struct note *first, *last; /* to be sent, in order */
-    bool busy;                 /* the first one is being sent, or waits to be sent again */
-    bool ready;                /* it stands among those that want to send */
-    TAILQ_ENTRY(subject) link;
+    struct note *first, *last; /* queue, in order */
+    bool busy;                 /* the first one is being sent, or waits for a retry */
+    struct fair_item ready;    /* in the recorder's ready queue */
     int tries;
     struct backoff backoff;
     struct timer *timer;
@@ -72,12 +72,16 @@ struct event_recorder {
     struct table subjects;
     struct table notes; /* by subject's key and text */
     struct note *oldest, *newest;
-    TAILQ_HEAD(, subject) ready; /* have something to send, in order */
-    size_t pending;
-    size_t calls; /* under way; the last one frees a recorder that is freed */
+    struct fair_queue ready; /* have something to send */
+    struct shares queued;    /* notes, by namespace */
+    size_t calls;            /* in progress; the last one destroys a freed recorder */
     uint64_t serial;
     int64_t window_ms;
     bool freed;
+    /* of event_flush() */
+    void (*flushed)(void *arg);
+    void *flushed_arg;
+    struct timer *flush_timer;
 };
 
 static void send_next(struct subject *s);
@@ -97,7 +101,7 @@ static void note_key(const void *item, const char **first, const char **second)
     *second = note->text;
 }
 
-/* ---- what is remembered */
+/* ---- recent notes */
 
 static void unlink_age(struct event_recorder *r, struct note *note)
 {
@@ -145,7 +149,7 @@ static void note_free(struct note *note)
     free(note);
 }
 
-/* Forgets a note that is not queued, and its subject with the last one. */
+/* Frees a note that is not queued, and its subject with the last one. */
 static void forget(struct event_recorder *r, struct note *note)
 {
     struct subject *s = note->subject;
@@ -160,15 +164,67 @@ static void forget(struct event_recorder *r, struct note *note)
     }
 }
 
-/* Makes room for one more: the oldest that does not wait to be sent goes. False when all of them
- * wait. */
-static bool make_room(struct event_recorder *r)
+static const char *namespace_of(const struct subject *s)
 {
+    return s->object.namespace_ ? s->object.namespace_ : "";
+}
+
+/* A subject of the namespace whose last note is queued and not being sent; NULL if none. */
+static struct subject *find_droppable(const struct event_recorder *r, const char *namespace_)
+{
+    struct subject *s;
+
+    for (size_t i = 0; (s = table_next(&r->subjects, &i));)
+        if (s->last && (!s->busy || s->first != s->last) &&
+            strcmp(namespace_of(s), namespace_) == 0)
+            return s;
+    return NULL;
+}
+
+static void set_unqueued(struct event_recorder *r, struct note *note)
+{
+    note->queued = false;
+    note->next_queued = NULL;
+    link_newest(r, note);
+    shares_give_back(&r->queued, namespace_of(note->subject), 1);
+}
+
+static void drop_last(struct event_recorder *r, struct subject *s)
+{
+    struct note *dropped = s->last, *before = s->first == dropped ? NULL : s->first;
+
+    while (before && before->next_queued != dropped)
+        before = before->next_queued;
+    s->last = before;
+    if (before)
+        before->next_queued = NULL;
+    else
+        s->first = NULL;
+    if (!s->first)
+        fair_remove(&s->ready);
+    log_warn("kube_event_lost", NULL, dropped->message, LOG_STR("object", s->key),
+             LOG_STR("error", "too many events of this namespace wait"));
+    set_unqueued(r, dropped);
+    forget(r, dropped);
+}
+
+/* Makes room for a note by freeing the oldest that is not queued, or the last one of the namespace
+ * with most. Returns false if that is the namespace itself. */
+static bool make_room(struct event_recorder *r, const char *namespace_)
+{
+    const char *largest;
+    struct subject *s;
+
     if (r->notes.count < MAX_NOTES)
         return true;
-    if (!r->oldest)
+    if (r->oldest) {
+        forget(r, r->oldest);
+        return true;
+    }
+    largest = shares_yields(&r->queued, namespace_, 1);
+    if (!largest || strcmp(largest, namespace_) == 0 || !(s = find_droppable(r, largest)))
         return false;
-    forget(r, r->oldest);
+    drop_last(r, s);
     return true;
 }
 
@@ -221,7 +277,7 @@ static struct note *note_new(struct subject *s, const char *type, const char *re
 static void enqueue(struct subject *s, struct note *note)
 {
     if (note->queued) {
-        note->changed = true; /* sent with its new count, or once more if it is under way */
+        note->changed = true; /* sent with its new count, or once more if in progress */
         return;
     }
     unlink_age(s->recorder, note);
@@ -233,7 +289,21 @@ static void enqueue(struct subject *s, struct note *note)
     else
         s->first = note;
     s->last = note;
-    s->recorder->pending++;
+    shares_take(&s->recorder->queued, namespace_of(s), 1);
+}
+
+static void end_flush(void *arg)
+{
+    struct event_recorder *r = arg;
+
+    r->flush_timer = NULL;
+    r->flushed(r->flushed_arg);
+}
+
+static void flush_within(struct event_recorder *r, int64_t ms)
+{
+    timer_stop(r->flush_timer);
+    r->flush_timer = timer_start(r->loop, ms, 0, end_flush, r);
 }
 
 static struct note *dequeue(struct subject *s)
@@ -243,10 +313,7 @@ static struct note *dequeue(struct subject *s)
     s->first = note->next_queued;
     if (!s->first)
         s->last = NULL;
-    note->queued = false;
-    note->next_queued = NULL;
-    link_newest(s->recorder, note);
-    s->recorder->pending--;
+    set_unqueued(s->recorder, note);
     return note;
 }
 
@@ -298,7 +365,7 @@ static void recorder_destroy(struct event_recorder *r)
     struct subject *s = NULL;
 
     for (size_t i = 0; (s = table_next(&r->subjects, &i));) {
-        s->ready = false;
+        fair_remove(&s->ready);
         while (s->first)
             dequeue(s);
     }
@@ -306,11 +373,13 @@ static void recorder_destroy(struct event_recorder *r)
         forget(r, r->oldest);
     table_fini(&r->subjects);
     table_fini(&r->notes);
+    fair_fini(&r->ready);
+    shares_fini(&r->queued);
     free(r->component);
     free(r);
 }
 
-static void again(void *arg)
+static void retry(void *arg)
 {
     struct subject *s = arg;
 
@@ -319,8 +388,8 @@ static void again(void *arg)
     send_next(s);
 }
 
-/* The first of the queue has been sent, or is given up: on with the next. */
-static void settle(struct subject *s)
+/* Removes the first note of the queue, which was sent or dropped, and sends the next. */
+static void finish_first(struct subject *s)
 {
     struct note *note = dequeue(s);
 
@@ -331,6 +400,8 @@ static void settle(struct subject *s)
         enqueue(s, note);
     send_next(s);
     send_ready(s->recorder);
+    if (s->recorder->flush_timer && event_pending(s->recorder) == 0)
+        flush_within(s->recorder, 0);
 }
 
 static void sent(void *arg, const struct kube_result *result)
@@ -346,28 +417,28 @@ static void sent(void *arg, const struct kube_result *result)
             recorder_destroy(r);
         return;
     }
-    /* A create that was repeated may find its own event there already. */
+    /* A retried create may conflict with its own event. */
     bool there = result->err == ERR_OK || (!note->known && result->err == ERR_CONFLICT);
     if (there) {
         note->known = true;
         note->changed |= result->err == ERR_CONFLICT && note->count > 1;
-        settle(s);
+        finish_first(s);
     } else if (result->err == ERR_NOT_FOUND && note->known) {
-        note->known = false; /* it has expired: made anew, under the count it has */
+        note->known = false; /* it has expired: create another with the same count */
         note->changed = true;
         free(note->name);
         note->name = NULL;
-        settle(s);
+        finish_first(s);
     } else if (result->err == ERR_RETRY && ++s->tries < MAX_TRIES) {
         note->changed = false;
         send_ready(r);
         s->timer = timer_start(r->loop, backoff_next(&s->backoff, result->info->retry_after_ms), 0,
-                               again, s);
+                               retry, s);
     } else {
         log_warn("kube_event_lost", NULL, note->message, LOG_STR("object", s->key),
                  LOG_STR("error", result->info->text));
         note->changed = false;
-        settle(s);
+        finish_first(s);
     }
 }
 
@@ -385,7 +456,7 @@ static void send_first(struct subject *s)
         .namespace_ = namespace_,
         .name = note->known ? note->name : NULL,
         .body = note->known ? event_patch(arena, note) : event_body(arena, note),
-        .purpose = KUBE_TELL,
+        .purpose = KUBE_NOTIFY,
     };
     s->busy = true;
     note->changed = false;
@@ -396,26 +467,22 @@ static void send_first(struct subject *s)
 
 static void send_ready(struct event_recorder *r)
 {
-    struct subject *s = NULL;
+    struct fair_item *item;
 
-    while (r->calls < MAX_CALLS && (s = TAILQ_FIRST(&r->ready))) {
-        TAILQ_REMOVE(&r->ready, s, link);
-        s->ready = false;
-        send_first(s);
-    }
+    while (r->calls < MAX_CALLS && (item = fair_take(&r->ready)))
+        send_first((struct subject *)((char *)item - offsetof(struct subject, ready)));
 }
 
-/* When it is its turn: each subject sends one at a time. */
+/* Queues the subject for sending; each sends one note at a time. */
 static void send_next(struct subject *s)
 {
-    if (!s->first || s->busy || s->ready)
+    if (!s->first || s->busy || s->ready.lane)
         return;
-    s->ready = true;
-    TAILQ_INSERT_TAIL(&s->recorder->ready, s, link);
+    fair_add_of(&s->recorder->ready, namespace_of(s), &s->ready);
     send_ready(s->recorder);
 }
 
-/* ---- the owner's side */
+/* ---- public functions */
 
 struct event_recorder *event_recorder_new(struct loop *loop, struct kube_client *client,
                                           const char *component)
@@ -427,10 +494,11 @@ struct event_recorder *event_recorder_new(struct loop *loop, struct kube_client 
         .client = client,
         .component = heap_strdup(component),
         .window_ms = AGGREGATE_MS,
-        /* As client-go names events: by the nanoseconds, which no two recorders share. */
+        /* Like client-go, names Events by nanoseconds, which differ between recorders. */
         .serial = (uint64_t)clock_wall_ms() * 1000000 + (uint64_t)backoff_random(1000000),
     };
-    TAILQ_INIT(&r->ready);
+    fair_init(&r->ready);
+    shares_init(&r->queued, BUDGET_RECORDS, MAX_NOTES);
     table_init(&r->subjects, subject_key);
     table_init(&r->notes, note_key);
     return r;
@@ -447,11 +515,13 @@ void event_recorder_free(struct event_recorder *r)
 
     if (!r)
         return;
-    if (r->pending > 0)
+    if (event_pending(r) > 0)
         log_warn("kube_events_lost", NULL, "events were not sent before the end",
-                 LOG_INT("count", r->pending));
+                 LOG_INT("count", event_pending(r)));
     r->freed = true;
-    r->calls++; /* ours, so that no cancel below frees the recorder under us */
+    timer_stop(r->flush_timer);
+    r->flush_timer = NULL;
+    r->calls++; /* so that the cancels below do not free the recorder */
     for (size_t i = 0; (s = table_next(&r->subjects, &i));) {
         timer_stop(s->timer);
         s->timer = NULL;
@@ -462,7 +532,7 @@ void event_recorder_free(struct event_recorder *r)
         recorder_destroy(r);
 }
 
-/* The first max bytes without half a character at the end, on the heap. */
+/* The first max bytes, not cut within a character, on the heap. */
 static char *cut_text(const char *text, size_t max)
 {
     size_t len = strlen(text);
@@ -475,8 +545,7 @@ static char *cut_text(const char *text, size_t max)
     return heap_printf("%.*s", (int)len, text);
 }
 
-/* False when this object has had too many events; the first that passes again tells how many were
- * left out. */
+/* Returns false if this object had too many events; the next one logs how many were dropped. */
 static bool within_limit(struct subject *s)
 {
     if (!rate_limit_try(&s->limit, clock_monotonic_ms())) {
@@ -490,10 +559,10 @@ static bool within_limit(struct subject *s)
     return true;
 }
 
-/* What waits says so at every check, for hours: that is no reason for a request each time. */
-static bool is_old_news(const struct note *note, int64_t now)
+/* A waiting release repeats its event at every check, for hours: bounds the requests for it. */
+static bool is_frequent(const struct note *note, int64_t now)
 {
-    return note->count >= REPEATS && now >= note->told_ms && now - note->told_ms < REPEAT_MS;
+    return note->count >= REPEATS && now >= note->queued_ms && now - note->queued_ms < REPEAT_MS;
 }
 
 static void set_version(struct subject *s, const char *version)
@@ -511,13 +580,13 @@ void event_record(struct event_recorder *r, const struct event_object *object, c
     struct subject *s = NULL;
     struct note *note = NULL;
 
-    if (!make_room(r)) {
+    if (!make_room(r, object->namespace_ ? object->namespace_ : "")) {
         log_warn("kube_event_lost", NULL, cut, LOG_STR("error", "too many events wait"));
         goto out;
     }
     s = subject_of(r, object);
     note = table_get(&r->notes, s->key, text);
-    if (!note) { /* also when over the limit: a subject lives by its notes */
+    if (!note) { /* also when over the limit: a subject needs a note */
         note = note_new(s, type, reason, cut, text);
         text = NULL;
     }
@@ -525,7 +594,7 @@ void event_record(struct event_recorder *r, const struct event_object *object, c
         unlink_age(r, note);
         link_newest(r, note);
     }
-    if (is_old_news(note, now)) {
+    if (is_frequent(note, now)) {
         note->count++;
         note->last_ms = now;
         goto out;
@@ -542,7 +611,7 @@ void event_record(struct event_recorder *r, const struct event_object *object, c
     if (note->count == 0)
         note->first_ms = now;
     note->count++;
-    note->last_ms = note->told_ms = now;
+    note->last_ms = note->queued_ms = now;
     enqueue(s, note);
     send_next(s);
 out:
@@ -552,5 +621,12 @@ out:
 
 size_t event_pending(const struct event_recorder *r)
 {
-    return r->pending;
+    return r->queued.taken;
+}
+
+void event_flush(struct event_recorder *r, int64_t max_ms, void (*done)(void *arg), void *arg)
+{
+    r->flushed = done;
+    r->flushed_arg = arg;
+    flush_within(r, event_pending(r) > 0 ? max_ms : 0);
 }

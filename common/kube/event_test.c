@@ -11,7 +11,7 @@ static const struct event_object canary = {.api_version = "flagger.app/v1beta1",
                                            .uid = "u1",
                                            .resource_version = "7"};
 
-/* What the server does with each request; the last row stands for all that follow. */
+/* The server's answers, one row per request; the last one is repeated. */
 struct script {
     int status[8];
     struct http_conn_request *held;
@@ -66,6 +66,29 @@ static struct json_object *body(struct fixture *f, int at)
     assert_int_equal(json_parse(f->api->arena, text, strlen(text), JSON_MAX_BYTES, &out, NULL),
                      ERR_OK);
     return out;
+}
+
+static void on_flushed(void *arg)
+{
+    ++*(int *)arg;
+}
+
+CASE(a_flush_waits_for_what_is_left)
+{
+    struct fixture f = {.script = {.status = {201, 200}}};
+    int flushed = 0;
+    start(&f);
+    event_flush(f.recorder, 60000, on_flushed, &flushed); /* nothing is pending */
+    FAKE_WAIT(f.api, flushed == 1);
+    record(&f, "one");
+    event_flush(f.recorder, 60000, on_flushed, &flushed);
+    assert_int_equal(flushed, 1);
+    FAKE_WAIT(f.api, flushed == 2);
+    assert_int_equal(event_pending(f.recorder), 0);
+    record(&f, "two");
+    event_flush(f.recorder, 60000, on_flushed, &flushed); /* and the recorder is freed before */
+    stop(&f);
+    assert_int_equal(flushed, 2);
 }
 
 CASE(is_made_then_counted)
@@ -125,13 +148,76 @@ CASE(what_happens_meanwhile_is_one_request_more)
     record(&f, "two");
     assert_int_equal(event_pending(f.recorder), 2);
     LOOP_FOR(f.api->loop, 20);
-    assert_int_equal(f.api->count, 1); /* in order: nothing overtakes */
+    assert_int_equal(f.api->count, 1); /* in order */
     http_reply_json(f.script.held, 201, "{}");
     FAKE_WAIT(f.api, event_pending(f.recorder) == 0);
     assert_int_equal(f.api->count, 3);
     assert_string_equal(json_str_at(body(&f, 1), "message", NULL), "two");
     assert_string_equal(f.api->seen[2].method, "PATCH");
     assert_int_equal(json_int_at(body(&f, 2), 0, "count", NULL), 6);
+    stop(&f);
+}
+
+/* The requests of a namespace among those that were seen. */
+static int count_of(const struct fixture *f, const char *namespace_)
+{
+    char path[64];
+    int count = 0;
+
+    snprintf(path, sizeof(path), "/api/v1/namespaces/%s/events", namespace_);
+    for (int i = 0; i < f->api->count; i++)
+        count += strcmp(f->api->seen[i].path, path) == 0;
+    return count;
+}
+
+static void record_of(struct fixture *f, const char *namespace_, int object, int text)
+{
+    struct event_object of = canary;
+    char name[32], uid[32], message[32];
+
+    snprintf(name, sizeof(name), "app%d", object);
+    snprintf(uid, sizeof(uid), "%s-%d", namespace_, object);
+    snprintf(message, sizeof(message), "text %d", text);
+    of.namespace_ = namespace_;
+    of.name = name;
+    of.uid = uid;
+    event_record(f->recorder, &of, "Normal", "Synced", message);
+}
+
+/* One that has many to send delays those of others by one of its own. */
+CASE(each_namespace_has_its_turn)
+{
+    struct fixture f = {.script = {.status = {200}}};
+
+    start(&f);
+    for (int i = 0; i < 100; i++)
+        record_of(&f, "greedy", i, 0);
+    for (int i = 0; i < 5; i++)
+        record_of(&f, "modest", i, 0);
+    FAKE_WAIT(f.api, count_of(&f, "modest") == 5);
+    assert_in_range(count_of(&f, "greedy"), 1, 40);
+    FAKE_WAIT(f.api, event_pending(f.recorder) == 0);
+    assert_int_equal(f.api->count, 105);
+    stop(&f);
+}
+
+/* One that has taken the whole table loses its own, not those of others. */
+CASE(who_has_most_loses_its_latest)
+{
+    enum { OBJECTS = 201, TEXTS = 50, TABLE = 10000 };
+    struct fixture f = {.script = {.status = {200}}};
+
+    start(&f);
+    for (int i = 0; i < OBJECTS; i++)
+        for (int text = 0; text < TEXTS; text++)
+            record_of(&f, "greedy", i, text);
+    assert_int_equal(event_pending(f.recorder), TABLE);
+    for (int i = 0; i < 3; i++)
+        record_of(&f, "modest", 0, i);
+    record_of(&f, "greedy", OBJECTS, 0); /* it is the one that has most */
+    assert_int_equal(event_pending(f.recorder), TABLE);
+    FAKE_WAIT(f.api, count_of(&f, "modest") == 3);
+    assert_in_range(count_of(&f, "greedy"), 1, 40);
     stop(&f);
 }
 
@@ -155,14 +241,14 @@ CASE(what_comes_of_each_answer)
 {
     static const struct {
         int status[8];
-        const char *methods; /* of the requests that "one", "one" leads to */
+        const char *methods; /* of the requests caused by "one", "one" */
         int counts[4];
     } cases[] = {
         {{201, 200}, "PP", {1, 2}},
-        {{500, 201, 200}, "PPP", {1, 1, 2}}, /* repeated under the same name */
-        {{500, 409, 200}, "PPP", {1, 1, 2}}, /* the first had been heard after all */
-        {{201, 404, 201}, "PPP", {1, 2, 2}}, /* expired: made again */
-        {{403, 201}, "PP", {1, 2}},          /* given up at once */
+        {{500, 201, 200}, "PPP", {1, 1, 2}}, /* retried under the same name */
+        {{500, 409, 200}, "PPP", {1, 1, 2}}, /* the first had been received */
+        {{201, 404, 201}, "PPP", {1, 2, 2}}, /* expired: created again */
+        {{403, 201}, "PP", {1, 2}},          /* dropped at once */
         {{201, 422, 200}, "PP", {1, 2}},
     };
     EACH_ROW (row, cases) {
@@ -210,7 +296,7 @@ CASE(what_is_repeated_is_sent_now_and_then)
         record(&f, "it waits");
         FAKE_WAIT(f.api, event_pending(f.recorder) == 0);
     }
-    assert_in_range(f.api->count, 10, 20); /* a slow machine sees some seconds pass */
+    assert_in_range(f.api->count, 10, 20); /* some seconds may pass on a slow machine */
     assert_true(json_int_at(body(&f, 9), 0, "count", NULL) == 10);
     record(&f, "it waits no longer");
     FAKE_WAIT(f.api, event_pending(f.recorder) == 0);
@@ -231,7 +317,7 @@ CASE(an_object_has_a_burst)
         record(&f, message);
     }
     assert_int_equal(event_pending(f.recorder), 50);
-    other.name = "other"; /* has one of its own */
+    other.name = "other"; /* has its own limit */
     event_record(f.recorder, &other, "Normal", "Synced", "hello");
     FAKE_WAIT(f.api, event_pending(f.recorder) == 0);
     assert_int_equal(f.api->count, 51);
@@ -292,7 +378,7 @@ CASE(is_freed_at_any_time)
     }
 }
 
-/* However many things happen at once: a few requests are under way, none is given up for that. */
+/* A burst of events: few requests are in progress, and none is dropped. */
 CASE(many_subjects_take_turns)
 {
     enum { SUBJECTS = 200, AT_ONCE = 8 };

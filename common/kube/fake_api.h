@@ -1,6 +1,6 @@
 /*
- * For the tests of this folder: an API server that records what it is asked and answers what the
- * test says, with the loop and the clients around it. Everything is torn down by fake_stop().
+ * For the tests of this folder: an API server that records requests and replies as the test says,
+ * with the loop and the clients around it. fake_stop() frees everything.
  */
 #ifndef KUBE_FAKE_API_H
 #define KUBE_FAKE_API_H
@@ -25,7 +25,7 @@ struct fake_seen {
 struct fake_api {
     struct arena *arena;
     struct loop *loop;
-    struct timer *tick; /* wakes the loop, so that a wait sees what no event of the loop brings */
+    struct timer *tick; /* wakes the loop, for conditions that no event of the loop changes */
     struct http_server *server;
     struct http_client *http;
     struct kube_config config;
@@ -97,7 +97,7 @@ static inline struct fake_api *fake_start(void (*answer)(struct fake_api *api,
     return api;
 }
 
-/* After the test has set api->config as it likes. */
+/* Call after changes of api->config. */
 static inline void fake_connect(struct fake_api *api, const struct kube_client_options *options)
 {
     api->client = kube_client_new(api->loop, api->http, &api->config, options);
@@ -131,7 +131,7 @@ static inline void fake_status(struct http_conn_request *req, int status, const 
     http_reply_json(req, status, text);
 }
 
-/* Ends a streamed answer in the middle of its chunks, as a broken connection does. */
+/* Ends a streamed answer within its chunks, like a broken connection. */
 static inline void fake_cut(struct http_conn_request *req, size_t max_queue)
 {
     char *junk = heap_alloc(max_queue + 1);
@@ -140,7 +140,7 @@ static inline void fake_cut(struct http_conn_request *req, size_t max_queue)
     free(junk);
 }
 
-/* What a call has come to; the texts are copied. */
+/* The result of a call; the texts are copied. */
 struct fake_result {
     int calls;
     enum err err;

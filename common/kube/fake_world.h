@@ -19,8 +19,8 @@ enum fault {
     FAULT_403,
     FAULT_404,
     FAULT_410,
-    FAULT_CUT,       /* the connection breaks in the middle of a line */
-    FAULT_HALF_LINE, /* the answer ends orderly in the middle of a line */
+    FAULT_CUT,       /* the connection breaks within a line */
+    FAULT_HALF_LINE, /* the answer ends regularly within a line */
     FAULT_GARBAGE,
     FAULT_NO_LIST, /* 200 with a JSON object of another kind */
     FAULT_ERROR_410,
@@ -32,7 +32,7 @@ enum fault {
 
 struct world_object {
     char name[24];
-    int uid; /* 0: a free place */
+    int uid; /* 0 if free */
     int version;
 };
 
@@ -57,9 +57,9 @@ struct world {
     int next_uid;
     struct world_stream *streams;
     int lists, watches;
-    int fault_at; /* the number of the request that meets the fault; 0: none */
+    int fault_at; /* number of the request with the fault; 0 if none */
     enum fault fault;
-    bool mute; /* watches bring nothing */
+    bool mute; /* watches report nothing */
 };
 
 static inline int world_param(const char *query, const char *key, int missing)
@@ -161,7 +161,7 @@ static inline void world_watch(struct world *w, struct http_conn_request *req, i
             world_send(req, w->events[i].line);
 }
 
-/* Pages are cut by place; a token is "version-place" and dies with a compaction. */
+/* Pages are split by index; a token is "version-index" and expires with a compaction. */
 static inline void world_list(struct world *w, struct http_conn_request *req, const char *query)
 {
     struct arena *arena = http_req_arena(req);
@@ -252,7 +252,7 @@ static inline struct world_object *world_find(struct world *w, const char *name)
     return NULL;
 }
 
-/* Makes it, or changes it. */
+/* Creates or changes an object. */
 static inline void world_put(struct world *w, const char *name)
 {
     struct world_object *object = world_find(w, name);
@@ -288,7 +288,7 @@ static inline void world_bookmark(struct world *w)
         world_send(stream->req, line);
 }
 
-/* Ends all streams orderly. */
+/* Ends all streams regularly. */
 static inline void world_end_streams(struct world *w)
 {
     while (w->streams) {
@@ -299,7 +299,7 @@ static inline void world_end_streams(struct world *w)
     }
 }
 
-/* What was before cannot be had any more. */
+/* Older versions become unavailable. */
 static inline void world_compact(struct world *w)
 {
     w->floor = ++w->version;

@@ -1,14 +1,14 @@
 /*
- * The states of a candidate:
+ * States of a candidate:
  *
- *   FOLLOWING   looks at the lease every retry_ms, and takes it when it is free or has not changed
- *               for its duration
+ *   FOLLOWING   reads the lease every look_ms, and takes it if it is free or has not changed for its
+ *               duration
  *   LEADING     renews every retry_ms with the resourceVersion of its last write as precondition;
- *               what fails is tried again soon and until the deadline
- *   RELEASING   gives it back, if it is ours
+ *               failures are retried until the deadline
+ *   RELEASING   releases it, if it is ours
  *   ENDED       takes no part any more
  *
- * Times in the Lease object are for people: what decides is how long it has not changed by our own
+ * Times in the Lease object are for people; decisions use the time without a change by our own
  * clock.
  */
 #include "kube/lease.h"
@@ -25,7 +25,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/machine.h"
-#include "kube/backoff.h"
+#include "kube/rate_limit.h"
 
 enum lease_state { LEASE_NEW, LEASE_FOLLOWING, LEASE_LEADING, LEASE_RELEASING, LEASE_ENDED };
 
@@ -36,26 +36,26 @@ struct lease {
     struct lease_spec spec; /* its namespace, name and identity are not used */
     enum lease_state state;
     struct kube_call *call;
-    struct timer *timer;    /* to the next look or renewal */
+    struct timer *timer;    /* to the next read or renewal */
     struct timer *deadline; /* of the leadership */
-    int64_t sent_ms;        /* when the write under way was sent */
+    int64_t sent_ms;        /* when the write in progress was sent */
     int64_t valid_until_ms; /* of the leadership */
-    /* what was seen last */
-    char *version; /* NULL: nothing was seen; "" : there is none */
+    /* the lease as last read */
+    char *version; /* NULL before the first read; "" if it does not exist */
     char *holder;
     int64_t duration_ms;
     int64_t transitions;
-    int64_t seen_ms; /* when it was first seen like this */
+    int64_t seen_ms; /* when this version was first read */
     char *acquire_time;
     void (*released)(void *arg);
     void *released_arg;
     bool freed;
 };
 
-static void look(void *arg);
+static void read_or_renew(void *arg);
 static void write_lease(struct lease *l);
 
-/* Runs on while the machine sleeps: the others' clocks do. */
+/* A clock that runs during a suspend, as the others' do. */
 static int64_t now_ms(void)
 {
     struct timespec ts = {0};
@@ -104,22 +104,22 @@ static void lease_destroy(struct lease *l)
 static void start_timer(struct lease *l, int64_t after_ms)
 {
     timer_stop(l->timer);
-    l->timer = timer_start(l->loop, after_ms, 0, look, l);
+    l->timer = timer_start(l->loop, after_ms, 0, read_or_renew, l);
 }
 
-/* The next look: with jitter, so that candidates that started together do not stay together. */
-static void look_after(struct lease *l, int64_t ms)
+/* Schedules the next read, with jitter, so that candidates started together spread. */
+static void read_after(struct lease *l, int64_t ms)
 {
     start_timer(l, ms + backoff_random(ms / 5 + 1));
 }
 
-/* A leader is early rather than late: its deadline does not wait. */
+/* Schedules the next renewal; jitter makes it earlier, never later. */
 static void renew_later(struct lease *l)
 {
     start_timer(l, l->spec.retry_ms - backoff_random(l->spec.retry_ms / 5 + 1));
 }
 
-/* How long the leadership lasts unless it is renewed, > 0; 0: there is none. */
+/* Time until the leadership expires, 0 if not leading. */
 static int64_t time_left(const struct lease *l)
 {
     int64_t left = l->state == LEASE_LEADING ? l->valid_until_ms - now_ms() : 0;
@@ -127,18 +127,18 @@ static int64_t time_left(const struct lease *l)
     return left > 0 ? left : 0;
 }
 
-/* After a failure. A leader tries again soon, the last times just before its deadline. */
-static void try_again(struct lease *l)
+/* Schedules a retry after a failure; a leader retries until just before its deadline. */
+static void retry_soon(struct lease *l)
 {
     int64_t soon = l->spec.retry_ms / 10, left = time_left(l);
 
     if (left > 0)
         start_timer(l, soon < left / 2 ? soon : left / 2);
     else
-        look_after(l, l->spec.retry_ms);
+        read_after(l, l->spec.retry_ms);
 }
 
-/* A request that hangs leaves a leader the time for another one. */
+/* Leaves a leader the time for another request if this one hangs. */
 static int64_t timeout(const struct lease *l)
 {
     int64_t left = time_left(l);
@@ -169,8 +169,8 @@ static void deadline_passed(void *arg)
         lose(l, "the lease could not be renewed in time");
 }
 
-/* Keeps what the server shows, and since when it has been so. */
-static void observe(struct lease *l, struct json_object *object)
+/* Saves the server's state, and since when it is unchanged. */
+static void save_state(struct lease *l, struct json_object *object)
 {
     const char *version = json_str_at(object, "metadata", "resourceVersion", NULL);
     const char *holder = json_str_at(object, "spec", "holderIdentity", NULL);
@@ -186,13 +186,13 @@ static void observe(struct lease *l, struct json_object *object)
     l->transitions = json_int_at(object, 0, "spec", "leaseTransitions", NULL);
 }
 
-/* A write of ours as the holder was confirmed: the leadership counts from when it was sent. */
+/* Our write was confirmed: the leadership counts from when it was sent. */
 static void confirmed(struct lease *l)
 {
     int64_t until = l->sent_ms + l->spec.renew_deadline_ms;
 
     if (now_ms() >= until)
-        return; /* the answer came too late to be worth anything */
+        return; /* the answer came too late */
     l->valid_until_ms = until;
     if (!l->deadline)
         l->deadline = timer_start(l->loop, until - now_ms(), 0, deadline_passed, l);
@@ -203,7 +203,7 @@ static void confirmed(struct lease *l)
         l->spec.changed(l->spec.arg, true);
 }
 
-/* True, and the lease is gone, when lease_free() was called meanwhile. */
+/* Returns true, and frees the lease, if lease_free() was called meanwhile. */
 static bool was_freed(struct lease *l)
 {
     l->call = NULL;
@@ -218,7 +218,7 @@ static bool is_over(const struct lease *l)
     return l->state == LEASE_RELEASING || l->state == LEASE_ENDED;
 }
 
-static void give_back(struct lease *l);
+static void release_now(struct lease *l);
 
 static void write_done(void *arg, const struct kube_result *result)
 {
@@ -227,25 +227,25 @@ static void write_done(void *arg, const struct kube_result *result)
     if (was_freed(l))
         return;
     if (result->err == ERR_OK)
-        observe(l, result->body);
+        save_state(l, result->body);
     if (is_over(l)) {
-        give_back(l);
+        release_now(l);
         return;
     }
     if (result->err == ERR_OK) {
-        /* Before changed() is told, which may release or free the lease. */
+        /* Before changed(), which may release or free the lease. */
         renew_later(l);
         confirmed(l);
         return;
     }
     log_warn("leader_election_write", NULL, "the lease was not written, it is tried again",
              LOG_STR("error", result->info->text));
-    /* Whether it was written is not known, or somebody was first: look before the next write. */
+    /* The write may have been applied, or lost a race: read before the next write. */
     set_text(&l->version, NULL);
     if (result->err == ERR_CONFLICT)
         start_timer(l, 0);
     else
-        try_again(l);
+        retry_soon(l);
 }
 
 static struct json_object *lease_body(struct arena *arena, struct lease *l)
@@ -288,7 +288,7 @@ static struct kube_call *send_lease(struct lease *l, enum kube_verb verb, struct
                                             .name = verb == KUBE_CREATE ? NULL : l->name,
                                             .body = body,
                                             .timeout_ms = timeout(l),
-                                            .purpose = KUBE_APART},
+                                            .purpose = KUBE_LEASE},
                      done, l);
 }
 
@@ -302,7 +302,7 @@ static void write_lease(struct lease *l)
     arena_free(arena);
 }
 
-/* Free, ours, or not renewed for as long as its holder said. */
+/* Returns true if the lease is free, ours, or not renewed for its duration. */
 static bool may_take(const struct lease *l)
 {
     if (!l->holder[0] || strcmp(l->holder, l->identity) == 0)
@@ -317,27 +317,27 @@ static void look_done(void *arg, const struct kube_result *result)
     if (was_freed(l))
         return;
     if (result->err == ERR_OK)
-        observe(l, result->body);
+        save_state(l, result->body);
     else if (result->err == ERR_NOT_FOUND)
-        observe(l, NULL);
+        save_state(l, NULL);
     if (is_over(l)) {
-        give_back(l);
+        release_now(l);
     } else if (result->err != ERR_OK && result->err != ERR_NOT_FOUND) {
         log_warn("leader_election_read", NULL, "the lease was not read, it is tried again",
                  LOG_STR("error", result->info->text));
-        try_again(l);
+        retry_soon(l);
     } else if (may_take(l)) {
         write_lease(l);
     } else {
-        look_after(l, l->spec.look_ms);
-        /* Somebody else has it: no need to wait for our deadline. */
+        read_after(l, l->spec.look_ms);
+        /* Another candidate has it: do not wait for the deadline. */
         if (l->state == LEASE_LEADING)
             lose(l, "another candidate holds the lease");
     }
 }
 
-/* A leader that knows the version of its last write renews; everybody else looks first. */
-static void look(void *arg)
+/* A leader that knows the version of its last write renews; otherwise reads first. */
+static void read_or_renew(void *arg)
 {
     struct lease *l = arg;
 
@@ -348,7 +348,7 @@ static void look(void *arg)
         l->call = send_lease(l, KUBE_GET, NULL, look_done);
 }
 
-/* ---- the owner's side */
+/* ---- public functions */
 
 static char *make_identity(void)
 {
@@ -356,7 +356,7 @@ static char *make_identity(void)
     char host[256] = "";
 
     gethostname(host, sizeof(host) - 1);
-    /* Two candidates of one identity would both lead: without random bits there is no election. */
+    /* Two candidates of one identity would both lead, so random bits are required. */
     if (getentropy(bits, sizeof(bits)) != 0) {
         log_error("leader_election", NULL, "the system gives no random bits for an identity");
         abort();
@@ -443,8 +443,8 @@ static void give_back_done(void *arg, const struct kube_result *result)
     end(l);
 }
 
-/* Writes that nobody holds it, if it is ours. No call is under way. */
-static void give_back(struct lease *l)
+/* Writes an empty holder, if it is ours. No call may be in progress. */
+static void release_now(struct lease *l)
 {
     struct arena *arena = NULL;
     char text[CLOCK_TEXT];
@@ -474,9 +474,26 @@ void lease_release(struct lease *l, void (*done)(void *arg), void *arg)
     l->timer = l->deadline = NULL;
     l->valid_until_ms = 0;
     lease_set_state(l, LEASE_RELEASING);
-    /* A write under way is waited for: its answer tells the version to give back. */
+    /* Waits for a write in progress: its answer has the version to release. */
     if (!l->call)
-        give_back(l);
+        release_now(l);
+}
+
+void lease_leave(struct lease *l, bool quiet, void (*done)(void *arg), void *arg)
+{
+    if (l && quiet)
+        lease_release(l, done, arg);
+    else
+        done(arg);
+}
+
+void lease_lost(struct loop *loop)
+{
+    if (loop_draining(loop))
+        return;
+    log_error("lease_lost", NULL,
+              "the lease was lost; ending so that a fresh replica takes its place");
+    loop_drain(loop);
 }
 
 void lease_free(struct lease *l)
@@ -488,7 +505,7 @@ void lease_free(struct lease *l)
     timer_stop(l->deadline);
     l->timer = l->deadline = NULL;
     if (l->call)
-        kube_cancel(l->call); /* its done destroys it */
+        kube_cancel(l->call); /* its done callback destroys it */
     else
         lease_destroy(l);
 }

@@ -1,16 +1,15 @@
 /*
- * Leader election over a coordination.k8s.io/v1 Lease, as Flagger's: whoever holds it works, the
- * others wait.
+ * Leader election over a coordination.k8s.io/v1 Lease, like Flagger's: the holder works, the others
+ * wait.
  *
- * A holder renews every retry_ms, and tries again until the deadline what fails: when the server is
- * away for less than renew_deadline_ms less one retry_ms, it stays the leader. lease_is_leader()
- * turns false renew_deadline_ms after the last renewal that was confirmed was sent, by a local
- * clock that also runs through a suspend, and never waits for a reply or a timer to say so. Others
- * may take the lease only when they have not seen it change for its duration, which is longer; a
- * write that was begun as the leader therefore has the difference to end in, by default the 15 s that
- * a request may take (kube/client.h).
+ * A holder renews every retry_ms, and retries failures until the deadline: if the server is
+ * unavailable for less than renew_deadline_ms minus one retry_ms, it remains the leader.
+ * lease_is_leader() turns false renew_deadline_ms after the last confirmed renewal was sent, by a
+ * local clock that also runs during a suspend, without waiting for a reply or a timer. Others may
+ * take the lease only after it has not changed for its duration, which is longer; the difference,
+ * by default 15 s, is the time for writes that were begun as the leader (kube/client.h).
  *
- * Requests pass the client's rate limit by. The lease must be freed before the client.
+ * Requests bypass the rate limit. The lease must be freed before the client.
  */
 #ifndef KUBE_LEASE_H
 #define KUBE_LEASE_H
@@ -22,34 +21,39 @@ struct lease;
 struct lease_spec {
     const char *namespace_;
     const char *name;          /* "flagger-leader-election" */
-    const char *identity;      /* NULL: "hostname_uuid" */
-    int64_t duration_ms;       /* 0: 30 s; told to others in whole seconds, rounded up */
+    const char *identity;      /* NULL for "hostname_uuid" */
+    int64_t duration_ms;       /* 0: 30 s; written in whole seconds, rounded up */
     int64_t renew_deadline_ms; /* 0: 15 s; must be shorter than the duration */
     int64_t retry_ms;          /* 0: 5 s; must be shorter than the renew deadline */
-    int64_t look_ms;           /* 0: 1 s; how often one that waits looks at it */
-    /* Key, value, key, value, ..., NULL; written when it is taken. NULL: none. They must outlive the
-     * lease. */
+    int64_t look_ms;           /* 0: 1 s; interval of reads while following */
+    /* Key, value, key, value, ..., NULL; written when the lease is taken. May be NULL. Must outlive
+     * the lease. */
     const char *const *annotations;
-    /* On becoming leader and on losing it, from the loop; not on lease_release() or lease_free().
-     */
+    /* Called from the loop on becoming leader and on losing it; not by lease_release() or
+     * lease_free(). */
     void (*changed)(void *arg, bool leader);
     void *arg;
 };
 
-/* Starts to compete at once. The strings are copied. */
+/* Starts to compete at once. Copies the strings. */
 struct lease *lease_new(struct loop *loop, struct kube_client *client,
                         const struct lease_spec *spec);
 bool lease_is_leader(const struct lease *lease);
 const char *lease_identity(const struct lease *lease);
-/* Who holds it as far as is known, "" if nobody; for logs. */
+/* The last known holder, "" if none; for logs. */
 const char *lease_holder(const struct lease *lease);
 /*
- * Stops competing; a leader gives the lease back so that another need not wait for its end. done is
+ * Stops competing; a leader releases the lease so that others need not wait for its expiry. done is
  * called once, from the loop, when that is done or has failed (within retry_ms). It may free the
  * lease. lease_is_leader() is false from here on.
  */
 void lease_release(struct lease *lease, void (*done)(void *arg), void *arg);
-/* Stops without giving back; done of a release under way is not called any more. */
+/* For the end of a daemon: releases it, unless a write of the leader may still be applied: then the
+ * next leader waits until the lease expires. lease may be NULL; done may be called at once. */
+void lease_leave(struct lease *lease, bool quiet, void (*done)(void *arg), void *arg);
+/* For `changed`: a replica restarts when it loses its lease, as in Flagger. */
+void lease_lost(struct loop *loop);
+/* Stops without releasing; done of a release in progress is not called. */
 void lease_free(struct lease *lease);
 
 #endif

@@ -7,12 +7,12 @@
 /* The Lease object of a small server, with preconditions, and faults for one candidate or at one
  * request. */
 struct server {
-    struct json_object *lease; /* NULL: none */
+    struct json_object *lease; /* NULL if none */
     struct arena *arena;
     int version;
-    const char *cut_off; /* the user agent whose requests hang, or are refused */
+    const char *cut_off; /* user agent whose requests hang, or are refused */
     bool refuses;
-    int fault_at; /* the number of the request that meets the fault; 0: none */
+    int fault_at; /* number of the request with the fault; 0 if none */
     enum fault { FAULT_500, FAULT_429, FAULT_403, FAULT_CUT, FAULT_LOST_ANSWER, FAULT_COUNT } fault;
     int creates, patches, gets;
     int64_t asked_ms, gap_ms; /* the last request, and the longest time without one */
@@ -92,7 +92,7 @@ static void answer(struct fake_api *api, struct http_conn_request *req,
     } else if (apply(s, req, seen)) {
         if (!faulty) {
             reply_lease(s, req, 200);
-        } else { /* it was written, and nobody hears of it */
+        } else { /* written, but the answer is lost */
             http_stream_start(req, 200, "application/json", 16);
             fake_cut(req, 16);
         }
@@ -153,7 +153,7 @@ static void start(struct fixture *f)
     f->retry_ms = f->look_ms = 60;
 }
 
-/* Times that nothing in a test reaches, however slow the machine is. */
+/* Times that no test reaches, even on a slow machine. */
 static void start_slow(struct fixture *f)
 {
     start(f);
@@ -182,7 +182,7 @@ static bool leads(const struct candidate *c)
     return c->lease && lease_is_leader(c->lease);
 }
 
-/* Looked at on every turn of the loop. */
+/* Checked in every iteration of the loop. */
 static bool watched(struct fixture *f, bool condition)
 {
     if (leads(&f->a) && leads(&f->b))
@@ -286,7 +286,7 @@ CASE(how_soon_the_second_leads_is_not_a_matter_of_how_often_the_first_renews)
     stop(&f);
 }
 
-/* It knows that it does not lead any more long before the other does. */
+/* The old leader stops long before the other one begins. */
 static void stops_before_the_other_starts(bool refuses)
 {
     struct fixture f = {.server.refuses = refuses};
@@ -321,8 +321,8 @@ CASE(a_leader_whose_requests_are_refused_stops_in_time)
     stops_before_the_other_starts(true);
 }
 
-/* The server is away from a renewal on, and back shortly before the deadline of the leader, which
- * has gone on trying and stays. */
+/* The server is unavailable until shortly before the leader's deadline: the leader retries and
+ * remains. */
 static void an_outage_that_ends_in_time_costs_nothing(bool refuses, int64_t longest_gap_ms)
 {
     struct fixture f = {.server.refuses = refuses};
@@ -359,8 +359,7 @@ CASE(a_server_that_refuses_for_a_while)
     an_outage_that_ends_in_time_costs_nothing(true, 1500);
 }
 
-/* The loop stands still, as under SIGSTOP: the answer is right all the same, before any timer has
- * run. */
+/* The loop is stopped, as by SIGSTOP: lease_is_leader() is correct before any timer has run. */
 CASE(the_clock_alone_ends_the_leadership)
 {
     struct fixture f = {0};
@@ -371,7 +370,7 @@ CASE(the_clock_alone_ends_the_leadership)
     while (leads(&f.a))
         assert_true(clock_monotonic_ms() - start_ms < 2000);
     assert_int_equal(f.a.lost, 0);
-    FAKE_WAIT(f.api, leads(&f.a)); /* and comes back when nobody has taken it */
+    FAKE_WAIT(f.api, leads(&f.a)); /* and leads again if the lease was not taken */
     assert_string_equal(holder(&f), "a");
     stop(&f);
 }
@@ -387,7 +386,8 @@ CASE(somebody_takes_it_by_force)
     stamp(&f.server);
     int64_t start_ms = clock_monotonic_ms();
     FAKE_WAIT(f.api, f.a.lost);
-    assert_true(clock_monotonic_ms() - start_ms < 12000); /* the conflict tells, not the deadline */
+    assert_true(clock_monotonic_ms() - start_ms < 12000); /* noticed by the conflict, not the
+                                                           * deadline */
     assert_string_equal(lease_holder(f.a.lease), "an admin");
     FAKE_WAIT(f.api, f.a.gained == 2); /* never renewed: taken after a second */
     assert_true(clock_monotonic_ms() - start_ms >= 1000);
@@ -420,7 +420,7 @@ CASE(every_request_may_fail)
             struct candidate *first = leads(&f.a) ? &f.a : &f.b;
             struct candidate *second = first == &f.a ? &f.b : &f.a;
             assert_string_equal(holder(&f), lease_identity(first->lease));
-            if (n == 3) { /* gone without a word: takes the lease's whole duration */
+            if (n == 3) { /* killed: takes the lease's whole duration */
                 withdraw(first);
                 FAKE_WAIT(f.api, watched(&f, leads(second)));
             }

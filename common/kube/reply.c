@@ -1,8 +1,11 @@
 #include "kube/reply.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* Of the process, as its memory is: a tree may outlive the client that has read it. */
+enum { MAX_MESSAGE = 300 };
+
+/* Counted per process: a tree may outlive the client that has read it. */
 static size_t kept, kept_large;
 
 static void count(size_t tree, int sign)
@@ -14,7 +17,7 @@ static void count(size_t tree, int sign)
         *of_large += sign > 0 ? tree : -tree;
 }
 
-/* json-c has dropped the last reference to it. */
+/* Called by json-c with the last reference. */
 static void on_dropped(struct json_object *tree, void *size)
 {
     (void)tree;
@@ -35,7 +38,7 @@ static void keep(struct json_object *tree, size_t bytes)
     json_object_set_userdata(tree, size, on_dropped);
 }
 
-size_t reply_kept(void)
+size_t reply_kept_bytes(void)
 {
     return kept;
 }
@@ -50,10 +53,11 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* A large tree takes of what the large ones have and of what all have, a small one only of this. */
+/* The maximum of a tree: a large one is limited by the rest for large ones and for all, a small one
+ * by the latter. */
 static size_t most_of_one(enum reply_use use)
 {
-    if (use != REPLY_ASKS)
+    if (use != REPLY_KEPT_IF_ROOM)
         return REPLY_MAX_TREE;
     size_t all = room(REPLY_MAX_KEPT, kept), large = least(room(REPLY_MAX_LARGE, kept_large), all);
     size_t small = least(REPLY_SMALL_TREE, all);
@@ -69,7 +73,7 @@ enum err reply_parse(struct arena *arena, const char *text, size_t len, enum rep
     enum err err = json_parse_within(arena, text, len, &bounds, out, &why);
 
     *shape = REPLY_WHOLE;
-    if (err == ERR_OK && use != REPLY_PASSES)
+    if (err == ERR_OK && use != REPLY_TRANSIENT)
         keep(*out, bounds.tree);
     if (err == ERR_OK || bounds.tree <= bounds.max_tree) {
         if (ei)
@@ -90,4 +94,93 @@ enum err reply_items(struct arena *arena, const char *text, size_t len,
         .max_text = REPLY_MAX_TEXT, .max_tree = REPLY_MAX_TREE, .item = item, .arg = arg};
 
     return json_parse_within(arena, text, len, &bounds, out, ei);
+}
+
+enum err kube_status_err(int status)
+{
+    if (status >= 200 && status < 300)
+        return ERR_OK;
+    switch (status) {
+    case 401:
+    case 403:
+        return ERR_DENIED;
+    case 404:
+        return ERR_NOT_FOUND;
+    case 409:
+    case 410:
+        return ERR_CONFLICT;
+    case 408:
+    case 429:
+        return ERR_RETRY;
+    default:
+        return status >= 500 ? ERR_RETRY : ERR_INVALID;
+    }
+}
+
+/* Length of the first line, without trailing blanks, at most MAX_MESSAGE. */
+static int first_line(const char *text)
+{
+    size_t len = strcspn(text, "\r\n");
+
+    if (len > MAX_MESSAGE)
+        len = MAX_MESSAGE;
+    while (len > 0 && (text[len - 1] == ' ' || text[len - 1] == '\t'))
+        len--;
+    /* Does not cut within a UTF-8 character. */
+    if (len == MAX_MESSAGE)
+        while (len > 0 && ((unsigned char)text[len] & 0xC0) == 0x80)
+            len--;
+    return (int)len;
+}
+
+bool kube_status_unserved(int status, struct json_object *body)
+{
+    const char *name = json_str_at(body, "details", "name", NULL);
+
+    return status == 404 && !(name && name[0]);
+}
+
+/* Recognizes the text of the API server's authorizers, which nothing else uses. */
+static bool is_of_role(const char *text)
+{
+    const char *user = strstr(text, "User \"");
+
+    return user && strstr(user, " cannot ");
+}
+
+bool kube_status_forbidden(const struct errinfo *info)
+{
+    return info->status == 403;
+}
+
+bool kube_status_refused(const struct errinfo *info)
+{
+    return info->status == 400 || info->status == 422 ||
+           (info->status == 403 && !is_of_role(info->text));
+}
+
+enum err kube_status_fill(struct errinfo *ei, const char *what, int status,
+                          struct json_object *body, const char *text, int64_t retry_after_ms)
+{
+    enum err err = kube_status_err(status);
+    const char *message = json_str_at(body, "message", NULL);
+
+    if (err == ERR_OK)
+        return ERR_OK;
+    if (!message || !message[0])
+        message = body ? NULL : text;
+    if (message)
+        message += strspn(message, " \t\r\n");
+    if (message && message[0])
+        err_set(ei, err, "%s: %s: %.*s", what, err_name(err), first_line(message), message);
+    else
+        err_set(ei, err, "%s: %s: the server answered HTTP %d", what, err_name(err), status);
+    if (!ei)
+        return err;
+    ei->status = status;
+    ei->retry_after_ms = retry_after_ms;
+    int64_t seconds = json_int_at(body, 0, "details", "retryAfterSeconds", NULL);
+    if (ei->retry_after_ms <= 0 && seconds > 0 && seconds < 3600)
+        ei->retry_after_ms = seconds * 1000;
+    return err;
 }

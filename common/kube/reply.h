@@ -1,11 +1,11 @@
 /*
- * The text of an answer or an event of the API as a tree, within bounds: whoever may write objects
- * must not decide how much memory reading them takes.
+ * Answers of the API: parsed into trees within memory limits, and errors turned into enum err.
  *
- * A tree that is dropped before the next answer is read is bound alone. Trees that are kept, by a
- * run that waits or from one run to the next, are bound together as well: many objects could each
- * be as large as is allowed. The large ones have a part of that for themselves, which they cannot
- * exceed: whoever fills it keeps no other object from being read that is as large as most are.
+ * Clients that may write objects must not decide how much memory reading them takes. A tree that is
+ * dropped before the next answer is read is only limited by itself. Kept trees, of a run that waits
+ * or from one run to the next, are also limited together, since many objects could each be of the
+ * maximum size. Large ones have a separate part of that, which they cannot exceed: they never
+ * prevent objects of a usual size from being read.
  */
 #ifndef KUBE_REPLY_H
 #define KUBE_REPLY_H
@@ -13,30 +13,29 @@
 #include "base/json.h"
 
 /*
- * As people write it text takes some 20 times as much as a tree: an object of some 800 KB is read,
- * and what the rules make of it, copies and texts of patches, takes about as much again twice. A
- * list is asked for in smaller pages when its tree takes more.
+ * A tree takes about 20 times its text: an object of up to 800 KB is read. Copies and patches made
+ * by the rules take about twice that again. A list with a larger tree is read in smaller pages.
  */
 enum {
     REPLY_MAX_TEXT = 8 * 1024 * 1024,
     REPLY_MAX_TREE = 16 * 1024 * 1024,
     REPLY_SMALL_TREE = 512 * 1024,
-    REPLY_MAX_LARGE = 16 * 1024 * 1024, /* all trees that are kept and not small */
-    REPLY_MAX_KEPT = 40 * 1024 * 1024,  /* all that are kept */
+    REPLY_MAX_LARGE = 16 * 1024 * 1024, /* all kept trees that are not small */
+    REPLY_MAX_KEPT = 40 * 1024 * 1024,  /* all kept trees */
 };
 
 enum reply_use {
-    REPLY_PASSES, /* the tree is dropped before another is read */
-    REPLY_STAYS,  /* it counts to those that are kept */
-    REPLY_ASKS,   /* and is only read when there is room for it among them */
+    REPLY_TRANSIENT,    /* the tree is dropped before another is read */
+    REPLY_KEPT,         /* the tree is kept and counted */
+    REPLY_KEPT_IF_ROOM, /* likewise, but read only if there is room */
 };
 
 enum reply_shape {
     REPLY_WHOLE,
-    /* The whole takes more memory than REPLY_MAX_TREE, and only its outline was read
-     * (json_parse_within()): of each object its kind and the plain values of its metadata. */
+    /* More memory than REPLY_MAX_TREE: only an outline was read (json_parse_within()), the kind of
+     * each object and the plain values of its metadata. */
     REPLY_TOO_LARGE,
-    REPLY_NO_ROOM, /* the same for now: others that are kept take the memory */
+    REPLY_NO_ROOM, /* the same because of other kept trees: may be retried */
 };
 
 enum err reply_parse(struct arena *arena, const char *text, size_t len, enum reply_use use,
@@ -44,14 +43,38 @@ enum err reply_parse(struct arena *arena, const char *text, size_t len, enum rep
                      struct errinfo *ei) MUST_USE;
 
 /*
- * A list whose items are handed over one by one as they are read, and dropped (item: as in
- * struct json_bounds). *out is the list without them.
+ * Parses a list and calls item() for each of its items, which is then dropped (as in struct
+ * json_bounds). *out is the list without them.
  */
 enum err reply_items(struct arena *arena, const char *text, size_t len,
                      bool (*item)(void *arg, struct json_object *item, bool whole), void *arg,
                      struct json_object **out, struct errinfo *ei) MUST_USE;
 
-/* Bytes of all trees that are kept. */
-size_t reply_kept(void);
+/* Bytes of all kept trees. */
+size_t reply_kept_bytes(void);
+
+/* The error of an HTTP status, see kube/client.h for the table. ERR_OK for 2xx. */
+enum err kube_status_err(int status);
+
+/*
+ * Fills *ei from a reply that is not 2xx and returns its error: "<what>: <err name>: <message of
+ * the Status object>". If body is NULL or no Status, the message is the first line of text, else
+ * the HTTP status. retry_after_ms comes from the header (0 if none), or from
+ * details.retryAfterSeconds.
+ */
+enum err kube_status_fill(struct errinfo *ei, const char *what, int status,
+                          struct json_object *body, const char *text, int64_t retry_after_ms);
+
+/*
+ * Returns true if the API server does not serve the resource: its CRD is not installed, or not in
+ * this version. That is a 404 without a Status that names an object.
+ */
+bool kube_status_unserved(int status, struct json_object *body);
+/* Returns true if the client is authenticated but not authorised (403). For a write, an admission
+ * controller may reply so too. */
+bool kube_status_forbidden(const struct errinfo *info);
+/* Returns true if a write is refused for its content, by a schema, a validation, an admission
+ * controller or a policy, and not by missing permissions. The same write will be refused again. */
+bool kube_status_refused(const struct errinfo *info);
 
 #endif

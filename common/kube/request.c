@@ -1,12 +1,11 @@
-#include "kube/request.h"
+#include "kube/client_internal.h"
 
 #include <string.h>
 
 #include "base/json.h"
 
 #define ACCEPT_JSON "application/json"
-/* Servers that cannot give metadata alone answer with the second choice: then there is only more
- * than was needed. */
+/* Servers without support for metadata only reply with whole objects, the second choice. */
 #define ACCEPT_METADATA                                                                            \
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 #define ACCEPT_METADATA_LIST                                                                       \
@@ -16,7 +15,7 @@ enum need { NEEDS_NAME, NEEDS_NO_NAME };
 
 static const struct verb {
     const char *method;
-    const char *word; /* what the label calls it */
+    const char *word; /* in the label */
     const char *content_type;
     enum need name;
 } verbs[] = {
@@ -68,7 +67,7 @@ static const char *make_label(struct arena *arena, const struct kube_request *re
     return arena_printf(arena, "%s %s/%s", what, request->namespace_, request->name);
 }
 
-/* As the API server itself sees it: a segment of a path that can only be taken literally. */
+/* Accepts a path segment that can only be taken literally, by the API server's own rule. */
 static enum err check_segment(const char *what, const char *text, struct errinfo *ei)
 {
     if (!text[0])

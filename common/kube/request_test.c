@@ -1,4 +1,4 @@
-#include "kube/request.h"
+#include "kube/client_internal.h"
 
 #include <string.h>
 

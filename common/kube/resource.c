@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "kube/object_presence.h"
 #include "net/client.h"
 
 const struct kube_resource kube_deployments = {
@@ -82,4 +83,25 @@ bool kube_is_label(const char *text)
 
     return len > 0 && len <= LONGEST && strspn(text, inner) == len && text[0] != '-' &&
            text[len - 1] != '-';
+}
+
+enum { MAX_DIGITS = 18 }; /* fewer than the bits of a mark */
+
+static const uint64_t NO_NUMBER = UINT64_C(1) << 63;
+
+uint64_t version_mark(const char *text)
+{
+    size_t len = text ? strlen(text) : 0;
+    uint64_t number = 0;
+
+    if (len == 0 || len > MAX_DIGITS || text[0] == '0' || text[strspn(text, "0123456789")])
+        return name_hash(NULL, text) | NO_NUMBER;
+    for (size_t i = 0; i < len; i++)
+        number = number * 10 + (uint64_t)(text[i] - '0');
+    return number;
+}
+
+uint64_t version_number(uint64_t mark)
+{
+    return mark & NO_NUMBER ? 0 : mark;
 }

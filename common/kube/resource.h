@@ -1,12 +1,13 @@
-/* Names of Kubernetes resources: group, version, plural, kind, and the URL paths made of them. */
+/* Kubernetes resources: names, versions and URL paths. */
 #ifndef KUBE_RESOURCE_H
 #define KUBE_RESOURCE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 
-/* Another name under which a cluster may serve the same objects. */
+/* Another version in which a cluster may serve the same objects. */
 struct kube_version {
     const char *group, *version;
 };
@@ -17,31 +18,41 @@ struct kube_resource {
     const char *plural;  /* "deployments" */
     const char *kind;    /* "Deployment" */
     bool cluster_scoped;
-    bool meshed; /* lies in the cluster of the mesh, where that is not the one of the Canaries */
-    bool scales; /* an autoscaler: each object scales what its spec.scaleTargetRef names */
-    /* Asked for in this order where `version` is not served, with objects of the same shape; the
-     * last has no group. NULL: none. A client remembers what its cluster serves. */
+    bool meshed; /* is in the cluster of the mesh, if that is not the one of the Canaries */
+    bool scales; /* an autoscaler: scales the object in its spec.scaleTargetRef */
+    /* Versions to try in this order if `version` is not served, with objects of the same shape; the
+     * last has no group. NULL if none. A client remembers the version that its cluster serves. */
     const struct kube_version *also;
-    /* A field of status that is news to who only cares about specs: the cluster writes there what a
-     * new spec has become. NULL: none. */
+    /* A status field that matters even to readers of the spec: the cluster writes there the
+     * result of a new spec. NULL if none. */
     const char *news;
 };
 
-/* The resources that several parts name; variants define their own beside their code. */
+/* Resources used by several parts; variants define their own. */
 extern const struct kube_resource kube_deployments, kube_daemonsets, kube_replicasets,
     kube_controllerrevisions, kube_services, kube_configmaps, kube_secrets, kube_events, kube_hpas,
     kube_scaledobjects, kube_leases, kube_knative_services, kube_knative_revisions;
 
 /* "apps/v1", or "v1" for the core group; owned by the arena. */
 const char *kube_api_version(struct arena *arena, const struct kube_resource *resource);
-/* "/apis/apps/v1/namespaces/NS/deployments[/NAME][/SUB]"; namespace NULL: all; name, sub may be
+/* "/apis/apps/v1/namespaces/NS/deployments[/NAME][/SUB]"; namespace NULL for all; name, sub may be
  * NULL. */
 const char *kube_path(struct arena *arena, const struct kube_resource *resource,
                       const char *namespace_, const char *name, const char *sub);
-/* True when both name the same group, version and plural. */
+/* Returns true if group, version and plural are equal. */
 bool kube_resource_same(const struct kube_resource *a, const struct kube_resource *b);
 
-/* It may be the name of a namespace: an RFC 1123 label. */
+/* Returns true for an RFC 1123 label, such as the name of a namespace. */
 bool kube_is_label(const char *text);
+
+/*
+ * A resourceVersion as one number, its mark: two versions of an object are the same if their marks
+ * are. For numeric versions, as in Kubernetes, the mark is that number, so the newer one is known;
+ * for any other text it is a hash. Never 0. NULL counts as "", which stands for an object that does
+ * not exist.
+ */
+uint64_t version_mark(const char *text);
+/* The version itself, 0 if it is no number and cannot be compared. */
+uint64_t version_number(uint64_t mark);
 
 #endif

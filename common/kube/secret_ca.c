@@ -7,14 +7,14 @@
 
 #include "base/base64.h"
 
-/* Without it OpenSSL would ask the terminal for the password of an encrypted block. */
+/* Prevents OpenSSL from asking for a password on the terminal. */
 static int no_password(char *out, int size, int writing, void *arg)
 {
     (void)out, (void)size, (void)writing, (void)arg;
     return -1;
 }
 
-/* -1: a block that is broken or encrypted; the TLS library would refuse the whole text. */
+/* Returns -1 for a broken or encrypted block, with which TLS would refuse the whole text. */
 static int count_certificates(const char *pem, size_t len)
 {
     int count = -1;

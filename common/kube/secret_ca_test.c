@@ -22,7 +22,7 @@ static const char *base64(struct arena *arena, const char *text)
 
 CASE(test_what_is_read)
 {
-    /* A block that asks for a password must be refused, not answered at the terminal. */
+    /* An encrypted block must be refused without asking for a password. */
     const char *encrypted = "-----BEGIN CERTIFICATE-----\nProc-Type: 4,ENCRYPTED\n"
                             "DEK-Info: AES-128-CBC,00112233445566778899AABBCCDDEEFF\n\n"
                             "MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAw\n-----END CERTIFICATE-----\n";
@@ -30,7 +30,7 @@ CASE(test_what_is_read)
     const struct {
         const char *key, *value; /* of the Secret */
         const char *asked;
-        const char *mistake; /* NULL: its text comes */
+        const char *mistake; /* NULL if the text is expected */
         const char *text;
     } cases[] = {
         {"ca.crt", base64(arena, one.cert_pem), NULL, NULL, one.cert_pem},

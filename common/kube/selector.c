@@ -6,7 +6,7 @@
 
 struct term {
     const char *key;
-    bool present, absent; /* neither: the value is, or with `other` is not, one of values */
+    bool present, absent; /* neither: the value is one of values, or none of them if `other` */
     bool other;
     struct json_object *values; /* array */
 };
@@ -48,7 +48,7 @@ struct parser {
     const char *p;
 };
 
-/* A key, a value or a word such as "in", up to one of end; empty when there is none. */
+/* A key, a value or a word such as "in", up to a character of `end`; may be empty. */
 static const char *read_word(struct parser *s, const char *end)
 {
     s->p += strspn(s->p, " ");
@@ -73,7 +73,7 @@ static void add_value(struct term *term, const char *value)
     json_object_array_add(term->values, json_object_new_string(value));
 }
 
-/* "= value" or "!= value"; false when neither stands here. */
+/* "= value" or "!= value"; returns false if neither follows. */
 static bool read_equal(struct parser *s, struct term *term, const char *end)
 {
     term->other = take(s, "!=");

@@ -6,28 +6,28 @@
 
 #include "base/json.h"
 #include "base/table.h"
-#include "kube/name_set.h"
+#include "kube/object_presence.h"
 
-/* An object as it was last seen. */
+/* A deleted object as last seen. */
 struct last {
-    char *name; /* "NAMESPACE/NAME"; NULL: none */
-    struct packed *packed;
+    char *name; /* "NAMESPACE/NAME"; NULL if unused */
+    struct compressed_object *packed;
 };
 
 struct store {
     struct store_spec spec; /* its watch part is not used after store_new() */
     struct watch *watch;
     struct table table;
-    struct name_set others; /* that exist and are not wanted */
-    struct name_set listed; /* the same, of the list that is under way */
-    struct packer *packer;
+    struct object_presence others; /* exist but are not wanted */
+    struct object_presence listed; /* the same, of the list in progress */
+    struct object_compressor *compressor;
     size_t n_packed, n_gone;
-    struct last last[STORE_LAST]; /* of what was deleted; a ring */
-    size_t last_at;               /* where the next one goes */
+    struct last last[STORE_LAST]; /* deleted objects; a ring buffer */
+    size_t last_at;               /* index of the next one */
     uint32_t round;
     bool listing, synced;
-    int telling; /* calls of changed() under way */
-    bool dead;   /* store_free() was called in one of them */
+    int reporting; /* calls of changed() in progress */
+    bool dead;     /* store_free() was called in one of them */
 };
 
 static void key_of(const void *item, const char **first, const char **second)
@@ -103,7 +103,7 @@ static void digest_free(void (*free_extra)(struct digest *digest), struct digest
         return;
     if (free_extra && !digest->gone)
         free_extra(digest);
-    packed_free(digest->packed);
+    compressed_object_free(digest->packed);
     free(digest);
 }
 
@@ -120,8 +120,8 @@ static void count(struct store *store, const struct digest *digest, size_t one)
         store->n_gone += one;
 }
 
-/* Returns the digest that it replaces. */
-static struct digest *put_in(struct store *store, struct digest *digest)
+/* Returns the replaced digest. */
+static struct digest *insert(struct store *store, struct digest *digest)
 {
     struct digest *before = table_put(&store->table, digest);
 
@@ -142,7 +142,8 @@ static struct digest *take_out(struct store *store, struct texts texts)
 
 static void renew_dictionary(struct store *store)
 {
-    struct packed ***all = heap_array(store->n_packed + STORE_LAST, sizeof(struct packed **));
+    struct compressed_object ***all =
+        heap_array(store->n_packed + STORE_LAST, sizeof(struct compressed_object **));
     struct digest *digest;
     size_t count = 0;
 
@@ -152,23 +153,23 @@ static void renew_dictionary(struct store *store)
     for (size_t i = 0; i < STORE_LAST; i++)
         if (store->last[i].packed)
             all[count++] = &store->last[i].packed;
-    if (store->spec.packer)
-        packer_teach(store->packer, all, count);
+    if (store->spec.compressor)
+        object_compressor_train_once(store->compressor, all, count);
     else
-        packer_renew(store->packer, all, count);
+        object_compressor_retrain(store->compressor, all, count);
     free(all);
 }
 
-/* The digest is in the table. */
+/* The digest must be in the table. */
 static void keep_content(struct store *store, struct digest *digest, struct json_object *object)
 {
-    if (digest->packed || !store->spec.lean)
+    if (digest->packed || !store->spec.strip)
         return;
-    struct json_object *lean = store->spec.lean(store->spec.arg, object);
-    digest->packed = packer_pack(store->packer, lean);
-    json_object_put(lean);
+    struct json_object *strip = store->spec.strip(store->spec.arg, object);
+    digest->packed = object_compress(store->compressor, strip);
+    json_object_put(strip);
     store->n_packed += digest->packed != NULL;
-    if (digest->packed && packer_grows(store->packer, store->n_packed))
+    if (digest->packed && object_compressor_grows(store->compressor, store->n_packed))
         renew_dictionary(store);
 }
 
@@ -177,7 +178,7 @@ enum err store_unpack(const struct store *store, const struct digest *digest, st
 {
     if (!digest->packed)
         return err_set(ei, ERR_NOT_FOUND, "the content is not kept");
-    return packer_unpack(store->packer, digest->packed, arena, out, ei);
+    return object_decompress(store->compressor, digest->packed, arena, out, ei);
 }
 
 static char *last_name(const char *namespace_, const char *name)
@@ -192,7 +193,7 @@ static char *last_name(const char *namespace_, const char *name)
 static void last_fini(struct last *last)
 {
     free(last->name);
-    packed_free(last->packed);
+    compressed_object_free(last->packed);
     *last = (struct last){0};
 }
 
@@ -218,7 +219,7 @@ enum err store_last(const struct store *store, const char *namespace_, const cha
     for (size_t i = 1; i <= STORE_LAST; i++) {
         const struct last *last = &store->last[(store->last_at + STORE_LAST - i) % STORE_LAST];
         if (last->name && strcmp(last->name, wanted) == 0)
-            return packer_unpack(store->packer, last->packed, arena, out, ei);
+            return object_decompress(store->compressor, last->packed, arena, out, ei);
     }
     return err_set(ei, ERR_NOT_FOUND, "no object of this name was seen to go");
 }
@@ -233,37 +234,37 @@ static void destroy(struct store *store)
     for (size_t i = 0; (digest = table_next(&store->table, &i));)
         digest_free(store->spec.free_extra, digest);
     table_fini(&store->table);
-    name_set_fini(&store->others);
-    name_set_fini(&store->listed);
+    object_presence_fini(&store->others);
+    object_presence_fini(&store->listed);
     for (size_t i = 0; i < STORE_LAST; i++)
         last_fini(&store->last[i]);
-    if (!store->spec.packer)
-        packer_free(store->packer);
+    if (!store->spec.compressor)
+        object_compressor_free(store->compressor);
     free(store);
 }
 
-/* Frees `before`, which is no longer in the table. False: changed() has freed the store, and
- * nothing of it may be touched. */
-static bool tell(struct store *store, struct digest *before, const struct digest *after)
+/* Calls changed(), and frees `before`, which is no longer in the table. Returns false if changed()
+ * has freed the store. */
+static bool report(struct store *store, struct digest *before, const struct digest *after)
 {
-    store->telling++;
+    store->reporting++;
     if (store->spec.changed)
         store->spec.changed(store->spec.arg, before, after);
-    store->telling--;
+    store->reporting--;
     digest_free(store->spec.free_extra, before);
     if (!store->dead)
         return true;
-    if (store->telling == 0)
+    if (store->reporting == 0)
         destroy(store);
     return false;
 }
 
-/* What is no longer in the table, and is gone. False: as of tell(). */
+/* Reports the deletion of a digest that is no longer in the table. Returns like report(). */
 static bool forget(struct store *store, struct digest *digest)
 {
     keep_last(store, digest);
     if (!digest->gone)
-        return tell(store, digest, NULL);
+        return report(store, digest, NULL);
     digest_free(NULL, digest);
     return true;
 }
@@ -275,51 +276,53 @@ static bool is_wanted(const struct store *store, struct texts texts)
 
 static bool is_other(const struct store *store, const char *namespace_, const char *name)
 {
-    return name_set_has(&store->others, namespace_, name) ||
-           name_set_has(&store->listed, namespace_, name);
+    return object_presence_has(&store->others, namespace_, name) ||
+           object_presence_has(&store->listed, namespace_, name);
 }
 
 static bool remove_other(struct store *store, struct texts texts)
 {
-    bool one = name_set_remove(&store->others, texts.namespace_, texts.name);
+    bool one = object_presence_remove(&store->others, texts.namespace_, texts.name);
 
-    return name_set_remove(&store->listed, texts.namespace_, texts.name) || one;
+    return object_presence_remove(&store->listed, texts.namespace_, texts.name) || one;
 }
 
-/* Takes the object's new state. `content`: it is whole. False: the store is gone. */
+/* Stores the object's new state. `content`: the object is complete. Returns false if the store was
+ * freed. */
 static bool replace(struct store *store, struct json_object *object, bool content, bool listed)
 {
     struct texts texts = texts_of(object);
     struct digest *before = find(store, texts);
 
-    /* One of the same name was deleted, and this one made. */
+    /* Another object of the same name was deleted before. */
     if (before && before->uid != texts.uid && !forget(store, take_out(store, texts)))
         return false;
     remove_other(store, texts);
     struct digest *after = digest_new(store, object);
     after->round = listed ? store->round : store->round - 1;
-    before = put_in(store, after);
+    before = insert(store, after);
     if (content)
         keep_content(store, after, object);
-    return tell(store, before, after);
+    return report(store, before, after);
 }
 
-/* Nobody depends on it (any more). */
+/* Keeps only the existence of an object that is not wanted. */
 static void drop(struct store *store, struct texts texts)
 {
-    name_set_add(store->listing ? &store->listed : &store->others, texts.namespace_, texts.name);
+    object_presence_add(store->listing ? &store->listed : &store->others, texts.namespace_,
+                        texts.name);
     digest_free(store->spec.free_extra, take_out(store, texts));
 }
 
-/* The watch shows an object. */
-static void shown(struct store *store, struct json_object *object, bool content)
+/* Handles an object from the watch. */
+static void on_shown(struct store *store, struct json_object *object, bool content)
 {
     struct texts texts = texts_of(object);
     uint64_t version = version_number(texts.version);
     struct digest *known = find(store, texts);
 
     if (known && version > 0 && version < version_number(known->version))
-        return; /* we have read or written a newer one */
+        return; /* a newer version is known */
     bool same = known && known->uid == texts.uid;
     if (same && known->gone) {
         known->round = store->round;
@@ -338,8 +341,8 @@ static void shown(struct store *store, struct json_object *object, bool content)
     replace(store, object, content, true);
 }
 
-/* The watch shows that the object was deleted. */
-static void shown_gone(struct store *store, struct json_object *object)
+/* Handles a deletion from the watch. */
+static void on_shown_gone(struct store *store, struct json_object *object)
 {
     struct texts texts = texts_of(object);
     uint64_t version = version_number(texts.version);
@@ -347,11 +350,11 @@ static void shown_gone(struct store *store, struct json_object *object)
     bool other = remove_other(store, texts);
 
     if (known && version > 0 && version < version_number(known->version))
-        return; /* it was made anew, as we know already */
+        return; /* its successor is known already */
     if (known)
         known = take_out(store, texts);
     else if (other && is_wanted(store, texts))
-        known = digest_new(store, object); /* somebody has read it, and the store had no content */
+        known = digest_new(store, object); /* it was read directly, and the store had no content */
     if (known)
         forget(store, known);
 }
@@ -360,8 +363,8 @@ static void list_begins(struct store *store)
 {
     store->listing = true;
     store->round++;
-    name_set_fini(&store->listed);
-    name_set_init(&store->listed);
+    object_presence_fini(&store->listed);
+    object_presence_init(&store->listed);
 }
 
 static bool is_stale(const struct digest *digest, uint32_t round, uint64_t position)
@@ -369,7 +372,7 @@ static bool is_stale(const struct digest *digest, uint32_t round, uint64_t posit
     return digest->round != round && version_number(digest->version) <= position;
 }
 
-/* What the list did not bring is gone, unless it was made behind the list's moment. */
+/* Removes objects missing in the list, unless they were created after it. */
 static bool sweep(struct store *store)
 {
     uint64_t position = version_number(version_mark(watch_position(store->watch)));
@@ -401,14 +404,14 @@ static bool sweep(struct store *store)
 
 static void list_ends(struct store *store)
 {
-    struct name_set listed = store->listed;
+    struct object_presence listed = store->listed;
 
     store->listing = false;
-    name_set_fini(&store->others);
+    object_presence_fini(&store->others);
     store->others = listed;
-    name_set_init(&store->listed);
+    object_presence_init(&store->listed);
     store->synced = true;
-    if (sweep(store) && tell(store, NULL, NULL) && store->spec.settled)
+    if (sweep(store) && report(store, NULL, NULL) && store->spec.settled)
         store->spec.settled(store->spec.arg);
 }
 
@@ -418,13 +421,13 @@ static void on_event(void *arg, enum watch_event event, struct json_object *obje
 
     switch (event) {
     case WATCH_PUT:
-        shown(store, object, !store->spec.watch.metadata_only);
+        on_shown(store, object, !store->spec.watch.metadata_only);
         break;
     case WATCH_OUTLINE:
-        shown(store, object, false);
+        on_shown(store, object, false);
         break;
     case WATCH_GONE:
-        shown_gone(store, object);
+        on_shown_gone(store, object);
         break;
     case WATCH_LISTING:
         list_begins(store);
@@ -439,7 +442,7 @@ static void on_event(void *arg, enum watch_event event, struct json_object *obje
     }
 }
 
-/* --- what the owner has learnt itself */
+/* --- changes known to the owner */
 
 void store_learn(struct store *store, struct json_object *object)
 {
@@ -458,7 +461,7 @@ void store_learn(struct store *store, struct json_object *object)
     if (known ? version_number(known->version) >= version
               : !is_other(store, texts.namespace_, texts.name) &&
                     version <= version_number(version_mark(watch_position(store->watch))))
-        return; /* the watch knows better: that it has changed since, or is gone */
+        return; /* the watch has a newer version, or its deletion */
     replace(store, object, true, false);
 }
 
@@ -472,24 +475,26 @@ void store_learn_gone(struct store *store, const char *namespace_, const char *n
     struct digest *mark = digest_blank(sizeof(*mark), texts);
     mark->round = known->round;
     mark->gone = true;
-    struct digest *before = put_in(store, mark);
+    struct digest *before = insert(store, mark);
     keep_last(store, before);
-    tell(store, before, NULL);
+    report(store, before, NULL);
 }
 
-/* --- the owner's side */
+/* --- public functions */
 
 struct store *store_new(struct loop *loop, struct kube_client *client,
                         const struct store_spec *spec)
 {
     struct store *store = heap_alloc(sizeof(*store));
 
-    *store = (struct store){
-        .spec = *spec, .packer = spec->packer ? spec->packer : packer_new(), .round = 1};
+    *store =
+        (struct store){.spec = *spec,
+                       .compressor = spec->compressor ? spec->compressor : object_compressor_new(),
+                       .round = 1};
     store->spec.watch.no_keys = true;
     table_init(&store->table, key_of);
-    name_set_init(&store->others);
-    name_set_init(&store->listed);
+    object_presence_init(&store->others);
+    object_presence_init(&store->listed);
     store->watch = watch_new(loop, client, &store->spec.watch, on_event, store);
     return store;
 }
@@ -498,7 +503,7 @@ void store_free(struct store *store)
 {
     if (!store)
         return;
-    if (store->telling > 0)
+    if (store->reporting > 0)
         store->dead = true;
     else
         destroy(store);
@@ -553,7 +558,7 @@ const char *store_trouble(const struct store *store)
     return watch_trouble(store->watch);
 }
 
-void store_look(const struct store *store, struct watch_look *out)
+void store_snapshot(const struct store *store, struct watch_snapshot *out)
 {
-    watch_look(store->watch, out);
+    watch_snapshot(store->watch, out);
 }

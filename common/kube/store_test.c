@@ -1,11 +1,11 @@
 #include "kube/store.h"
 
+#include "kube/compressed_object.h"
 #include "kube/fake_world.h"
-#include "kube/pack.h"
 
-/* What the callbacks have told, name by name: must agree with each `before`. */
+/* The reported state, name by name; must agree with each `before`. */
 struct mirror {
-    struct packer *packer; /* NULL: one of its own */
+    struct object_compressor *compressor; /* NULL for its own */
     struct {
         char name[24];
         uint64_t version, uid; /* marks */
@@ -13,11 +13,11 @@ struct mirror {
     int count;
     int synced;
     int told;
-    int made; /* digests with an extra that live */
+    int made; /* live digests with an extra */
     int settled;
     bool wants_all;
     struct store *store;
-    int free_at; /* the call in which the store is freed; 0: never */
+    int free_at; /* the call in which the store is freed; 0 for never */
 };
 
 struct extra {
@@ -33,12 +33,12 @@ static void fill(void *arg, struct digest *digest, struct json_object *object)
     making->made++;
 }
 
-static struct json_object *lean(void *arg, struct json_object *object)
+static struct json_object *strip(void *arg, struct json_object *object)
 {
     return json_object_get(object);
 }
 
-/* All but those whose names begin with an x. */
+/* All but names that begin with an x. */
 static bool wants(void *arg, const char *namespace_, const char *name)
 {
     struct mirror *m = arg;
@@ -93,7 +93,7 @@ static void changed(void *arg, const struct digest *before, const struct digest 
         store_free(m->store);
         m->store = NULL;
         if (before)
-            assert_non_null(before->name); /* still there until we return */
+            assert_non_null(before->name); /* valid until we return */
     }
 }
 
@@ -113,15 +113,15 @@ static struct store *start(struct world *w, struct mirror *m)
             .fill = fill,
             .free_extra = free_extra,
             .wants = wants,
-            .lean = lean,
+            .strip = strip,
             .changed = changed,
             .settled = settled,
-            .packer = m->packer,
+            .compressor = m->compressor,
             .arg = m});
     return m->store;
 }
 
-/* The content that is kept of the object is that of the version. */
+/* The kept content is that of the version. */
 static bool holds(const struct mirror *m, const char *name, const char *version)
 {
     struct arena *arena = arena_new();
@@ -134,7 +134,7 @@ static bool holds(const struct mirror *m, const char *name, const char *version)
     return same;
 }
 
-/* The store, and what was told, hold exactly the world. */
+/* The store and the reports agree with the world. */
 static bool agrees(const struct world *w, const struct mirror *m)
 {
     if (!store_synced(m->store) || (int)store_count(m->store) != world_count(w) ||
@@ -187,7 +187,7 @@ CASE(follows_the_world)
     world_stop(w);
 }
 
-/* A list that brings nothing new says nothing but that it is whole. */
+/* A list without changes only reports its completion. */
 CASE(what_is_known_is_not_told_again)
 {
     struct world *w = world_start();
@@ -229,7 +229,7 @@ CASE(is_freed_in_any_callback)
     }
 }
 
-/* One life of a store, with the fault at request number n. Returns how many requests there were. */
+/* Runs a store with the fault at request n. Returns the number of requests. */
 static int live(enum fault fault, int n)
 {
     struct world *w = world_start();
@@ -244,10 +244,10 @@ static int live(enum fault fault, int n)
     world_put(w, "a");
     world_delete(w, "b");
     world_delete(w, "c");
-    world_put(w, "c"); /* made anew under the same name */
+    world_put(w, "c"); /* recreated under the same name */
     world_put(w, "i");
     FAKE_WAIT(w->api, agrees(w, &m));
-    /* a gap in which nothing can be seen, and whose history is lost */
+    /* a gap whose history is lost */
     FAKE_WAIT(w->api, w->streams);
     w->mute = true;
     world_put(w, "d");
@@ -279,7 +279,7 @@ CASE(every_request_may_fail)
             live(fault, n);
 }
 
-/* --- what is not wanted, and what was learnt otherwise */
+/* --- unwanted objects, and store_learn() */
 
 static void learn(struct world *w, struct mirror *m, const char *name, int uid, int version)
 {
@@ -328,7 +328,7 @@ CASE(of_what_nobody_wants_only_the_existence_is_kept)
     world_put(w, "xx");
     world_delete(w, "x");
     FAKE_WAIT(w->api, known(&m, "xx") == STORE_EXISTS && known(&m, "x") == STORE_ABSENT);
-    /* A list that does not bring it any more. */
+    /* A list without it. */
     w->mute = true;
     world_delete(w, "xx");
     world_put(w, "x3");
@@ -363,17 +363,17 @@ CASE(what_is_wanted_later_is_kept_when_it_was_read_or_changes)
     world_put(w, "xb");
     FAKE_WAIT(w->api, known(&m, "xb") == STORE_KEPT);
     int told = m.told;
-    learn(w, &m, "xb", 2, 102); /* an answer that was under way */
+    learn(w, &m, "xb", 2, 102); /* an answer that was in progress */
     assert_int_equal(version_of(&m, "xb"), 104);
     assert_int_equal(m.told, told);
-    /* It was read by one who depends on it, so the end of it is news. */
+    /* It was read directly, so its deletion is reported. */
     m.count = 3;
     snprintf(m.rows[2].name, sizeof(m.rows[2].name), "xc");
     m.rows[2].version = 105;
     m.rows[2].uid = name_hash(NULL, "u3");
     world_delete(w, "xc");
     FAKE_WAIT(w->api, m.count == 2);
-    /* Nobody wants it any more. */
+    /* It is not wanted any more. */
     m.wants_all = false;
     world_put(w, "x");
     FAKE_WAIT(w->api, known(&m, "x") == STORE_EXISTS);
@@ -393,8 +393,8 @@ CASE(what_was_written_is_newer_than_what_the_watch_shows)
     learn(w, &m, "a", 1, 103);
     assert_true(holds(&m, "a", "103"));
     int told = m.told;
-    world_put(w, "a"); /* 102: of before our write */
-    world_put(w, "b"); /* 103: so we see that it has passed */
+    world_put(w, "a"); /* 102: before our write */
+    world_put(w, "b"); /* 103: shows that it was skipped */
     FAKE_WAIT(w->api, known(&m, "b") == STORE_KEPT);
     assert_int_equal(version_of(&m, "a"), 103);
     assert_int_equal(m.told, told + 1);
@@ -406,7 +406,7 @@ CASE(what_was_written_is_newer_than_what_the_watch_shows)
     world_stop(w);
 }
 
-/* The answer of a write comes behind the watch's word that the object is gone. */
+/* The answer of a write comes after the watch has reported the deletion. */
 CASE(what_is_gone_does_not_come_back)
 {
     struct world *w = world_start();
@@ -420,7 +420,7 @@ CASE(what_is_gone_does_not_come_back)
     FAKE_WAIT(w->api, known(&m, "a") == STORE_ABSENT);
     learn(w, &m, "a", 1, 102);
     assert_int_equal(known(&m, "a"), STORE_ABSENT);
-    /* One made anew is another one, and the end of the first does not concern it. */
+    /* A recreated object is a different one, not affected by the deletion of the first. */
     learn(w, &m, "a", 2, 105);
     assert_int_equal(version_of(&m, "a"), 105);
     world_put(w, "b"); /* 104 */
@@ -458,7 +458,7 @@ CASE(what_we_deleted_is_gone_before_the_watch_says_so)
     world_put(w, "a");    /* 105, u3 */
     FAKE_WAIT(w->api, holds(&m, "a", "105"));
     assert_int_equal(m.told, told + 1);
-    /* Also where the watch has a gap: the mark goes, and so does what was made anew. */
+    /* Also with a gap in the watch: both the mark and the recreated object go. */
     store_learn_gone(m.store, "test", "a", name_hash(NULL, "u3"));
     w->mute = true;
     world_delete(w, "a");
@@ -471,7 +471,7 @@ CASE(what_we_deleted_is_gone_before_the_watch_says_so)
     world_stop(w);
 }
 
-/* The content of what was deleted, as it was last seen. */
+/* The last content of a deleted object. */
 static bool remembers(const struct mirror *m, const char *name, const char *version)
 {
     struct arena *arena = arena_new();
@@ -498,11 +498,11 @@ CASE(what_was_deleted_is_remembered)
     assert_true(remembers(&m, "a", "101"));
     world_delete(w, "b");
     FAKE_WAIT(w->api, remembers(&m, "b", "102"));
-    /* the last one of a name counts, also when the dictionary was made anew meanwhile */
+    /* the last one of a name counts, also after a new dictionary */
     world_put(w, "b");
     FAKE_WAIT(w->api, known(&m, "b") == STORE_KEPT);
     uint64_t version = version_of(&m, "b");
-    for (int i = 0; i < PACK_FIRST + 4; i++) {
+    for (int i = 0; i < COMPRESS_FIRST + 4; i++) {
         snprintf(name, sizeof(name), "c%d", i);
         world_put(w, name);
     }
@@ -517,7 +517,7 @@ CASE(what_was_deleted_is_remembered)
     world_stop(w);
 }
 
-/* What we made while the watch had a gap: the list knows whether it is still there. */
+/* Created by us during a gap of the watch: the list decides if it still exists. */
 CASE(a_list_is_compared_with_what_was_written)
 {
     struct world *w = world_start();
@@ -566,7 +566,7 @@ CASE(versions_that_are_no_numbers_are_believed_of_the_watch_only)
     world_stop(w);
 }
 
-/* A watch of metadata has the content that was read, as long as the version is that one. */
+/* With a watch of metadata, content that was read is kept while the version is the same. */
 CASE(metadata_gets_its_content_from_reads)
 {
     struct world *w = world_start();
@@ -580,7 +580,7 @@ CASE(metadata_gets_its_content_from_reads)
                                                        .namespace_ = "test",
                                                        .timing = world_quick,
                                                        .metadata_only = true},
-                                             .lean = lean,
+                                             .strip = strip,
                                              .arg = &m});
     FAKE_WAIT(w->api, w->streams);
     assert_int_equal(store_unpack(m.store, store_get(m.store, "test", "a"), arena, &tree, NULL),
@@ -611,20 +611,20 @@ CASE(many_objects_are_packed_with_a_dictionary)
     world_delete(w, "n5");
     FAKE_WAIT(w->api, agrees(w, &m));
     store_free(m.store);
-    assert_int_equal(packed_bytes(), 0);
+    assert_int_equal(compressed_object_bytes(), 0);
     world_stop(w);
 }
 
 CASE(stores_of_several_clusters_share_a_packer)
 {
     struct world *w = world_start();
-    struct packer *packer = packer_new();
-    struct mirror one = {.packer = packer}, two = {.packer = packer};
+    struct object_compressor *compressor = object_compressor_new();
+    struct mirror one = {.compressor = compressor}, two = {.compressor = compressor};
     char name[16];
 
     world_put(w, "n0");
     start(w, &one);
-    FAKE_WAIT(w->api, agrees(w, &one)); /* packed before there is a dictionary */
+    FAKE_WAIT(w->api, agrees(w, &one)); /* compressed before there is a dictionary */
     for (int i = 1; i < WORLD_MAX - 1; i++) {
         snprintf(name, sizeof(name), "n%d", i);
         world_put(w, name);
@@ -637,8 +637,8 @@ CASE(stores_of_several_clusters_share_a_packer)
     making = &two;
     assert_true(agrees(w, &two));
     store_free(two.store);
-    assert_int_equal(packed_bytes(), 0);
-    packer_free(packer);
+    assert_int_equal(compressed_object_bytes(), 0);
+    object_compressor_free(compressor);
     world_stop(w);
 }
 

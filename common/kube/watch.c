@@ -1,12 +1,12 @@
 /*
- * The states of a watch:
+ * States of a watch:
  *
  *   QUEUED     waits until fewer than MAX_LISTING watches of its client list
- *   LISTING    asks for page after page; goes on at the same page after a failure that may pass
+ *   LISTING    requests page after page; resumes at the same page after a transient failure
  *   STREAMING  reads events from the last resourceVersion on
- *   WAITING    backs off, then goes on where it was: with a resourceVersion STREAMING, else QUEUED
+ *   WAITING    backs off, then continues: with a resourceVersion STREAMING, else QUEUED
  *
- * The keys of everything reported are kept, so that a list tells what has vanished.
+ * Keys of all reported objects are kept, to find those that a new list lacks.
  */
 #include "kube/watch.h"
 
@@ -17,25 +17,185 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/machine.h"
-#include "kube/backoff.h"
-#include "kube/client_priv.h"
-#include "kube/watch_keys.h"
-#include "kube/watch_line.h"
+#include "kube/client_internal.h"
+#include "kube/rate_limit.h"
+#include "kube/watch_internal.h"
+
+static void key_of(const void *item, const char **first, const char **second)
+{
+    const struct watch_key *key = item;
+
+    *first = key->namespace_;
+    *second = key->name;
+}
+
+void watch_keys_init(struct watch_keys *keys)
+{
+    *keys = (struct watch_keys){0};
+    table_init(&keys->table, key_of);
+}
+
+void watch_keys_fini(struct watch_keys *keys)
+{
+    void *key = NULL;
+
+    for (size_t i = 0; (key = table_next(&keys->table, &i));)
+        free(key);
+    table_fini(&keys->table);
+}
+
+void watch_keys_begin(struct watch_keys *keys)
+{
+    keys->round++;
+}
+
+/* One block: the struct and its three texts. */
+static struct watch_key *key_new(const char *namespace_, const char *name, const char *uid)
+{
+    size_t sizes[] = {strlen(namespace_) + 1, strlen(name) + 1, strlen(uid) + 1};
+    struct watch_key *key = heap_alloc(sizeof(*key) + sizes[0] + sizes[1] + sizes[2]);
+    char *at = (char *)(key + 1);
+
+    key->namespace_ = memcpy(at, namespace_, sizes[0]);
+    key->name = memcpy(at + sizes[0], name, sizes[1]);
+    key->uid = memcpy(at + sizes[0] + sizes[1], uid, sizes[2]);
+    return key;
+}
+
+struct watch_key *watch_keys_put(struct watch_keys *keys, const char *namespace_, const char *name,
+                                 const char *uid)
+{
+    struct watch_key *key = table_get(&keys->table, namespace_, name);
+    struct watch_key *replaced = NULL;
+
+    if (!key || strcmp(key->uid, uid) != 0) {
+        key = key_new(namespace_, name, uid);
+        replaced = table_put(&keys->table, key);
+    }
+    key->round = keys->round;
+    return replaced;
+}
+
+void watch_keys_remove(struct watch_keys *keys, const char *namespace_, const char *name)
+{
+    free(table_take(&keys->table, namespace_, name));
+}
+
+struct watch_key **watch_keys_take_stale(struct watch_keys *keys, size_t *count)
+{
+    struct watch_key **stale = NULL;
+    struct watch_key *key = NULL;
+
+    *count = 0;
+    for (size_t i = 0; (key = table_next(&keys->table, &i));)
+        *count += key->round != keys->round;
+    if (*count == 0)
+        return NULL;
+    stale = heap_array(*count, sizeof(struct watch_key *));
+    size_t at = 0;
+    for (size_t i = 0; (key = table_next(&keys->table, &i));)
+        if (key->round != keys->round)
+            stale[at++] = key;
+    for (at = 0; at < *count; at++)
+        table_take(&keys->table, stale[at]->namespace_, stale[at]->name);
+    return stale;
+}
+
+static const struct {
+    const char *name;
+    enum line_type type;
+} types[] = {
+    {"ADDED", LINE_PUT},         {"MODIFIED", LINE_PUT}, {"DELETED", LINE_GONE},
+    {"BOOKMARK", LINE_BOOKMARK}, {"ERROR", LINE_ERROR},
+};
+
+static const char *text_or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+bool watch_object_key(struct json_object *object, struct line_event *out)
+{
+    struct json_object *metadata = json_at(object, "metadata", NULL);
+
+    out->namespace_ = text_or_empty(json_str_at(metadata, "namespace", NULL));
+    out->name = text_or_empty(json_str_at(metadata, "name", NULL));
+    out->uid = text_or_empty(json_str_at(metadata, "uid", NULL));
+    out->resource_version = text_or_empty(json_str_at(metadata, "resourceVersion", NULL));
+    return out->name[0] && out->resource_version[0];
+}
+
+static enum err parse_type(const char *name, enum line_type *type, struct errinfo *ei)
+{
+    for (size_t i = 0; name && i < sizeof(types) / sizeof(types[0]); i++) {
+        if (strcmp(types[i].name, name) == 0) {
+            *type = types[i].type;
+            return ERR_OK;
+        }
+    }
+    return err_set(ei, ERR_INVALID, "type: expected a watch event's type, found %.40s",
+                   name ? name : "none");
+}
+
+enum err watch_line_parse(struct arena *arena, const char *line, size_t len, struct line_event *out,
+                          struct errinfo *ei)
+{
+    struct json_object *event = NULL;
+    enum reply_shape shape;
+    enum err err = reply_parse(arena, line, len, REPLY_TRANSIENT, &event, &shape, ei);
+
+    *out = (struct line_event){.outline = shape != REPLY_WHOLE};
+    if (err == ERR_OK)
+        err = parse_type(json_str_at(event, "type", NULL), &out->type, ei);
+    if (err != ERR_OK)
+        return err;
+    out->object = json_at(event, "object", NULL);
+    if (!json_object_is_type(out->object, json_type_object))
+        return err_set(ei, ERR_INVALID, "object: expected an object");
+    bool keyed = watch_object_key(out->object, out);
+    if (out->type == LINE_ERROR) {
+        out->code = (int)json_int_at(out->object, 0, "code", NULL);
+        out->message = text_or_empty(json_str_at(out->object, "message", NULL));
+    } else if (out->type == LINE_BOOKMARK ? !out->resource_version[0] : !keyed) {
+        return err_set(ei, ERR_INVALID, "object.metadata: expected name and resourceVersion");
+    }
+    return ERR_OK;
+}
+
+bool watch_lines_feed(struct buf *rest, const char *data, size_t len,
+                      bool (*fn)(void *arg, const char *line, size_t len), void *arg)
+{
+    while (len > 0) {
+        const char *end = memchr(data, '\n', len);
+        size_t piece = end ? (size_t)(end - data) : len;
+        if (!buf_add(rest, data, piece))
+            return false;
+        if (!end)
+            return true;
+        data += piece + 1;
+        len -= piece + 1;
+        bool more = rest->len == 0 || fn(arg, rest->data, rest->len);
+        buf_clear(rest);
+        if (!more)
+            return false;
+    }
+    return true;
+}
 
 enum {
     MAX_LISTING = 4,
     SHORT_STREAM_MS = 1000, /* a stream that ends sooner is not resumed at once */
-    CALM_MS = 5000,         /* a stream that has stood so long was not refused */
+    CALM_MS = 5000,         /* a stream that has lasted so long was not refused */
 };
 
 enum watch_state { STATE_NEW, STATE_QUEUED, STATE_LISTING, STATE_STREAMING, STATE_WAITING };
 
-/* What a stream has said about its end, before it ends. */
-enum verdict {
-    VERDICT_NONE,
-    VERDICT_RESUME,  /* after a wait */
-    VERDICT_RELIST,  /* the resourceVersion is gone */
-    VERDICT_GARBAGE, /* it cannot be understood: begin anew, slowly */
+/* The reason for the end of a stream, as far as it was sent before the end. */
+enum stream_end {
+    STREAM_END_UNKNOWN,
+    STREAM_END_RESUME,  /* after a wait */
+    STREAM_END_RELIST,  /* the resourceVersion is gone */
+    STREAM_END_INVALID, /* invalid data: list again, with back-off */
 };
 
 struct watch {
@@ -49,22 +209,22 @@ struct watch {
     enum watch_state state;
     struct kube_call *call;
     struct timer *timer;
-    struct watch *next; /* in the gate's queue */
+    struct watch *next; /* in the list limiter's queue */
     struct watch_keys keys;
-    char *resource_version; /* NULL: a list is needed */
-    char *continue_;        /* NULL: the next page is the first */
+    char *resource_version; /* NULL if a list is needed */
+    char *continue_;        /* NULL before the first page */
     int page;
-    bool begun;      /* the list has been told of */
-    struct buf rest; /* of the stream, the line that is not whole yet */
-    enum verdict verdict;
+    bool begun;      /* WATCH_LISTING was reported */
+    struct buf rest; /* an incomplete line of the stream */
+    enum stream_end stream_end;
     int64_t stream_since_ms;
-    int64_t heard_ms; /* the last page, event or bookmark; 0: none yet */
+    int64_t heard_ms; /* time of the last page, event or bookmark; 0 if none */
     bool synced;
     bool dead;        /* watch_free() was called */
     bool dispatching; /* inside fn */
     struct backoff backoff;
     struct backoff missing;
-    struct backoff relist; /* for lists that follow one another because no stream stands */
+    struct backoff relist; /* for repeated lists without a stable stream */
     struct errinfo trouble;
 };
 
@@ -116,7 +276,8 @@ static void watch_destroy(struct watch *w)
     free(w);
 }
 
-/* False when fn has freed the watch: the caller must unwind to where watch_destroy() is called. */
+/* Returns false if fn has freed the watch: the caller must unwind to where watch_destroy() is
+ * called. */
 static bool emit(struct watch *w, enum watch_event event, struct json_object *object)
 {
     w->dispatching = true;
@@ -125,7 +286,7 @@ static bool emit(struct watch *w, enum watch_event event, struct json_object *ob
     return !w->dead;
 }
 
-/* GONE for an object of which only the key is left. Takes the key. */
+/* Reports GONE for an object of which only the key is known. Takes the key. */
 static bool emit_gone(struct watch *w, struct watch_key *key)
 {
     struct arena *arena = arena_new();
@@ -177,55 +338,55 @@ static void set_text(char **at, const char *text)
     *at = copy;
 }
 
-/* ---- the gate */
+/* ---- limit of concurrent lists */
 
 static void start_list(struct watch *w)
 {
-    kube_client_gate(w->client)->listing++;
+    kube_client_list_limiter(w->client)->listing++;
     watch_set_state(w, STATE_LISTING);
     send_list(w);
 }
 
 static void enter_gate(struct watch *w)
 {
-    struct watch_gate *gate = kube_client_gate(w->client);
+    struct list_limiter *limiter = kube_client_list_limiter(w->client);
 
     watch_set_state(w, STATE_QUEUED);
-    if (gate->listing < MAX_LISTING) {
+    if (limiter->listing < MAX_LISTING) {
         start_list(w);
         return;
     }
     w->next = NULL;
-    if (gate->last)
-        gate->last->next = w;
+    if (limiter->last)
+        limiter->last->next = w;
     else
-        gate->first = w;
-    gate->last = w;
+        limiter->first = w;
+    limiter->last = w;
 }
 
-/* Before w leaves LISTING or QUEUED, also for good. */
-static void leave_gate(struct watch *w)
+/* Must be called before w leaves LISTING or QUEUED, or is freed. */
+static void leave_list_limiter(struct watch *w)
 {
-    struct watch_gate *gate = kube_client_gate(w->client);
+    struct list_limiter *limiter = kube_client_list_limiter(w->client);
     struct watch *before = NULL;
 
     if (w->state == STATE_LISTING) {
-        gate->listing--;
-        struct watch *first = gate->first;
+        limiter->listing--;
+        struct watch *first = limiter->first;
         if (!first)
             return;
-        gate->first = first->next;
-        gate->last = gate->first ? gate->last : NULL;
+        limiter->first = first->next;
+        limiter->last = limiter->first ? limiter->last : NULL;
         start_list(first);
     } else if (w->state == STATE_QUEUED) {
-        for (struct watch *at = gate->first; at && at != w; at = at->next)
+        for (struct watch *at = limiter->first; at && at != w; at = at->next)
             before = at;
         if (before)
             before->next = w->next;
         else
-            gate->first = w->next;
-        if (gate->last == w)
-            gate->last = before;
+            limiter->first = w->next;
+        if (limiter->last == w)
+            limiter->last = before;
     }
 }
 
@@ -244,7 +405,7 @@ static void wait_over(void *arg)
 
 static void wait_for(struct watch *w, int64_t ms)
 {
-    leave_gate(w);
+    leave_list_limiter(w);
     watch_set_state(w, STATE_WAITING);
     w->timer = timer_start(w->loop, ms, 0, wait_over, w);
 }
@@ -262,7 +423,7 @@ static void forget_version(struct watch *w)
     forget_list(w);
 }
 
-/* The state that the server had is gone: lists again, the first time at once. */
+/* The resourceVersion is gone: lists again, the first time at once. */
 static void list_anew(struct watch *w)
 {
     bool first = w->relist.failures == 0;
@@ -273,7 +434,7 @@ static void list_anew(struct watch *w)
         wait_for(w, ms);
         return;
     }
-    leave_gate(w);
+    leave_list_limiter(w);
     enter_gate(w);
 }
 
@@ -305,8 +466,8 @@ static void tell_outline(const struct watch *w, const struct line_event *event)
              LOG_STR("name", event->name));
 }
 
-/* Tells once that a list begins. False when the watch was freed. */
-static bool tell_begin(struct watch *w)
+/* Reports the begin of a list, once. Returns false if the watch was freed. */
+static bool report_begin(struct watch *w)
 {
     bool begins = w->spec.no_keys && !w->continue_ && !w->begun;
 
@@ -328,16 +489,16 @@ static bool list_item(void *arg, struct json_object *item, bool whole)
     }
     if (!whole)
         tell_outline(w, &event);
-    return tell_begin(w) && emit_put(w, &event, !whole);
+    return report_begin(w) && emit_put(w, &event, !whole);
 }
 
-/* Behind all else that a failed list makes the watch do. */
-static void tell_failed(struct watch *w)
+/* Reports the failure of a list; must be the last action. */
+static void report_failed(struct watch *w)
 {
     if (!w->spec.no_keys || emit(w, WATCH_FAILED, NULL))
         return;
     if (w->call)
-        kube_cancel(w->call); /* its done destroys it */
+        kube_cancel(w->call); /* its done callback destroys it */
     else
         watch_destroy(w);
 }
@@ -355,7 +516,7 @@ static void list_failed(struct watch *w, const struct kube_result *result)
         wait_missing(w);
         return;
     }
-    /* A page that is too long, or whose token the server does not take. */
+    /* The page is too long, or the server refuses its token. */
     if (result->err == ERR_INVALID && result->status < 300 && w->page > 1)
         w->page /= 2;
     else if (result->err == ERR_INVALID && paged)
@@ -373,7 +534,7 @@ static void list_complete(struct watch *w, const char *version)
         watch_destroy(w);
         return;
     }
-    leave_gate(w);
+    leave_list_limiter(w);
     send_stream(w);
 }
 
@@ -391,20 +552,20 @@ static void list_done(void *arg, const struct kube_result *result)
     }
     if (result->err != ERR_OK) {
         list_failed(w, result);
-        tell_failed(w);
+        report_failed(w);
         return;
     }
-    /* An answer that is no list must not look like an empty one. */
+    /* An answer that is no list must not be taken for an empty one. */
     if (!version || !version[0] || (items && !json_object_is_type(items, json_type_array))) {
         set_trouble(w, "the API server answered with something that is no list");
         wait_for(w, backoff_next(&w->backoff, 0));
-        tell_failed(w);
+        report_failed(w);
         return;
     }
     w->heard_ms = clock_monotonic_ms();
     clear_trouble(w);
     backoff_reset(&w->backoff);
-    if (!tell_begin(w)) {
+    if (!report_begin(w)) {
         watch_destroy(w);
         return;
     }
@@ -451,9 +612,10 @@ static bool stream_event(struct watch *w, const struct line_event *event)
     if (event->type == LINE_ERROR) {
         struct errinfo ei = {0};
         err_set(&ei, ERR_RETRY, "LIST %s: the watch was ended: %s (%d)", w->resource.plural,
-                event->message[0] ? event->message : "no reason given", event->code);
-        w->verdict = event->code == 410 ? VERDICT_RELIST : VERDICT_RESUME;
-        if (w->verdict == VERDICT_RESUME)
+                event->message && *event->message ? event->message : "no reason given",
+                event->code);
+        w->stream_end = event->code == 410 ? STREAM_END_RELIST : STREAM_END_RESUME;
+        if (w->stream_end == STREAM_END_RESUME)
             set_trouble(w, ei.text);
         return false;
     }
@@ -485,39 +647,54 @@ static bool stream_line(void *arg, const char *line, size_t len)
     } else {
         err_wrap(&ei, ERR_INVALID, "LIST %s: the watch brought rubbish", w->resource.plural);
         set_trouble(w, ei.text);
-        w->verdict = VERDICT_GARBAGE;
+        w->stream_end = STREAM_END_INVALID;
     }
     arena_free(arena);
     return more;
+}
+
+/* Counts an incomplete line against the memory limit; frees the buffer after a long line. */
+static bool hold_rest(struct watch *w)
+{
+    enum { SMALL = 64 * 1024 };
+
+    if (w->dead)
+        return true;
+    if (w->rest.len == 0 && w->rest.cap > SMALL) {
+        buf_fini(&w->rest);
+        buf_init(&w->rest, WATCH_LINE_MAX);
+    }
+    return kube_call_hold(w->call, w->rest.len > 0 ? w->rest.cap : 0);
 }
 
 static bool stream_data(void *arg, const char *data, size_t len)
 {
     struct watch *w = arg;
 
-    if (w->dead || w->verdict != VERDICT_NONE)
+    if (w->dead || w->stream_end != STREAM_END_UNKNOWN)
         return false;
     bool more = watch_lines_feed(&w->rest, data, len, stream_line, w);
     if (!more && !w->dead && w->rest.truncated) {
         set_trouble(w, "the watch brought a line that is too long");
-        w->verdict = VERDICT_GARBAGE;
+        w->stream_end = STREAM_END_INVALID;
     }
-    return more;
+    return more && hold_rest(w);
 }
 
-/* The stream has ended without a word in it about why. */
-static enum verdict judge_end(struct watch *w, const struct kube_result *result, int64_t lived)
+/* The reason for the end of a stream that did not send one. */
+static enum stream_end classify_end(struct watch *w, const struct kube_result *result,
+                                    int64_t lived)
 {
     if (result->err == ERR_OK)
-        return VERDICT_NONE;
+        return STREAM_END_UNKNOWN;
     if (result->status == 410)
-        return VERDICT_RELIST;
-    /* That a long stream breaks is everyday; only when no new one stands something is wrong. */
+        return STREAM_END_RELIST;
+    /* The end of a long stream is normal; repeated failures are not. */
     if (lived <= CALM_MS)
         set_trouble(w, result->info->text);
-    /* The resource is gone, or the server does not take our resourceVersion: the list will tell. */
-    return result->err == ERR_NOT_FOUND || result->err == ERR_INVALID ? VERDICT_GARBAGE
-                                                                      : VERDICT_RESUME;
+    /* The resource is gone, or our resourceVersion is refused: the list will show. */
+    return result->err == ERR_NOT_FOUND || result->err == ERR_INVALID ? STREAM_END_INVALID
+                                                                      : STREAM_END_RESUME;
 }
 
 static void stream_done(void *arg, const struct kube_result *result)
@@ -530,27 +707,27 @@ static void stream_done(void *arg, const struct kube_result *result)
         watch_destroy(w);
         return;
     }
-    buf_fini(&w->rest); /* a watch that is quiet holds no buffer of its largest line */
+    buf_fini(&w->rest); /* a quiet watch must not hold a buffer of its longest line */
     if (lived > CALM_MS)
         clear_trouble(w);
     if (lived > w->spec.timing.backoff_max_ms) {
         backoff_reset(&w->relist);
         backoff_reset(&w->backoff);
     }
-    if (w->verdict == VERDICT_NONE)
-        w->verdict = judge_end(w, result, lived);
-    switch (w->verdict) {
-    case VERDICT_RELIST:
+    if (w->stream_end == STREAM_END_UNKNOWN)
+        w->stream_end = classify_end(w, result, lived);
+    switch (w->stream_end) {
+    case STREAM_END_RELIST:
         list_anew(w);
         break;
-    case VERDICT_GARBAGE:
+    case STREAM_END_INVALID:
         forget_version(w);
         wait_for(w, backoff_next(&w->relist, 0));
         break;
-    case VERDICT_RESUME:
+    case STREAM_END_RESUME:
         wait_for(w, backoff_next(&w->backoff, result->info->retry_after_ms));
         break;
-    case VERDICT_NONE:
+    case STREAM_END_UNKNOWN:
         if (lived < SHORT_STREAM_MS)
             wait_for(w, backoff_next(&w->backoff, 0));
         else
@@ -571,17 +748,17 @@ static void send_stream(struct watch *w)
 
     request.on_data = stream_data;
     request.idle_timeout_ms = seconds * INT64_C(1000) + timing->margin_ms;
-    /* A server that ignores timeoutSeconds and trickles on is cut as well. */
+    /* Ends streams of servers that ignore timeoutSeconds. */
     request.timeout_ms = request.idle_timeout_ms + timing->margin_ms;
     watch_set_state(w, STATE_STREAMING);
-    w->verdict = VERDICT_NONE;
+    w->stream_end = STREAM_END_UNKNOWN;
     w->stream_since_ms = clock_monotonic_ms();
     buf_init(&w->rest, WATCH_LINE_MAX);
     w->call = kube_send(w->client, &request, stream_done, w);
     arena_free(arena);
 }
 
-/* ---- the owner's side */
+/* ---- public functions */
 
 static void set_defaults(struct watch_timing *timing)
 {
@@ -627,7 +804,7 @@ struct watch *watch_new(struct loop *loop, struct kube_client *client,
         .plural = arena_strdup(arena, spec->resource->plural),
         .kind = arena_strdup(arena, spec->resource->kind),
         .cluster_scoped = spec->resource->cluster_scoped,
-        .also = spec->resource->also, /* tables of the program */
+        .also = spec->resource->also, /* static tables */
     };
     w->spec = *spec;
     w->spec.resource = &w->resource;
@@ -651,13 +828,13 @@ void watch_free(struct watch *w)
     if (!w || w->dead)
         return;
     w->dead = true;
-    leave_gate(w);
+    leave_list_limiter(w);
     timer_stop(w->timer);
     w->timer = NULL;
     if (w->dispatching)
-        return; /* what called fn destroys it */
+        return; /* emit() destroys it */
     if (w->call)
-        kube_cancel(w->call); /* its done destroys it */
+        kube_cancel(w->call); /* its done callback destroys it */
     else
         watch_destroy(w);
 }
@@ -679,9 +856,9 @@ const char *watch_trouble(const struct watch *w)
     return w->trouble.text[0] && !calm ? w->trouble.text : NULL;
 }
 
-void watch_look(const struct watch *w, struct watch_look *out)
+void watch_snapshot(const struct watch *w, struct watch_snapshot *out)
 {
-    *out = (struct watch_look){
+    *out = (struct watch_snapshot){
         .state = machine_name(&machine, (int)w->state),
         .resource_version = w->resource_version,
         .trouble = watch_trouble(w),

@@ -1,8 +1,12 @@
-#include "kube/watch.h"
+#include <stdlib.h>
+#include <string.h>
 
 #include "kube/fake_world.h"
+#include "kube/watch.h"
+#include "kube/watch_internal.h"
+#include "test/unit.h"
 
-/* What a watch has said, as text: "+a +b * -c". */
+/* The reports of a watch, as text: "+a +b * -c". */
 struct log {
     char text[8192];
     int events;
@@ -33,7 +37,7 @@ static void on_event(void *arg, enum watch_event event, struct json_object *obje
     }
 }
 
-/* As start(), for answers that take a slow machine longer than usual. */
+/* Like start(), with longer time-outs for slow machines. */
 static struct watch *start_patient(struct world *w, struct log *log)
 {
     struct watch_spec spec = {
@@ -111,7 +115,7 @@ CASE(resumes_where_it_was)
     world_delete(w, "a");
     FAKE_WAIT(w->api, log.events == 4);
     assert_string_equal(log.text, "+a * +b -a");
-    assert_non_null(strstr(log.gone, "\"data\"")); /* the whole last state */
+    assert_non_null(strstr(log.gone, "\"data\"")); /* the complete last state */
     assert_int_equal(w->lists, 1);
     assert_null(watch_trouble(log.watch));
     watch_free(log.watch);
@@ -178,7 +182,7 @@ CASE(troubles_are_told_while_they_last)
     }
 }
 
-/* What is too old is listed anew at once; only when that happens again there is a pause. */
+/* After 410 it lists again at once; on repetition there is a pause. */
 CASE(the_first_410_is_not_waited_for)
 {
     static const enum fault faults[] = {FAULT_410, FAULT_ERROR_410};
@@ -200,7 +204,7 @@ CASE(the_first_410_is_not_waited_for)
     }
 }
 
-/* A server that takes no watch must not be listed from again and again without a pause. */
+/* If a server refuses watches, lists are repeated with pauses. */
 static void answer_bad_watch(struct fake_api *api, struct http_conn_request *req,
                              const struct fake_seen *seen)
 {
@@ -306,7 +310,7 @@ CASE(a_line_has_a_maximum)
     world_stop(w);
 }
 
-/* Pages of more than one item are too long for this server's objects. */
+/* With this server's objects, pages of more than one item are too long. */
 static void answer_big_objects(struct fake_api *api, struct http_conn_request *req,
                                const struct fake_seen *seen)
 {
@@ -339,7 +343,7 @@ CASE(pages_shrink_when_they_are_too_long)
 
 enum { OBJECTS = 40, LARGE = 11, JUNK = 500 * 1000 };
 
-/* An object of a MB and a half, which as a tree would take 400; the others are small. */
+/* An object of 1.5 MB, whose tree would take 400; the others are small. */
 static void add_object(struct buf *out, int i)
 {
     buf_printf(out,
@@ -420,7 +424,7 @@ CASE(goes_on_at_the_same_page)
     assert_string_equal(log.text, "+a +b +c +d +e +f +g *");
     assert_string_equal(w->api->seen[2].query, w->api->seen[1].query);
 
-    /* but an expired token begins anew */
+    /* but an expired token restarts the list */
     watch_free(log.watch);
     memset(&log, 0, sizeof(log));
     w->fault = FAULT_410;
@@ -470,7 +474,7 @@ CASE(only_a_few_list_at_once)
     FAKE_WAIT(api, crowd.listing == 4);
     LOOP_FOR(api->loop, 30);
     assert_int_equal(crowd.listing, 4);
-    /* one that lists and two that wait are freed: the others still get their turn */
+    /* one that lists and two that wait are freed: the others still list */
     watch_free(logs[0].watch);
     watch_free(logs[5].watch);
     watch_free(logs[MANY - 1].watch);
@@ -484,7 +488,7 @@ CASE(only_a_few_list_at_once)
         for (int i = 0; i < MANY; i++)
             synced += logs[i].synced;
     }
-    assert_in_range(crowd.most, 4, 5); /* the freed one's request may still be there */
+    assert_in_range(crowd.most, 4, 5); /* the freed one's request may still be in progress */
     for (int i = 1; i < MANY - 1; i++) {
         if (i != 5) {
             assert_string_equal(logs[i].text, "*");
@@ -527,7 +531,7 @@ CASE(is_freed_in_any_callback)
     }
 }
 
-/* After each number of turns of the loop, whatever it is doing then. */
+/* After each number of iterations of the loop, in any state. */
 CASE(is_freed_at_any_time)
 {
     static const enum fault faults[] = {FAULT_500, FAULT_CUT, FAULT_HANG, FAULT_404};
@@ -549,4 +553,154 @@ CASE(is_freed_at_any_time)
             world_stop(w);
         }
     }
+}
+
+CASE(what_a_list_leaves_out_is_stale)
+{
+    struct watch_keys keys;
+    size_t count = 9;
+
+    watch_keys_init(&keys);
+    assert_null(watch_keys_take_stale(&keys, &count));
+    assert_int_equal(count, 0);
+    watch_keys_begin(&keys);
+    assert_null(watch_keys_put(&keys, "ns", "a", "1"));
+    assert_null(watch_keys_put(&keys, "ns", "b", "2"));
+    assert_null(watch_keys_put(&keys, "other", "a", "3"));
+    assert_null(watch_keys_put(&keys, "", "a", "4"));
+    assert_null(watch_keys_take_stale(&keys, &count));
+
+    watch_keys_begin(&keys);
+    assert_null(watch_keys_put(&keys, "ns", "b", "2"));
+    assert_null(watch_keys_put(&keys, "", "a", "4"));
+    struct watch_key **stale = watch_keys_take_stale(&keys, &count);
+    assert_int_equal(count, 2);
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(stale[i]->name, "a");
+        assert_true(strcmp(stale[i]->uid, "1") == 0 || strcmp(stale[i]->uid, "3") == 0);
+        free(stale[i]);
+    }
+    free(stale);
+    assert_int_equal(keys.table.count, 2);
+    assert_null(watch_keys_take_stale(&keys, &count));
+    watch_keys_fini(&keys);
+}
+
+CASE(another_uid_replaces)
+{
+    struct watch_keys keys;
+    watch_keys_init(&keys);
+    assert_null(watch_keys_put(&keys, "ns", "a", "1"));
+    assert_null(watch_keys_put(&keys, "ns", "a", "1"));
+    struct watch_key *before = watch_keys_put(&keys, "ns", "a", "2");
+    assert_non_null(before);
+    assert_string_equal(before->uid, "1");
+    free(before);
+    watch_keys_remove(&keys, "ns", "a");
+    watch_keys_remove(&keys, "ns", "a");
+    assert_null(watch_keys_put(&keys, "ns", "a", "3"));
+    assert_int_equal(keys.table.count, 1);
+    watch_keys_fini(&keys);
+}
+
+#define META                                                                                       \
+    "{\"metadata\":{\"namespace\":\"n\",\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"7\"}}"
+
+CASE(events)
+{
+    static const struct {
+        const char *line;
+        enum err err;
+        enum line_type type;
+        int code;
+    } cases[] = {
+        {"{\"type\":\"ADDED\",\"object\":" META "}", ERR_OK, LINE_PUT, 0},
+        {"{\"type\":\"MODIFIED\",\"object\":" META "}", ERR_OK, LINE_PUT, 0},
+        {"{\"type\":\"DELETED\",\"object\":" META "}", ERR_OK, LINE_GONE, 0},
+        {"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"9\"}}}", ERR_OK,
+         LINE_BOOKMARK, 0},
+        {"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{}}}", ERR_INVALID, 0, 0},
+        {"{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\"message\":\"x\"}}",
+         ERR_OK, LINE_ERROR, 410},
+        {"{\"type\":\"ERROR\",\"object\":{}}", ERR_OK, LINE_ERROR, 0},
+        {"{\"type\":\"ERROR\"}", ERR_INVALID, 0, 0},
+        {"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\"}}}", ERR_INVALID, 0, 0},
+        {"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"resourceVersion\":\"1\"}}}", ERR_INVALID,
+         0, 0},
+        {"{\"type\":\"ADDED\",\"object\":[]}", ERR_INVALID, 0, 0},
+        {"{\"type\":\"CHANGED\",\"object\":" META "}", ERR_INVALID, 0, 0},
+        {"{\"object\":" META "}", ERR_INVALID, 0, 0},
+        {"[]", ERR_INVALID, 0, 0},
+        {"{\"type\":\"ADDED\",\"obj", ERR_INVALID, 0, 0},
+        {"<html>", ERR_INVALID, 0, 0},
+    };
+    EACH_ROW (row, cases) {
+        struct line_event event;
+        struct errinfo ei = {0};
+        assert_int_equal(watch_line_parse(arena, row->line, strlen(row->line), &event, &ei),
+                         row->err);
+        if (row->err != ERR_OK) {
+            assert_true(ei.text[0] != '\0');
+        } else {
+            assert_int_equal(event.type, row->type);
+            assert_int_equal(event.code, row->code);
+            if (event.type == LINE_PUT) {
+                assert_string_equal(event.namespace_, "n");
+                assert_string_equal(event.name, "a");
+                assert_string_equal(event.uid, "u");
+                assert_string_equal(event.resource_version, "7");
+            }
+        }
+    }
+}
+
+struct seen {
+    char text[256];
+    int stop_after;
+};
+
+static bool collect(void *arg, const char *line, size_t len)
+{
+    struct seen *seen = arg;
+    assert_int_equal(strlen(line), len);
+    strncat(seen->text, line, sizeof(seen->text) - strlen(seen->text) - 1);
+    strncat(seen->text, "|", sizeof(seen->text) - strlen(seen->text) - 1);
+    return seen->stop_after == 0 || --seen->stop_after > 0;
+}
+
+/* The lines do not depend on how the stream is split. */
+CASE(lines_are_whole_whatever_the_pieces)
+{
+    static const char text[] = "one\ntwo\n\nthree\r\nlast";
+    for (size_t piece = 1; piece <= sizeof(text); piece++) {
+        struct buf rest;
+        struct seen seen = {0};
+        buf_init(&rest, 64);
+        for (size_t at = 0; at < sizeof(text) - 1; at += piece) {
+            size_t len = sizeof(text) - 1 - at < piece ? sizeof(text) - 1 - at : piece;
+            assert_true(watch_lines_feed(&rest, text + at, len, collect, &seen));
+        }
+        assert_string_equal(seen.text, "one|two|three\r|");
+        assert_string_equal(rest.data, "last");
+        buf_fini(&rest);
+    }
+}
+
+CASE(a_line_has_a_maximum_and_a_reader_may_stop)
+{
+    struct buf rest;
+    struct seen seen = {0};
+    buf_init(&rest, 8);
+    assert_true(watch_lines_feed(&rest, "12345678\n", 9, collect, &seen));
+    assert_false(watch_lines_feed(&rest, "123456789\n", 10, collect, &seen));
+    assert_true(rest.truncated);
+    assert_string_equal(seen.text, "12345678|");
+    buf_clear(&rest);
+    assert_true(watch_lines_feed(&rest, "12345", 5, collect, &seen));
+    assert_false(watch_lines_feed(&rest, "6789", 4, collect, &seen));
+    buf_clear(&rest);
+    seen = (struct seen){.stop_after = 2};
+    assert_false(watch_lines_feed(&rest, "a\nb\nc\n", 6, collect, &seen));
+    assert_string_equal(seen.text, "a|b|");
+    buf_fini(&rest);
 }

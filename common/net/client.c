@@ -12,24 +12,24 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/shares.h"
-#include "net/client_engine.h"
-#include "net/client_request.h"
+#include "net/client_internal.h"
 
 enum {
     MAX_PER_HOST = 8,
     MAX_TOTAL = 256,
     MAX_IDLE_STREAMS = 8,
     TIMEOUT_MS = 10000,
+    STREAM_BUFFER = 2048,
     MAX_HEADER_BYTES = 256 * 1024,
-    STALLED_MS = 30 * 1000,        /* an answer of which no more comes */
-    OWNERS_PART = 4,               /* an owner has at most the fourth part of all calls under way */
-    MAX_RETRY_AFTER_S = 24 * 3600, /* more is a mistake, or a date misread */
+    STALLED_MS = 30 * 1000,        /* time without a byte of an answer that has begun */
+    OWNERS_PART = 4,               /* an owner gets at most a fourth of the calls in progress */
+    MAX_RETRY_AFTER_S = 24 * 3600, /* more is a mistake, or a misread date */
 };
 
 /*
- * QUEUED: curl does not have it yet, see http_send(). WAITING: nor may it have it, for max_calls
- * others are under way. RUNNING: curl has it. ENDING: its result is known and done follows from the
- * loop. A call in QUEUED or ENDING is on the client's to-do list, the others on a list each.
+ * QUEUED: not passed to curl yet, see http_send(). WAITING: likewise, because max_calls others are
+ * in progress. RUNNING: passed to curl. ENDING: the result is known, and done will be called from
+ * the loop. A call in QUEUED or ENDING is on the client's to-do list, the others on a list each.
  */
 enum call_state { CALL_QUEUED, CALL_WAITING, CALL_RUNNING, CALL_ENDING };
 
@@ -37,7 +37,7 @@ struct http_call {
     struct http_result result;
     TAILQ_ENTRY(http_call) link;
     struct http_client *client;
-    struct engine *engine;
+    struct client_pool *pool;
     CURL *easy;
     struct client_lists lists;
     struct arena *arena;
@@ -45,7 +45,7 @@ struct http_call {
     const char *owner; /* in the arena */
     struct errinfo info;
     struct buf body;
-    size_t held; /* bytes of it that the client counts */
+    size_t held; /* bytes of it, as counted in client->held */
     size_t header_bytes;
     struct timer *deadline;
     struct timer *idle;
@@ -58,30 +58,31 @@ struct http_call {
     void *arg;
     enum call_state state;
     bool added;
-    bool cuts;                 /* an answer that is too long */
-    const struct reach *reach; /* NULL: all addresses are open to it */
-    const char *refused;       /* the address that was not */
-    bool tried;       /* curl looks for its host, or has done so: it waits for no connection */
-    char *curl_error; /* in the arena */
+    bool cuts;                 /* truncates an answer that is too long */
+    const struct reach *reach; /* NULL if every address is allowed */
+    const char *refused;       /* the address that was refused */
+    bool tried;                /* name lookup has begun: it does not wait for a connection */
+    char *curl_error;          /* in the arena */
 };
 
 TAILQ_HEAD(call_list, http_call);
 
 struct http_client {
     struct loop *loop;
-    struct engine *calls; /* capped: a burst of calls must not open a connection each */
-    struct engine
-        *streams; /* not capped: a stream holds its connection for hours and must starve nobody */
+    struct client_pool *calls; /* limited: a burst of calls must not open a connection each */
+    struct client_pool
+        *streams; /* not limited: a stream holds its connection for hours and must not starve
+                   * others */
     struct call_list todo, waiting, running;
     struct timer *kick;
-    struct http_client_options options; /* its texts are ours */
-    char *user_agent, *ca_file;         /* these */
+    struct http_client_options options; /* its texts are copies */
+    char *user_agent, *ca_file;         /* the copies */
     size_t active;
-    struct shares held;  /* bytes of answers */
-    struct shares turns; /* calls but streams that curl has */
-    int max_calls;       /* 0: no limit */
-    int depth; /* http_client_free() inside a callback takes effect when the callback has returned
-                */
+    struct shares held;        /* bytes of answers */
+    struct shares call_shares; /* running calls, without streams */
+    int max_calls;             /* 0 for no limit */
+    int depth; /* callbacks in progress; http_client_free() takes effect when the last one
+                * returns */
     bool freeing;
 };
 
@@ -119,7 +120,7 @@ static void call_set_state(struct http_call *call, enum call_state state)
         client_kick(client);
 }
 
-/* Decides the result, once; done follows from the loop. */
+/* Sets the result, once; done is called from the loop. */
 static void call_end(struct http_call *call, enum err err, const char *text)
 {
     if (call->state == CALL_ENDING)
@@ -194,7 +195,7 @@ static void end_without_room(struct http_call *call)
     drop_body(call);
 }
 
-/* Of the answers that are held for the owner the one that has stalled for longest; NULL: none. */
+/* The owner's call that has stalled for longest with bytes held, NULL if none. */
 static struct http_call *find_stalled(struct http_client *client, const char *owner)
 {
     struct http_call *call, *found = NULL;
@@ -206,15 +207,15 @@ static struct http_call *find_stalled(struct http_client *client, const char *ow
     return found;
 }
 
-/* Answers of the greediest owner end for it. False: that is the one who asks. */
+/* Ends calls of the owner with most bytes. Returns false if that is the owner of this call. */
 static bool make_room(struct http_call *call, size_t len)
 {
     struct http_client *client = call->client;
-    const char *greedy;
+    const char *largest;
 
-    while ((greedy = shares_yields(&client->held, call->owner, len))) {
+    while ((largest = shares_yields(&client->held, call->owner, len))) {
         struct http_call *other =
-            strcmp(greedy, call->owner) == 0 ? NULL : find_stalled(client, greedy);
+            strcmp(largest, call->owner) == 0 ? NULL : find_stalled(client, largest);
         if (!other)
             return false;
         end_without_room(other);
@@ -222,16 +223,30 @@ static bool make_room(struct http_call *call, size_t len)
     return true;
 }
 
+bool http_call_hold(struct http_call *call, size_t bytes)
+{
+    struct shares *held = &call->client->held;
+
+    if (bytes > call->held && !make_room(call, bytes - call->held)) {
+        end_without_room(call);
+        return false;
+    }
+    shares_take(held, call->owner, bytes);
+    shares_give_back(held, call->owner, call->held);
+    call->held = bytes;
+    return true;
+}
+
 static void watch_stall(struct http_call *call)
 {
-    if (call->idle || call->engine == call->client->streams)
+    if (call->idle || call->pool == call->client->streams)
         return;
     call->idle_timeout_ms =
         call->client->options.stalled_ms ? call->client->options.stalled_ms : STALLED_MS;
     call->idle = timer_start(call->client->loop, call->idle_timeout_ms, 0, on_idle, call);
 }
 
-/* False: the answer is longer than it may be. */
+/* Returns false if the answer is too long. */
 static bool keep(struct http_call *call, const char *data, size_t len)
 {
     size_t room = call->body.max - call->body.len;
@@ -294,7 +309,7 @@ static enum err classify(const struct http_call *call, CURLcode code)
     case CURLE_SSL_INVALIDCERTSTATUS:
         return ERR_DENIED;
     default:
-        /* A server that wants a client certificate says so in a TLS alert, at any time. */
+        /* A server may demand a client certificate by a TLS alert at any time. */
         if (strstr(call->curl_error, "alert") && strstr(call->curl_error, "certificate"))
             return ERR_DENIED;
         return ERR_RETRY;
@@ -322,7 +337,7 @@ static void describe(struct http_call *call, CURLcode code)
     call->result.err = err_set(&call->info, classify(call, code), "%s: %s", call->label, text);
 }
 
-/* Before each look-up of a name; one that curl remembers is told by its time alone. */
+/* Called before each name lookup; not called for a cached name, which is seen by its time. */
 static int on_lookup(void *resolver, void *reserved, void *arg)
 {
     struct http_call *call = arg;
@@ -333,7 +348,7 @@ static int on_lookup(void *resolver, void *reserved, void *arg)
     return 0;
 }
 
-/* The address that a name has turned out to be: before a connection is made, ... */
+/* Checks the resolved address before a connection is made. */
 static curl_socket_t on_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
 {
     struct http_call *call = arg;
@@ -350,7 +365,7 @@ static curl_socket_t on_socket(void *arg, curlsocktype purpose, struct curl_sock
     return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
 }
 
-/* ... and before a request is sent on one that another call has made. */
+/* Checks the address of a connection that another call has made. */
 static int on_request(void *arg, char *to, char *from, int to_port, int from_port)
 {
     struct http_call *call = arg;
@@ -394,20 +409,19 @@ static void fill_result(struct http_call *call)
     call->info.retry_after_ms = result->retry_after_ms;
 }
 
-/* Takes the call from curl, tells its owner and frees it. Never from inside one of curl's
- * callbacks. */
+/* Removes the call from curl, calls done and frees it. Never called from curl's callbacks. */
 static void call_finish(struct http_call *call)
 {
     struct http_client *client = call->client;
 
     TAILQ_REMOVE(list_of(client, call->state), call, link);
-    /* From here on http_cancel() finds nothing to do. */
+    /* From here on http_cancel() does nothing. */
     call->state = CALL_ENDING;
     TAILQ_INSERT_HEAD(&client->running, call, link);
     if (call->added)
-        engine_remove(call->engine, call->easy);
-    if (call->added && call->engine == client->calls)
-        shares_give_back(&client->turns, call->owner, 1);
+        client_pool_remove(call->pool, call->easy);
+    if (call->added && call->pool == client->calls)
+        shares_give_back(&client->call_shares, call->owner, 1);
     if (!TAILQ_EMPTY(&client->waiting))
         client_kick(client);
     timer_stop(call->deadline);
@@ -426,7 +440,7 @@ static void call_finish(struct http_call *call)
     client_leave(client);
 }
 
-static void on_engine_done(void *arg, CURL *easy, CURLcode code)
+static void on_pool_done(void *arg, CURL *easy, CURLcode code)
 {
     struct http_call *call = NULL;
 
@@ -437,8 +451,8 @@ static void on_engine_done(void *arg, CURL *easy, CURLcode code)
     call_finish(call);
 }
 
-/* An owner that has its part waits, though there are turns: they are for others. */
-static bool has_turn(const struct http_call *call)
+/* Returns true if the limit of calls, and the owner's part of it, allow one more. */
+static bool is_within_limit(const struct http_call *call)
 {
     const struct http_client *client = call->client;
     size_t most = client->max_calls > 0 ? (size_t)client->max_calls : 0;
@@ -446,8 +460,8 @@ static bool has_turn(const struct http_call *call)
 
     if (most == 0)
         return true;
-    return client->turns.taken < most &&
-           (!*call->owner || shares_of(&client->turns, call->owner) < part);
+    return client->call_shares.taken < most &&
+           (!*call->owner || shares_of(&client->call_shares, call->owner) < part);
 }
 
 static struct http_call *next_waiting(struct http_client *client)
@@ -455,19 +469,19 @@ static struct http_call *next_waiting(struct http_client *client)
     struct http_call *call;
 
     TAILQ_FOREACH(call, &client->waiting, link)
-    if (has_turn(call))
+    if (is_within_limit(call))
         return call;
     return NULL;
 }
 
-/* Calls start in the order in which they came, those of an owner that has its part behind others.
- * A stream needs no turn. */
+/* Calls start in FIFO order, but an owner at its limit is overtaken. Streams are not limited. */
 static bool may_start(const struct http_call *call)
 {
-    return call->engine == call->client->streams || (has_turn(call) && !next_waiting(call->client));
+    return call->pool == call->client->streams ||
+           (is_within_limit(call) && !next_waiting(call->client));
 }
 
-/* Its time-outs count from here. */
+/* Passes the call to curl, and starts its time-outs. */
 static void call_start(struct http_call *call)
 {
     struct loop *loop = call->client->loop;
@@ -478,31 +492,60 @@ static void call_start(struct http_call *call)
         call->deadline = timer_start(loop, call->timeout_ms, 0, on_deadline, call);
     if (call->idle_timeout_ms > 0)
         call->idle = timer_start(loop, call->idle_timeout_ms, 0, on_idle, call);
-    if (call->engine == call->client->calls)
-        shares_take(&call->client->turns, call->owner, 1);
+    if (call->pool == call->client->calls)
+        shares_take(&call->client->call_shares, call->owner, 1);
     call->added = true;
-    engine_add(call->engine, call->easy);
+    client_pool_add(call->pool, call->easy);
 }
 
-/* The client's turn: starts what was asked for and reports what has ended, outside of everybody's
- * callbacks. */
+static void call_start_or_wait(struct http_call *call)
+{
+    if (may_start(call))
+        call_start(call);
+    else
+        call_set_state(call, CALL_WAITING);
+}
+
+/* The next call to report or to start, NULL if none. */
+static struct http_call *next_todo(struct http_client *client)
+{
+    struct http_call *call = TAILQ_FIRST(&client->todo);
+
+    return call ? call : next_waiting(client);
+}
+
+/* Reports or starts the next call. Returns false if there is none, or it has to wait. */
+static bool serve_next(struct http_client *client)
+{
+    struct http_call *call = next_todo(client);
+
+    if (!call)
+        return false;
+    if (call->state != CALL_ENDING && !client_pool_takes(call->pool)) {
+        client_kick(client);
+        return false;
+    }
+    if (call->state == CALL_WAITING)
+        call_start(call);
+    else if (call->state == CALL_ENDING)
+        call_finish(call);
+    else
+        call_start_or_wait(call);
+    return true;
+}
+
+/* Starts queued calls and reports ended ones; never from within a callback. */
 static void on_kick(void *arg)
 {
     struct http_client *client = arg;
-    struct http_call *call;
 
     client->kick = NULL;
     client->depth++;
-    while (!client->freeing && (call = TAILQ_FIRST(&client->todo))) {
-        if (call->state == CALL_ENDING)
-            call_finish(call);
-        else if (may_start(call))
-            call_start(call);
-        else
-            call_set_state(call, CALL_WAITING);
-    }
-    while (!client->freeing && (call = next_waiting(client)))
-        call_start(call);
+    while (!client->freeing && serve_next(client))
+        if (!loop_has_time(client->loop)) {
+            client_kick(client);
+            break;
+        }
     client_leave(client);
 }
 
@@ -521,6 +564,10 @@ static void set_callbacks(struct http_call *call)
     curl_easy_setopt(call->easy, CURLOPT_HEADERDATA, call);
     curl_easy_setopt(call->easy, CURLOPT_RESOLVER_START_FUNCTION, on_lookup);
     curl_easy_setopt(call->easy, CURLOPT_RESOLVER_START_DATA, call);
+    /* curl reads up to a hundred buffers of a connection at a time: with many streams, small ones
+     * bound the time of an iteration. */
+    if (call->pool == call->client->streams)
+        curl_easy_setopt(call->easy, CURLOPT_BUFFERSIZE, (long)STREAM_BUFFER);
     if (!call->reach)
         return;
     curl_easy_setopt(call->easy, CURLOPT_OPENSOCKETFUNCTION, on_socket);
@@ -536,10 +583,10 @@ struct http_call *http_send(struct http_client *client, const struct http_reques
     struct http_call *call = heap_alloc(sizeof(*call));
     *call = (struct http_call){
         .client = client,
-        .engine = is_stream(request) ? client->streams : client->calls,
+        .pool = is_stream(request) ? client->streams : client->calls,
         .easy = curl_easy_init(),
         .arena = arena_new(),
-        .started_ms = clock_monotonic_ms(), /* and again when curl gets it */
+        .started_ms = clock_monotonic_ms(), /* set again by call_start() */
         .timeout_ms = request->timeout_ms ? request->timeout_ms : TIMEOUT_MS,
         .idle_timeout_ms = request->idle_timeout_ms,
         .on_data = request->on_data,
@@ -566,12 +613,10 @@ struct http_call *http_send(struct http_client *client, const struct http_reques
         call_end(call, err, ei.text);
         return call;
     }
-    if (engine_busy(call->engine))
-        client_kick(client); /* sent from on_data: curl takes no new call before that returns */
-    else if (may_start(call))
-        call_start(call);
+    if (TAILQ_FIRST(&client->todo) != call || !client_pool_takes(call->pool))
+        client_kick(client);
     else
-        call_set_state(call, CALL_WAITING);
+        call_start_or_wait(call);
     return call;
 }
 
@@ -594,11 +639,11 @@ const char *http_result_header(const struct http_result *result, const char *nam
 
     if (curl_easy_header(call->easy, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK)
         return NULL;
-    /* Of an empty value curl leaves the carriage return. */
+    /* curl reports an empty value as a carriage return. */
     return header->value[strspn(header->value, " \t\r\n")] ? header->value : "";
 }
 
-/* 0 is the usual one, below it is none, which the engine calls 0. */
+/* Limit of an option: 0 is the default, negative is none, which the pool calls 0. */
 static long limit(int asked, long usual)
 {
     return asked < 0 ? 0 : asked ? asked : usual;
@@ -623,16 +668,16 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
             heap_strdup(options->user_agent ? options->user_agent : "flagger-c/" FLAGGER_VERSION),
         .ca_file = heap_strdup(options->ca_file),
     };
-    shares_init(&client->held, BUDGET_ANSWERS,
+    shares_init(&client->held, options->budget,
                 options->max_held ? options->max_held : HTTP_MAX_HELD);
-    shares_init(&client->turns, BUDGET_CALLS, SIZE_MAX);
+    shares_init(&client->call_shares, BUDGET_CALLS, SIZE_MAX);
     client->options.user_agent = client->user_agent;
     client->options.ca_file = client->ca_file;
     TAILQ_INIT(&client->todo);
     TAILQ_INIT(&client->waiting);
     TAILQ_INIT(&client->running);
-    client->calls = client_engine_new(loop, per_host, total, idle, on_engine_done, client);
-    client->streams = client_engine_new(loop, 0, 0, MAX_IDLE_STREAMS, on_engine_done, client);
+    client->calls = client_pool_new(loop, per_host, total, idle, on_pool_done, client);
+    client->streams = client_pool_new(loop, 0, 0, MAX_IDLE_STREAMS, on_pool_done, client);
     return client;
 }
 
@@ -640,7 +685,7 @@ static void client_destroy(struct http_client *client)
 {
     struct http_call *call;
 
-    client->depth++; /* so that finishing a call does not end here again */
+    client->depth++; /* so that call_finish() does not recurse */
     while ((call = TAILQ_FIRST(&client->todo)) || (call = TAILQ_FIRST(&client->waiting)) ||
            (call = TAILQ_FIRST(&client->running))) {
         if (call->state != CALL_ENDING)
@@ -649,10 +694,10 @@ static void client_destroy(struct http_client *client)
         call_finish(call);
     }
     timer_stop(client->kick);
-    client_engine_free(client->calls);
-    client_engine_free(client->streams);
+    client_pool_free(client->calls);
+    client_pool_free(client->streams);
     shares_fini(&client->held);
-    shares_fini(&client->turns);
+    shares_fini(&client->call_shares);
     free(client->user_agent);
     free(client->ca_file);
     free(client);
@@ -664,7 +709,7 @@ void http_client_free(struct http_client *client)
     if (!client || client->freeing)
         return;
     client->freeing = true;
-    if (engine_busy(client->calls) || engine_busy(client->streams))
+    if (client_pool_busy(client->calls) || client_pool_busy(client->streams))
         client_kick(client); /* called from on_data: curl must return first */
     else if (client->depth == 0)
         client_destroy(client);

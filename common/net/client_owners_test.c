@@ -1,6 +1,6 @@
 #include "net/test_fixture.h"
 
-/* Calls of several owners: what one takes is not missing to another. */
+/* Fair shares among several owners of calls. */
 
 enum { PIECE = 64 * 1024, ROOM = 16 * PIECE, MOST = 64 };
 
@@ -20,7 +20,7 @@ static struct fixture *begin(struct fixture *f, const struct http_client_options
     return f;
 }
 
-/* Asks for an answer of which the test sends pieces. */
+/* Sends a request whose answer the test sends in pieces. */
 static void ask(struct fixture *f, int number, const char *owner)
 {
     int before = f->holds;
@@ -50,7 +50,7 @@ static int ended_without_room(int from, int to)
     return count;
 }
 
-/* One that has stalled with as much as there is, and one that asks for little. */
+/* One owner has stalled with all of the memory, another needs little. */
 CASE(test_the_greediest_gives_way)
 {
     enum { GREEDY = 18, OTHER = GREEDY };
@@ -61,7 +61,7 @@ CASE(test_the_greediest_gives_way)
         ask(f, i, "tenant-a");
         send_piece(f, i);
     }
-    /* it is told so itself when there is no room: nobody else has any */
+    /* no_room is set on its own call, since no other owner holds bytes */
     assert_int_equal(ended_without_room(0, GREEDY), GREEDY - ROOM / PIECE);
     for (int i = 0; i < GREEDY; i++)
         if (answers[i].count)
@@ -73,13 +73,13 @@ CASE(test_the_greediest_gives_way)
     RUN_UNTIL(f, answers[OTHER].count);
     assert_int_equal(answers[OTHER].err, ERR_OK);
     assert_int_equal(answers[OTHER].body_len, 4 * PIECE);
-    /* those that had stalled for longest */
+    /* the calls that have stalled for longest */
     assert_int_equal(ended_without_room(0, GREEDY), GREEDY - ROOM / PIECE + 4);
     assert_int_equal(ended_without_room(0, 4), 4);
     fixture_end(f);
 }
 
-/* Calls of this process itself come before those of all owners. */
+/* Calls of this process itself have precedence over those of owners. */
 CASE(test_our_own_is_not_ended)
 {
     enum { OWN, FIRST, LAST = 18 };
@@ -127,7 +127,7 @@ CASE(test_an_answer_that_stalls_ends)
     struct fixture *f = begin(SERVER(routes), &(struct http_client_options){.stalled_ms = 200});
 
     ask(f, 0, "tenant-a");
-    LOOP_FOR(f->loop, 400); /* it has not begun to answer: that may take as long as it may */
+    LOOP_FOR(f->loop, 400); /* it has not begun to answer: stalled_ms does not apply */
     assert_int_equal(answers[0].count, 0);
     send_piece(f, 0);
     RUN_UNTIL(f, answers[0].count);

@@ -1,13 +1,208 @@
-#include "net/client_request.h"
-
+/* URLs, and the curl handle of a request: URL, method, headers, TLS. */
+#include <curl/curl.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "net/client_tls.h"
+#include "base/buf.h"
+#include "base/hash.h"
+#include "net/client_internal.h"
 
-enum { CONNECT_TIMEOUT_MS = 5000, KEEPALIVE_IDLE_S = 30, KEEPALIVE_INTERVAL_S = 15 };
+/* curl would cache the certificates of a CA file for a day. */
+enum {
+    MAX_CERT = 1024 * 1024,
+    CA_CACHE_S = 1,
+    CONNECT_TIMEOUT_MS = 5000,
+    KEEPALIVE_IDLE_S = 30,
+    KEEPALIVE_INTERVAL_S = 15
+};
+
+static bool is_unreserved(unsigned char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c != '\0' && strchr("-._~", c));
+}
+
+static const char *encode(struct arena *arena, const char *text, const char *space)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    size_t len = strlen(text);
+    char *out = arena_array(arena, len + 1, 3);
+    char *p = out;
+
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (is_unreserved(c)) {
+            *p++ = (char)c;
+        } else if (c == ' ' && space) {
+            *p++ = *space;
+        } else {
+            *p++ = '%';
+            *p++ = hex[c >> 4];
+            *p++ = hex[c & 15];
+        }
+    }
+    *p = '\0';
+    return out;
+}
+
+const char *url_encode(struct arena *arena, const char *text)
+{
+    return encode(arena, text, NULL);
+}
+
+const char *url_encode_form(struct arena *arena, const char *text)
+{
+    return encode(arena, text, "+");
+}
+
+static bool same_part(CURLU *one, CURLU *other, CURLUPart part)
+{
+    char *a = NULL, *b = NULL;
+    bool same = curl_url_get(one, part, &a, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+                curl_url_get(other, part, &b, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+                strcasecmp(a, b) == 0;
+    curl_free(a);
+    curl_free(b);
+    return same;
+}
+
+static bool same_parts(const char *one, const char *other, const CURLUPart *parts, size_t n)
+{
+    CURLU *a = curl_url(), *b = curl_url();
+    bool same = curl_url_set(a, CURLUPART_URL, one, 0) == CURLUE_OK &&
+                curl_url_set(b, CURLUPART_URL, other, 0) == CURLUE_OK;
+    for (size_t i = 0; same && i < n; i++)
+        same = same_part(a, b, parts[i]);
+    curl_url_cleanup(a);
+    curl_url_cleanup(b);
+    return same;
+}
+
+const char *url_origin(struct arena *arena, const char *url)
+{
+    static const CURLUPart others[] = {CURLUPART_PATH, CURLUPART_QUERY,    CURLUPART_FRAGMENT,
+                                       CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS};
+    CURLU *parts = curl_url();
+    char *text = NULL;
+    const char *origin = "(not a URL)";
+
+    if (curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK) {
+        for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+            curl_url_set(parts, others[i], NULL, 0);
+        /* without a path it ends with a slash */
+        if (curl_url_get(parts, CURLUPART_URL, &text, 0) == CURLUE_OK && *text)
+            origin = arena_strndup(arena, text, strlen(text) - 1);
+    }
+    curl_free(text);
+    curl_url_cleanup(parts);
+    return origin;
+}
+
+bool url_same_origin(const char *one, const char *other)
+{
+    static const CURLUPart parts[] = {CURLUPART_SCHEME, CURLUPART_HOST, CURLUPART_PORT};
+
+    return same_parts(one, other, parts, sizeof(parts) / sizeof(parts[0]));
+}
+
+bool url_same_host(const char *one, const char *other)
+{
+    static const CURLUPart host = CURLUPART_HOST;
+
+    return same_parts(one, other, &host, 1);
+}
+
+static CURLcode set_blob(CURL *easy, CURLoption option, const char *pem)
+{
+    struct curl_blob blob = {
+        .data = (void *)(uintptr_t)pem, .len = strlen(pem), .flags = CURL_BLOB_COPY};
+    return curl_easy_setopt(easy, option, &blob);
+}
+
+static CURLcode set_ca_file(CURL *easy, const char *file)
+{
+    curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, (long)CA_CACHE_S);
+    return curl_easy_setopt(easy, CURLOPT_CAINFO, file);
+}
+
+static CURLcode set_trust(CURL *easy, const struct http_tls *tls, const char *more_ca)
+{
+    CURLcode code = CURLE_OK;
+
+    if (tls->insecure) {
+        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+        return CURLE_OK;
+    }
+    if (!tls->ca_pem && !tls->ca_file)
+        return more_ca ? set_ca_file(easy, more_ca) : CURLE_OK;
+    /* Otherwise curl would trust the system's directory of certificates as well. */
+    curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+    if (tls->ca_pem)
+        code = set_blob(easy, CURLOPT_CAINFO_BLOB, tls->ca_pem);
+    else
+        code = set_ca_file(easy, tls->ca_file);
+    return code;
+}
+
+/*
+ * curl shares connections of equal certificates, whatever the keys. Text behind the certificate is
+ * ignored by the parser but compared by curl: the key's digest there separates connections with
+ * different keys.
+ */
+static CURLcode set_cert(CURL *easy, const struct http_tls *tls)
+{
+    const char *key = tls->key_pem ? tls->key_pem : tls->key_file;
+    char digest[SHA256_TEXT];
+    struct buf text;
+
+    buf_init(&text, MAX_CERT);
+    buf_printf(&text, "%s\n# key %s", tls->cert_pem, sha256_hex(key, strlen(key), digest));
+    CURLcode code = text.truncated ? CURLE_BAD_FUNCTION_ARGUMENT
+                                   : set_blob(easy, CURLOPT_SSLCERT_BLOB, text.data);
+    buf_fini(&text);
+    return code;
+}
+
+static CURLcode set_identity(CURL *easy, const struct http_tls *tls)
+{
+    CURLcode code = CURLE_OK;
+
+    if (tls->cert_pem)
+        code = set_cert(easy, tls);
+    else if (tls->cert_file)
+        code = curl_easy_setopt(easy, CURLOPT_SSLCERT, tls->cert_file);
+    if (code != CURLE_OK)
+        return code;
+    if (tls->key_pem)
+        code = set_blob(easy, CURLOPT_SSLKEY_BLOB, tls->key_pem);
+    else if (tls->key_file)
+        code = curl_easy_setopt(easy, CURLOPT_SSLKEY, tls->key_file);
+    return code;
+}
+
+static enum err set_tls(CURL *easy, const struct http_tls *tls, const char *more_ca,
+                        struct errinfo *ei)
+{
+    static const struct http_tls none;
+
+    if (!tls)
+        tls = &none;
+    bool has_cert = tls->cert_pem || tls->cert_file;
+    bool has_key = tls->key_pem || tls->key_file;
+    if (has_cert != has_key)
+        return err_set(ei, ERR_INVALID,
+                       "a client certificate needs its key, and a key its certificate");
+    CURLcode code = set_trust(easy, tls, more_ca);
+    if (code == CURLE_OK)
+        code = set_identity(easy, tls);
+    if (code != CURLE_OK)
+        return err_set(ei, ERR_INVALID, "unusable TLS settings: %s", curl_easy_strerror(code));
+    return ERR_OK;
+}
 
 static bool is_token(const char *text)
 {
@@ -24,7 +219,7 @@ static bool is_token(const char *text)
     return true;
 }
 
-/* A line break in a value would start a header, or a request, that nobody meant. */
+/* Refuses line breaks, which would start another header or request. */
 static bool is_field_value(const char *text)
 {
     for (; *text; text++) {
@@ -77,11 +272,12 @@ static enum err set_headers(CURL *easy, struct client_lists *lists,
         if (!h->value || !is_field_value(h->value))
             return err_set(ei, ERR_INVALID, "the value of header %s holds a control character",
                            h->name);
-        /* To curl "Name:" means "do not send it"; "Name;" sends it empty. */
+        /* In curl "Name:" suppresses a header; "Name;" sends it empty. */
         add_line(lists, *h->value ? arena_printf(arena, "%s: %s", h->name, h->value)
                                   : arena_printf(arena, "%s;", h->name));
     }
-    /* curl adds these to a body by itself: a type that is wrong, and a wait of up to a second. */
+    /* Suppress the headers that curl adds to a body: a wrong type, and an Expect that delays by a
+     * second. */
     if (!has_header(request->headers, "Content-Type"))
         add_line(lists, "Content-Type:");
     if (!has_header(request->headers, "Expect"))
@@ -134,8 +330,8 @@ static char *url_part(CURLU *url, CURLUPart what, struct arena *arena)
 }
 
 /*
- * curl verifies the name in the URL. To verify another one, that name goes into the URL, the
- * connection goes to the host that was meant, and so does the Host header.
+ * curl verifies the name in the URL. To verify another one, that name goes into the URL, while the
+ * connection and the Host header use the original host.
  */
 static enum err use_server_name(CURL *easy, CURLU *url, struct client_lists *lists,
                                 const struct http_request *request, struct arena *arena,
@@ -197,8 +393,7 @@ static enum err set_url(CURL *easy, struct client_lists *lists, const struct htt
     if (err != ERR_OK)
         goto out;
     curl_easy_setopt(easy, CURLOPT_URL, url_part(url, CURLUPART_URL, arena));
-    /* Cleartext HTTP/2 fails on reused connections, so it is for TLS only, where it is negotiated.
-     */
+    /* HTTP/2 only with TLS, where it is negotiated: in cleartext it fails on reused connections. */
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
                      https ? (long)CURL_HTTP_VERSION_2TLS : (long)CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(easy, CURLOPT_PIPEWAIT, https ? 1L : 0L);
@@ -207,7 +402,7 @@ out:
     return err;
 }
 
-/* curl opens its sockets so that child processes inherit them. */
+/* curl's sockets are not close-on-exec. */
 static int close_on_exec(void *arg, curl_socket_t fd, curlsocktype purpose)
 {
     (void)arg;
@@ -219,7 +414,7 @@ static void set_behaviour(CURL *easy, const struct http_request *request, const 
 {
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, close_on_exec);
-    /* Without it, ending a call waits for its name lookup, and the whole loop with it. */
+    /* Otherwise the end of a call blocks the loop until its name lookup has ended. */
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
     curl_easy_setopt(easy, CURLOPT_USERAGENT, user_agent);
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -251,7 +446,7 @@ enum err client_request_apply(CURL *easy, struct client_lists *lists,
     if (err == ERR_OK)
         err = set_headers(easy, lists, request, arena, ei);
     if (err == ERR_OK)
-        err = client_tls_apply(easy, request->tls, options->ca_file, ei);
+        err = set_tls(easy, request->tls, options->ca_file, ei);
     if (err == ERR_OK)
         set_behaviour(easy, request, options->user_agent);
     return err;

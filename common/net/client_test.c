@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <time.h>
 
-/* The life of a call: answers, ends of every kind, each exactly once. */
+/* The life of a call: every kind of end, exactly once. */
 
 static void serve_retry(void *arg, struct http_conn_request *req)
 {
@@ -56,7 +56,7 @@ CASE(test_statuses_are_no_errors)
     exchange(f, (struct http_request){.url = url_of(f, "/fail"), .on_data = on_answer_data}, &a);
     assert_int_equal(a.err, ERR_OK);
     assert_int_equal(a.status, 500);
-    assert_string_equal(a.body, "broken"); /* kept, also of a stream: it is the error's text */
+    assert_string_equal(a.body, "broken"); /* kept even for a stream: the error's text */
     assert_int_equal(a.data_len, 0);
     fixture_end(f);
 }
@@ -111,7 +111,7 @@ CASE(test_timeouts)
     http_send(f->client, &request, on_answer, &kept);
     RUN_UNTIL(f, f->holds == 2);
     struct http_conn_request *req = f->held;
-    for (size_t i = 1; i <= 5; i++) { /* a byte now and then keeps it */
+    for (size_t i = 1; i <= 5; i++) { /* a byte now and then keeps it alive */
         assert_true(http_stream_send(req, "x", 1));
         RUN_UNTIL(f, kept.data_len == i);
         LOOP_FOR(f->loop, 150);
@@ -147,7 +147,7 @@ CASE(test_too_long)
     fixture_end(f);
 }
 
-/* A server that answers with given bytes and closes. */
+/* A server that replies with given bytes and closes. */
 struct odd_server {
     uv_tcp_t listener;
     uv_tcp_t conn;
@@ -201,7 +201,7 @@ CASE(test_odd_answers)
         {"HTTP/1.1 200 OK\r\n\r\nto the end", ERR_OK, "", "to the end"},
         {"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", ERR_OK, "", ""},
         {"nonsense\r\n\r\n", ERR_INVALID, "GET http://127.0.0.1", ""},
-        /* a length beyond all bounds counts as unknown */
+        /* an absurd length counts as unknown */
         {"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", ERR_OK, "", ""},
         {long_headers, ERR_INVALID, "the headers of the answer are longer than 256 KiB", ""},
     };
@@ -236,7 +236,7 @@ CASE(test_odd_answers)
     fixture_end(f);
 }
 
-/* A server that resets the first connection when a second request comes on it. */
+/* A server that resets the first connection at its second request. */
 struct reset_server {
     uv_tcp_t listener, conns[2];
     uv_write_t write;
@@ -275,8 +275,8 @@ static void reset_accept(uv_stream_t *listener, int status)
     uv_read_start((uv_stream_t *)conn, reset_alloc, reset_read);
 }
 
-/* A server may end a connection that it kept for the next request just when that comes: a proxy
- * that is restarted does. */
+/* A server may close a kept connection just when the next request arrives, as on a restart of a
+ * proxy. */
 CASE(test_a_kept_connection_is_reset)
 {
     struct reset_server s = {0};
@@ -321,7 +321,7 @@ CASE(test_cancel_at_each_stage)
         }
         for (int turn = 0; turn < stage && turn < 4; turn++)
             uv_run(loop_uv(f->loop), UV_RUN_NOWAIT);
-        if (a.count > 0) { /* the turns were enough for the answer */
+        if (a.count > 0) { /* the iterations were enough for the answer */
             assert_true(stage >= 6);
             continue;
         }
@@ -359,7 +359,7 @@ CASE(test_ends_from_on_data)
     fixture_end(f);
 }
 
-/* A chain of calls: each is sent from inside a callback of the one before. */
+/* A chain of calls, each sent from a callback of the one before. */
 struct chain {
     struct fixture *f;
     struct http_request request;
@@ -394,7 +394,7 @@ CASE(test_sends_from_callbacks)
     http_send(f->client, &c.request, chain_done, &c);
     RUN_UNTIL(f, c.done == 20);
     c.done = 0;
-    c.request.on_data = chain_data; /* all on the engine of the streams */
+    c.request.on_data = chain_data; /* all in the pool of streams */
     http_send(f->client, &c.request, chain_done, &c);
     RUN_UNTIL(f, c.done >= 20 && http_client_active(f->client) == 0);
     assert_true(c.sent);

@@ -45,7 +45,7 @@ CASE(test_trust)
             fail_msg("case %zu: %d, %s", i, a.err, a.info);
         if (cases[i].err == ERR_OK) {
             assert_int_equal(a.status, 200);
-            /* whichever name is verified, the host asked for is the URL's */
+            /* whichever name is verified, the Host header is the URL's */
             assert_int_equal(strncmp(a.header, "127.0.0.1:", 10), 0);
         } else {
             assert_false(a.sent);
@@ -56,7 +56,7 @@ CASE(test_trust)
     fixture_end(f);
 }
 
-/* An authority of the client is believed by requests that bring none of their own. */
+/* The client's CA file is trusted by requests without a CA of their own. */
 CASE(test_ca_of_the_client)
 {
     const struct {
@@ -87,7 +87,7 @@ CASE(test_ca_of_the_client)
     fixture_end(f);
 }
 
-/* A file of authorities that is replaced is followed, long before curl would read it again. */
+/* A replaced CA file is used long before curl would read it again. */
 CASE(test_ca_file_is_followed)
 {
     static const char *const begins[] = {"of the request", "of the client"};
@@ -132,7 +132,7 @@ CASE(test_mutual)
         {{.ca_pem = ca.cert_pem, .cert_file = client.cert_file, .key_file = client.key_file},
          ERR_OK},
         {{.ca_pem = ca.cert_pem, .cert_pem = client.cert_pem, .key_file = client.key_file}, ERR_OK},
-        /* h2o refuses by closing, without the alert that would say why */
+        /* h2o closes without an alert */
         {{.ca_pem = ca.cert_pem}, ERR_RETRY},
         {{.ca_pem = ca.cert_pem, .cert_pem = stranger.cert_pem, .key_pem = stranger.key_pem},
          ERR_RETRY},
@@ -154,7 +154,7 @@ CASE(test_mutual)
     fixture_end(f);
 }
 
-/* Connections are shared by equal settings only: a stranger must not ride on a friend's. */
+/* Only requests of equal TLS settings share connections. */
 CASE(test_connections_by_settings)
 {
     char peers[5][256];
@@ -183,7 +183,7 @@ CASE(test_connections_by_settings)
     assert_string_not_equal(peers[2], peers[3]);
     for (int i = 0; i < 4; i++)
         assert_string_not_equal(peers[i], peers[4]);
-    /* None of the open connections is one for who does not believe the server. */
+    /* A request that does not trust the server must not use an open connection. */
     struct answer wrong = {0};
     exchange(f,
              (struct http_request){.url = url_of(f, "/echo"),

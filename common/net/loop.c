@@ -16,15 +16,21 @@ struct drain_hook {
 };
 
 /*
- * libuv runs a timer of 0 ms that is started by a timer in the same turn, so that a chain of them
- * would keep the loop from its sockets. Here such a timer waits on a list for the next turn.
+ * SKIP_TURNS: after a turn that was full, no piece is begun in two of them: one accepts a new
+ * client, the next reads its request.
+ */
+enum { TURN_NS = 5 * 1000 * 1000, SKIP_TURNS = 2 };
+
+/*
+ * libuv runs a timer of 0 ms that is started by a timer in the same iteration, so a chain of them
+ * would starve the sockets. Here such a timer is queued for the next iteration.
  */
 struct timer {
-    uv_timer_t uv; /* not used by one that is due at once */
+    uv_timer_t uv; /* not used if `soon` */
     TAILQ_ENTRY(timer) soon_link;
     struct loop *loop;
     struct timer *next;
-    struct timer **link; /* what points to this timer; NULL once it is stopped */
+    struct timer **link; /* pointer to this timer; NULL once stopped */
     timer_fn fn;
     void *arg;
     bool repeats;
@@ -35,7 +41,7 @@ struct timer {
 struct loop {
     uv_loop_t uv;
     uv_signal_t signals[2];
-    uv_signal_t hangup; /* in use once restart is set */
+    uv_signal_t hangup; /* active once restart is set */
     const char *restart;
     struct drain_hook *hangup_hooks;
     uv_timer_t deadline;
@@ -43,10 +49,13 @@ struct loop {
     struct drain_hook *hooks; /* not yet called, in the order they were added */
     struct drain_hook **hooks_end;
     struct timer *timers;
-    uv_idle_t idle; /* runs while there is something on the list */
+    uv_idle_t idle; /* runs while `soon` is not empty */
     TAILQ_HEAD(, timer) soon;
     size_t soon_count;
     struct timer *drain_timer;
+    uv_prepare_t prepare;
+    uint64_t turn_ns; /* start of the first piece of this turn; 0 if there was none */
+    int skip_turns;   /* turns left without a piece */
     int signal_count;
     bool draining;
     bool forced;
@@ -67,7 +76,7 @@ static void call_hooks(void *arg)
     }
 }
 
-/* The hooks run from the loop, so that loop_drain() may be called from inside any part. */
+/* Hooks run from the loop, so that loop_drain() may be called anywhere. */
 static void schedule_hooks(struct loop *loop)
 {
     if (!loop->drain_timer)
@@ -145,6 +154,33 @@ void loop_off_hangup(struct loop *loop, loop_drain_fn fn, void *arg)
     }
 }
 
+/* Runs before the loop polls. */
+static void end_turn(uv_prepare_t *prepare)
+{
+    struct loop *loop = prepare->data;
+
+    if (loop->skip_turns > 0)
+        loop->skip_turns--;
+    else if (loop->turn_ns && uv_hrtime() - loop->turn_ns >= TURN_NS)
+        loop->skip_turns = SKIP_TURNS;
+    loop->turn_ns = 0;
+}
+
+bool loop_has_time(struct loop *loop)
+{
+    if (loop->skip_turns > 0)
+        return false;
+    if (loop->turn_ns)
+        return uv_hrtime() - loop->turn_ns < TURN_NS;
+    loop->turn_ns = uv_hrtime();
+    return true;
+}
+
+bool loop_may_work(struct loop *loop)
+{
+    return TAILQ_EMPTY(&loop->soon) && loop_has_time(loop);
+}
+
 struct loop *loop_new(int64_t drain_deadline_ms)
 {
     static const int signums[2] = {SIGTERM, SIGINT};
@@ -168,6 +204,10 @@ struct loop *loop_new(int64_t drain_deadline_ms)
     TAILQ_INIT(&loop->soon);
     uv_idle_init(&loop->uv, &loop->idle);
     loop->idle.data = loop;
+    uv_prepare_init(&loop->uv, &loop->prepare);
+    loop->prepare.data = loop;
+    uv_prepare_start(&loop->prepare, end_turn);
+    uv_unref((uv_handle_t *)&loop->prepare);
     uv_timer_init(&loop->uv, &loop->deadline);
     loop->deadline.data = loop;
     uv_unref((uv_handle_t *)&loop->deadline);
@@ -197,8 +237,7 @@ void loop_free(struct loop *loop)
         loop->hangup_hooks = hook->next;
         free(hook);
     }
-    /* Let close callbacks of the parts that were freed before us run, then close what nobody did.
-     */
+    /* Runs pending close callbacks, then closes the handles that were leaked. */
     uv_run(&loop->uv, UV_RUN_NOWAIT);
     uv_walk(&loop->uv, close_handle, NULL);
     uv_run(&loop->uv, UV_RUN_DEFAULT);
@@ -206,7 +245,7 @@ void loop_free(struct loop *loop)
     if (rc != 0) {
         log_error("loop_busy", NULL, "the event loop could not be closed",
                   LOG_STR("reason", uv_strerror(rc)));
-        return; /* kept, since something still points into it */
+        return; /* leaked, since a handle still points into it */
     }
     free(loop);
 }
@@ -321,8 +360,10 @@ static void on_idle(uv_idle_t *idle)
     struct loop *loop = idle->data;
     struct timer *timer;
 
-    /* What these add is for the next turn. */
+    /* Timers added meanwhile are for the next iteration. */
     for (size_t n = loop->soon_count; n > 0 && (timer = TAILQ_FIRST(&loop->soon)); n--) {
+        if (!loop_has_time(loop))
+            return;
         unlink_soon(timer);
         timer->running = true;
         timer->fn(timer->arg);
@@ -363,7 +404,7 @@ struct timer *timer_start(struct loop *loop, int64_t after_ms, int64_t repeat_ms
     }
     uv_timer_init(&loop->uv, &timer->uv);
     timer->uv.data = timer;
-    /* The loop's clock stands still while it works; a delay counts from now. */
+    /* The loop's clock is cached; a delay counts from now. */
     uv_update_time(&loop->uv);
     uv_timer_start(&timer->uv, on_timer, after_ms > 0 ? (uint64_t)after_ms : 0,
                    repeat_ms > 0 ? (uint64_t)repeat_ms : 0);

@@ -4,13 +4,13 @@
  * SIGTERM or SIGINT starts the drain: every on_drain callback is called once, in the order they
  * were added; each part stops taking new work and closes its handles when its work is done. When no
  * handle is left, loop_run() returns 0. When the drain deadline passes, or a second signal comes,
- * loop_run() logs what is left and returns 1. SIGPIPE is ignored. Nothing in the program may block
- * this loop.
+ * loop_run() logs the open handles and returns 1. SIGPIPE is ignored. Nothing in the program may
+ * block this loop.
  *
- * Whatever is started and answers later keeps one contract. Its callback is called exactly once, by
- * the loop, never before the function that started it has returned. X_cancel(x) ends it early: the
- * callback still follows, with ERR_CANCELLED. X_free(x) is for an owner that goes away: nothing
- * follows, and x may not be used any more; it may be called in any callback.
+ * Every asynchronous function keeps one contract. Its callback is called exactly once, by the loop,
+ * never before the function has returned. X_cancel(x) ends it early: the callback is still called,
+ * with ERR_CANCELLED. X_free(x) is for an owner that goes away: the callback is not called, and x
+ * must not be used any more; it may be called in any callback.
  */
 #ifndef NET_LOOP_H
 #define NET_LOOP_H
@@ -23,10 +23,10 @@ struct loop;
 typedef void (*loop_drain_fn)(void *arg);
 
 struct loop *loop_new(int64_t drain_deadline_ms);
-void loop_free(struct loop *loop); /* after loop_run(); closes what is left */
+void loop_free(struct loop *loop); /* after loop_run(); closes remaining handles */
 uv_loop_t *loop_uv(struct loop *loop);
 int loop_run(struct loop *loop);
-/* Starts the drain as a signal would; safe to call more than once. */
+/* Starts the drain as a signal would; idempotent. */
 void loop_drain(struct loop *loop);
 bool loop_draining(const struct loop *loop);
 void loop_on_drain(struct loop *loop, loop_drain_fn fn, void *arg);
@@ -34,8 +34,8 @@ void loop_on_drain(struct loop *loop, loop_drain_fn fn, void *arg);
 void loop_off_drain(struct loop *loop, loop_drain_fn fn, void *arg);
 
 /*
- * SIGHUP no longer ends the program: it is logged, and files that are watched are checked at once.
- * `restart` says in one sentence which changes need a restart; borrowed.
+ * Handles SIGHUP: it is logged, and watched files are checked at once. `restart`: one sentence for
+ * the log on changes that need a restart; borrowed.
  */
 void loop_take_hangup(struct loop *loop, const char *restart);
 /* Calls fn at every SIGHUP until it is removed. fn may remove itself, but no other callback. */
@@ -43,15 +43,28 @@ void loop_on_hangup(struct loop *loop, loop_drain_fn fn, void *arg);
 void loop_off_hangup(struct loop *loop, loop_drain_fn fn, void *arg);
 
 /*
- * A one-shot or repeating timer on the heap, so that its owner may go at any time. fn is never
- * called after timer_stop(). timer_stop(NULL) is allowed. after_ms 0 is the next turn of the loop,
- * in the order of the calls; a chain of such timers does not keep the loop from its other work.
+ * A one-shot or repeating timer on the heap, so that its owner may be freed at any time. fn is
+ * never called after timer_stop(). timer_stop(NULL) is allowed. after_ms 0 is the next iteration of
+ * the loop, in the order of the calls; a chain of such timers does not starve other handles.
  */
 struct timer;
 typedef void (*timer_fn)(void *arg);
 struct timer *timer_start(struct loop *loop, int64_t after_ms, int64_t repeat_ms, timer_fn fn,
                           void *arg);
-/* Also frees; a one-shot timer frees itself after fn returned. */
+/* Also frees; a one-shot timer frees itself after fn has returned. */
 void timer_stop(struct timer *timer);
+
+/*
+ * A turn: what is done between two polls for I/O. Work that can add up (runs, answers, requests) is
+ * divided into pieces, and a turn begins none after its first milliseconds, so that a client never
+ * waits for more than one turn and its last piece. Timers with after_ms 0 are such pieces: those
+ * without time are called in later turns, in order.
+ *
+ * loop_has_time() is asked before each piece by a callback that does several; if it returns false,
+ * the rest is left to a timer with after_ms 0. loop_may_work() is asked by a callback of I/O before
+ * it begins a piece: also false if timers wait, which must not be overtaken.
+ */
+bool loop_has_time(struct loop *loop);
+bool loop_may_work(struct loop *loop);
 
 #endif

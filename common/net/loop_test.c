@@ -57,11 +57,11 @@ CASE(test_drain_calls_hooks_in_order_once)
     r.timer = timer_start(r.loop, 1000000, 0, note_a, &r);
     loop_drain(r.loop);
     loop_drain(r.loop);
-    assert_string_equal(r.order, ""); /* from the loop, not from inside the call */
+    assert_string_equal(r.order, ""); /* from the loop, not inside the call */
     assert_true(loop_draining(r.loop));
     assert_int_equal(loop_run(r.loop), 0);
     assert_string_equal(r.order, "abs");
-    loop_on_drain(r.loop, note_b, &r); /* too late for the first round: called all the same */
+    loop_on_drain(r.loop, note_b, &r); /* added late, but called */
     assert_int_equal(loop_run(r.loop), 0);
     assert_string_equal(r.order, "absb");
     loop_free(r.loop);
@@ -74,13 +74,13 @@ CASE(test_off_drain)
     loop_on_drain(r.loop, note_a, &r);
     loop_on_drain(r.loop, note_b, &r);
     loop_off_drain(r.loop, note_b, &r);
-    loop_on_drain(r.loop, stop_other, &r); /* the end of the list is still right */
+    loop_on_drain(r.loop, stop_other, &r); /* the end of the list is still correct */
     loop_off_drain(r.loop, note_a, &r);
     loop_off_drain(r.loop, note_a, &r);
     loop_drain(r.loop);
     assert_int_equal(loop_run(r.loop), 0);
     assert_string_equal(r.order, "s");
-    loop_on_drain(r.loop, note_a, &r); /* forgotten with the loop */
+    loop_on_drain(r.loop, note_a, &r); /* freed with the loop */
     loop_free(r.loop);
 }
 
@@ -161,7 +161,7 @@ static void count_up(void *arg)
 {
     struct record *r = arg;
     if (++r->count == 3) {
-        timer_stop(r->timer); /* from inside itself */
+        timer_stop(r->timer); /* from its own callback */
         timer_stop(NULL);
     }
 }
@@ -174,14 +174,14 @@ CASE(test_timers)
     assert_int_equal(loop_run(r.loop), 0);
     assert_int_equal(r.count, 3);
 
-    /* stopped before it fires; stopped by another in the same turn */
+    /* stopped before it fires; stopped by another in the same iteration */
     timer_stop(timer_start(r.loop, 0, 0, note_a, &r));
     timer_start(r.loop, 0, 0, stop_other, &r);
     r.timer = timer_start(r.loop, 0, 0, note_b, &r);
     assert_int_equal(loop_run(r.loop), 0);
     assert_string_equal(r.order, "s");
 
-    /* left running, it goes with the loop */
+    /* left running, freed with the loop */
     timer_start(r.loop, 5, 5, note_a, &r);
     loop_free(r.loop);
 }
@@ -216,7 +216,7 @@ CASE(test_timers_of_nothing)
     assert_int_equal(loop_run(r.loop), 0);
     assert_string_equal(r.order, "abbx");
 
-    /* a chain that never ends lets the others work */
+    /* an endless chain does not starve others */
     memset(r.order, 0, sizeof(r.order));
     timer_start(r.loop, 0, 0, again_and_again, &r);
     timer_start(r.loop, 5, 0, note_a, &r);
@@ -226,6 +226,79 @@ CASE(test_timers_of_nothing)
 
     timer_start(r.loop, 0, 0, note_a, &r);
     loop_free(r.loop);
+}
+
+enum { PIECES = 12, PIECE_NS = 3 * 1000 * 1000 };
+
+/* Pieces of work, each of some milliseconds, and the turns of the loop in which they were done. */
+struct work {
+    struct loop *loop;
+    int turn, done, most, in_this, idle_turns;
+    int may_overtake;
+};
+
+static void work(void *arg)
+{
+    struct work *w = arg;
+    uint64_t end = uv_hrtime() + PIECE_NS;
+
+    while (uv_hrtime() < end)
+        continue;
+    w->done++;
+    w->in_this++;
+}
+
+static void on_turn(uv_check_t *check)
+{
+    struct work *w = check->data;
+
+    if (w->done > 0 && w->done < PIECES && w->in_this == 0)
+        w->idle_turns++;
+    w->most = w->in_this > w->most ? w->in_this : w->most;
+    w->in_this = 0;
+    w->may_overtake += w->done < PIECES && loop_may_work(w->loop);
+}
+
+/* Many pieces of work are spread over turns, with turns between in which clients are served. */
+CASE(test_a_turn_is_bounded)
+{
+    struct work w = {.loop = loop_new(1000)};
+    uv_check_t check = {.data = &w};
+
+    uv_check_init(loop_uv(w.loop), &check);
+    uv_check_start(&check, on_turn);
+    uv_unref((uv_handle_t *)&check);
+    for (int i = 0; i < PIECES; i++)
+        timer_start(w.loop, 0, 0, work, &w);
+    assert_int_equal(loop_run(w.loop), 0);
+    assert_int_equal(w.done, PIECES);
+    assert_in_range(w.most, 1, 2);
+    assert_true(w.idle_turns >= 2 * (PIECES / 2 - 1));
+    assert_int_equal(w.may_overtake, 0);
+    loop_free(w.loop);
+}
+
+static void ask_for_time(void *arg)
+{
+    struct work *w = arg;
+
+    while (loop_has_time(w->loop))
+        w->in_this++;
+    w->done++;
+}
+
+CASE(test_time_is_given_again)
+{
+    struct work w = {.loop = loop_new(1000)};
+
+    assert_true(loop_may_work(w.loop));
+    timer_start(w.loop, 0, 0, ask_for_time, &w);
+    assert_false(loop_may_work(w.loop));
+    timer_start(w.loop, 0, 0, ask_for_time, &w);
+    assert_int_equal(loop_run(w.loop), 0);
+    assert_int_equal(w.done, 2);
+    assert_true(w.in_this > 0);
+    loop_free(w.loop);
 }
 
 CASE(test_broken_pipe_is_no_end)

@@ -7,7 +7,7 @@
 
 enum { BYTES = 16, BITS = 8 * BYTES, MAPPED_BITS = 96 };
 
-/* Of IPv6; those of IPv4 are mapped into it. */
+/* A range of IPv6; IPv4 is mapped. */
 struct range {
     unsigned char address[BYTES];
     int bits;
@@ -23,7 +23,8 @@ static const unsigned char mapped[BYTES] = {[10] = 0xff, [11] = 0xff};
 static const unsigned char nat64[BYTES] = {0, 0x64, 0xff, 0x9b};
 
 static const char *const loopback_ranges[] = {"127.0.0.0/8", "0.0.0.0/8", "::1", "::", NULL};
-/* With the metadata services that have an address of another kind: Amazon, Google, Alibaba, Azure, Oracle. */
+/* Includes metadata services outside the link-local range: Amazon, Google, Alibaba, Azure,
+ * Oracle. */
 static const char *const link_ranges[] = {
     "169.254.0.0/16",  "fe80::/10",     "fd00:ec2::/32", "fd20:ce::254",
     "100.100.100.200", "168.63.129.16", "192.0.0.192",   NULL};
@@ -120,7 +121,7 @@ static bool refuses(const struct reach *reach, const unsigned char address[BYTES
     return false;
 }
 
-/* NAT64 leads to the address of IPv4 that is in it. */
+/* NAT64 leads to the IPv4 address within. */
 static bool refuses_either(const struct reach *reach, unsigned char address[BYTES])
 {
     if (refuses(reach, address))
@@ -129,6 +130,14 @@ static bool refuses_either(const struct reach *reach, unsigned char address[BYTE
         return false;
     memcpy(address, mapped, 12);
     return refuses(reach, address);
+}
+
+enum err reach_option(struct arena *arena, const char *text, const struct reach **out,
+                      struct errinfo *ei)
+{
+    enum err err = reach_read(arena, text, getenv("KUBERNETES_SERVICE_HOST") != NULL, out, ei);
+
+    return err == ERR_OK ? ERR_OK : err_wrap(ei, err, REACH_OPTION);
 }
 
 bool reach_refuses(const struct reach *reach, const struct sockaddr *address)

@@ -1,7 +1,7 @@
 /*
- * For tests only: a certificate authority and what it signed, made anew for each run and written to
- * unit_folder(). A certificate is for 127.0.0.1 and the name given. The last cert_make() is followed
- * by certs_free() as tear_down_all.
+ * For tests only: a certificate authority and its certificates, made for each run and written to
+ * unit_folder(). A certificate is for 127.0.0.1 and the name given. Use certs_free() as
+ * tear_down_all.
  */
 #ifndef NET_TEST_CERTS_H
 #define NET_TEST_CERTS_H
@@ -44,7 +44,7 @@ static inline void cert_slurp(const char *path, char *text, size_t size)
         fclose(file);
 }
 
-/* ca NULL: signs itself and is an authority. */
+/* With ca NULL: self-signed, and an authority. */
 static inline void cert_make(struct cert *cert, const struct cert *ca, const char *name)
 {
     static long serial = 1;

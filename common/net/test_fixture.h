@@ -1,6 +1,6 @@
 /*
- * For tests only: a real server and a real client on one loop, and raw sockets for what no client
- * would send. Each test turns the loop until its condition holds (test_loop.h).
+ * For tests only: a real server and a real client on one loop, and raw sockets for requests that no
+ * client would send. Each test runs the loop until its condition holds (test_loop.h).
  */
 #ifndef NET_TEST_FIXTURE_H
 #define NET_TEST_FIXTURE_H
@@ -25,7 +25,7 @@ struct fixture {
     struct http_server *server;
     struct http_client *client;
     struct http_conn_request *held; /* the last request of a route that does not answer */
-    int holds;                      /* how many such requests came */
+    int holds;                      /* number of such requests */
     int gone;
     const char *scheme;
 };
@@ -37,7 +37,7 @@ UNIT_HELPER void fixture_on_gone(void *arg)
     f->held = NULL;
 }
 
-/* Answers later: the test replies to f->held. */
+/* Does not reply: the test replies to f->held. */
 UNIT_HELPER void serve_hold(void *arg, struct http_conn_request *req)
 {
     struct fixture *f = arg;
@@ -74,7 +74,7 @@ UNIT_HELPER const char *peer_of(struct http_conn_request *req)
     return "unix";
 }
 
-/* Sends the body back, and what it knows of the request in headers. */
+/* Sends the body back, and properties of the request in headers. */
 UNIT_HELPER void serve_echo(void *arg, struct http_conn_request *req)
 {
     size_t len;
@@ -196,15 +196,23 @@ UNIT_HELPER void exchange(struct fixture *f, struct http_request request, struct
     assert_int_equal(a->count, 1);
 }
 
-UNIT_HELPER int raw_connect(struct fixture *f)
+/* Connects from the address 127.0.0.<host>. */
+UNIT_HELPER int raw_connect_from(struct fixture *f, uint8_t host)
 {
+    struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000000u | host)};
     struct sockaddr_in addr = {.sin_family = AF_INET,
                                .sin_port = htons((uint16_t)http_server_port(f->server)),
                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof(from)), 0);
     assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
     return fd;
+}
+
+UNIT_HELPER int raw_connect(struct fixture *f)
+{
+    return raw_connect_from(f, 1);
 }
 
 UNIT_HELPER void raw_send(int fd, const char *text)
@@ -212,7 +220,7 @@ UNIT_HELPER void raw_send(int fd, const char *text)
     assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
 }
 
-/* Turns the loop and reads until text holds `until`, or to the end when until is NULL. */
+/* Runs the loop and reads until text contains `until`, or to the end if NULL. */
 UNIT_HELPER void raw_read(struct fixture *f, int fd, char *text, size_t size, const char *until)
 {
     size_t len = strlen(text);

@@ -1,4 +1,4 @@
-/* For tests only: a loop that turns until something holds, with a deadline. */
+/* For tests only: runs a loop until a condition holds, with a deadline. */
 #ifndef NET_TEST_LOOP_H
 #define NET_TEST_LOOP_H
 
@@ -24,7 +24,7 @@ UNIT_HELPER void loop_is_late(void *arg)
         timer_stop(deadline_);                                                                     \
     } while (0)
 
-/* For as long as nothing of the wrong kind may happen. */
+/* Runs the loop for a time in which nothing may happen. */
 #define LOOP_FOR(loop, ms)                                                                         \
     do {                                                                                           \
         bool over_ = false;                                                                        \
@@ -33,7 +33,7 @@ UNIT_HELPER void loop_is_late(void *arg)
             uv_run(loop_uv(loop), UV_RUN_ONCE);                                                    \
     } while (0)
 
-/* That of a fixture. */
+/* The same for a fixture. */
 #define RUN_UNTIL(f, condition) LOOP_UNTIL((f)->loop, condition)
 
 #endif

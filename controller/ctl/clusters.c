@@ -3,19 +3,19 @@
 #include <string.h>
 
 #include "ctl/read.h"
-#include "fleet/access.h"
-#include "kube/status.h"
+#include "fleet/rules/select.h"
+#include "kube/reply.h"
 
 enum { PATIENCE_MS = 10000 };
 
-/* What is known of a namespace with Applications. */
+/* The objects of a namespace with Applications. */
 struct place_of_fleets {
     struct place_of_fleets *next;
     const char *namespace_;
     struct fleet_known known;
 };
 
-/* A cluster that somebody can connect to. */
+/* A cluster with a usable kubeconfig. */
 struct connection {
     struct connection *next;
     const char *namespace_, *secret, *key; /* secret NULL: the cluster of the Applications */
@@ -28,7 +28,7 @@ struct reading {
     struct ctl *ctl;
     struct place_of_fleets *namespaces;
     struct connection *connections;
-    int left; /* answers that are still to come */
+    int left; /* pending answers */
 };
 
 /* --- the cluster of the Applications */
@@ -82,7 +82,7 @@ static void connect_to(struct reading *r, struct connection *to)
     const char *text;
 
     if (read_get(ctl, &kube_secrets, to->namespace_, to->secret, &secret, &ei) != ERR_OK ||
-        fleet_access(ctl->arena, secret, to->key, &text, &to->config, &ei) != ERR_OK) {
+        fleet_kubeconfig(ctl->arena, secret, to->key, &text, &to->config, &ei) != ERR_OK) {
         to->trouble = arena_strdup(ctl->arena, ei.text);
         return;
     }

@@ -6,7 +6,7 @@
  *
  * and the build finds it. ctl_main() reads kubectl's flags (flags.h) and those of the command's
  * rows, connects unless the command needs no server, and calls run(). A command reads with read.h
- * and prints with print.h and columns.h: to ctl->out, for it is tested by what it prints. It may
+ * and prints with output.h: to ctl->out, for it is tested by what it prints. It may
  * wait: it has the loop to itself.
  *
  * Everything that a command gets and makes lives in ctl->arena, until the process ends.
@@ -19,30 +19,31 @@
 #include <stdio.h>
 
 #include "base/arena.h"
+#include "base/json.h"
 #include "base/option.h"
 #include "kube/client.h"
 
-/* What a script can tell apart. */
+/* Exit codes for scripts. */
 enum ctl_exit {
-    CTL_DONE = 0,      /* it was done; of status: the revision is promoted */
-    CTL_SERVER = 1,    /* the server does not answer, or says no; what was asked for is not there */
-    CTL_USAGE = 2,     /* the command line is wrong */
-    CTL_FAILED = 3,    /* the release was rolled back, or the request was refused */
-    CTL_TIMED_OUT = 4, /* --timeout passed */
-    CTL_PERSON = 5,    /* the release waits until a person says yes */
-    CTL_SUPERSEDED = 6, /* another revision is released in place of the one that was asked about */
+    CTL_DONE = 0,       /* it was done; of status: the revision is promoted */
+    CTL_SERVER = 1,     /* the server does not answer or refuses; the object does not exist */
+    CTL_USAGE = 2,      /* the command line is wrong */
+    CTL_FAILED = 3,     /* the release was rolled back, or the request was refused */
+    CTL_TIMED_OUT = 4,  /* --timeout passed */
+    CTL_PERSON = 5,     /* the release waits for a person */
+    CTL_SUPERSEDED = 6, /* another revision is released instead */
 };
 
-/* What a command accepts beside its own rows. */
+/* Flags that a command accepts besides its own rows. */
 enum ctl_accepts {
-    CTL_OFFLINE = 1,   /* it asks no server: no kubeconfig, and none of kubectl's flags */
+    CTL_OFFLINE = 1,   /* needs no server: no kubeconfig, and none of kubectl's flags */
     CTL_ALL = 2,       /* -A */
     CTL_SELECTOR = 4,  /* -l */
     CTL_WATCH = 8,     /* -w */
     CTL_OUT_WIDE = 16, /* -o wide */
     CTL_OUT_NAME = 32, /* -o name */
     CTL_OUT_DATA = 64, /* -o json, -o yaml */
-    CTL_RAW = 128,     /* its arguments are no command line, flags are left among them */
+    CTL_RAW = 128,     /* flags are passed on among its arguments */
 };
 
 enum ctl_output { CTL_TEXT, CTL_WIDE, CTL_NAME, CTL_JSON, CTL_YAML };
@@ -50,41 +51,43 @@ enum ctl_output { CTL_TEXT, CTL_WIDE, CTL_NAME, CTL_JSON, CTL_YAML };
 struct ctl {
     struct arena *arena;
     const struct ctl_command *command;
-    const char *program;              /* "kubectl canary": how people call it, for hints */
-    const char *const *args;          /* what is no flag, NULL-ended */
+    const char *program;              /* "kubectl canary": its name in hints */
+    const char *const *args;          /* arguments that are no flags, NULL-terminated */
     int n_args;                       /* within the command's min_args and max_args */
     struct loop *loop;                /* NULL: CTL_OFFLINE */
     struct kube_client *kube;         /* the same */
     struct http_client *http;         /* the same; for what is not the API server */
     const struct kube_config *config; /* the same; server and context for texts */
     const char *namespace_;           /* NULL: all of them (-A) */
-    const char *selector;             /* NULL: none */
+    const char *selector;             /* NULL if none */
     bool watch;
-    int64_t timeout_ms; /* of a request to the server; 0: as the client has it */
+    int64_t timeout_ms; /* of a request to the server; 0 for the client's default */
     enum ctl_output output;
     bool color;
-    int width; /* columns of the terminal; 0: no terminal, nothing is cut */
+    int width; /* columns of the terminal; 0 if there is none: nothing is cut */
     FILE *out, *err;
 };
 
 struct ctl_command {
-    const char *name;    /* "skip-analysis", of the file skip_analysis.c */
-    const char *summary; /* one line for the list of commands, a sentence; NULL: it is not listed */
-    const char *usage;   /* what stands behind the name, "NAME [--why TEXT]" */
-    const char *help;    /* paragraphs and examples ("{ctl}" is how the program is called); may be
+    const char *name; /* "skip-analysis", of the file skip_analysis.c */
+    const char
+        *summary;      /* one line for the list of commands, a sentence; NULL if it is not listed */
+    const char *usage; /* the part after the name, "NAME [--why TEXT]" */
+    const char *help;  /* paragraphs and examples ("{ctl}" is how the program is called); may be
                             NULL */
-    const struct option_row *rows; /* its own flags, as option.h says, static; NULL: none */
+    const struct option_row *rows; /* its own flags, as option.h says, static; NULL if none */
     unsigned accepts;              /* enum ctl_accepts */
     int min_args, max_args;        /* how many arguments; max -1: any number */
-    const char *completes;         /* what an argument is, for shells: "canary", "file" or a list of
-                                      words; NULL: nothing */
-    bool (*needs_no_server)(void); /* asked once its rows are read; NULL: as CTL_OFFLINE says */
-    int (*run)(struct ctl *ctl);   /* returns an enum ctl_exit */
+    /* Kind of argument for shell completion: "canary", "file" or a list of words; NULL if none. */
+    const char *completes;
+    bool (*needs_no_server)(
+        void); /* called when its rows have been read; NULL if CTL_OFFLINE decides */
+    int (*run)(struct ctl *ctl); /* returns an enum ctl_exit */
 };
 
 /* All commands, in the order of their files' names; ends with NULL. Made by the build. */
 extern const struct ctl_command *const ctl_table[];
-/* NULL: there is none of that name. */
+/* NULL if there is none of that name. */
 const struct ctl_command *ctl_find(const char *name);
 
 /* argv[0] is how the program is called in texts, "kubectl canary". Returns the exit code. */
@@ -93,11 +96,22 @@ int ctl_main(int argc, char **argv);
 /* One command within another: as ctl_main(), with the streams of ctl, and its arena. */
 int ctl_run(struct ctl *ctl, int argc, char **argv);
 
-/* One sentence on ctl->err, with the program's name in front. Returns the code, so that a command can
- * `return ctl_fail(ctl, CTL_SERVER, ...)`. */
+/* One sentence on ctl->err, with the program's name in front. Returns the code, so that a command
+ * can `return ctl_fail(ctl, CTL_SERVER, ...)`. */
 int ctl_fail(const struct ctl *ctl, enum ctl_exit code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* Asks the terminal anew how wide it is. */
+/* Updates the width of the terminal. */
 void ctl_measure(struct ctl *ctl);
+
+/* --- -w: watching */
+
+/*
+ * Watches the Canaries of ctl->namespace_ with ctl->selector, or the one of that name (NULL for
+ * all), until the program is ended or, of one, it is deleted. On a terminal draw() is called again
+ * for each change and every few seconds, into a ctl of its own with an arena of its own, and takes
+ * the whole screen; elsewhere each change is one line, or one object for -o json. draw() returns an
+ * exit code; another one than CTL_DONE ends it.
+ */
+int live_run(struct ctl *ctl, const char *name, int (*draw)(struct ctl *ctl));
 
 #endif

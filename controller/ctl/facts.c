@@ -5,9 +5,9 @@
 
 #include "base/clock.h"
 #include "ctl/gate.h"
-#include "ctl/revision.h"
 #include "scaler/scaler.h"
 #include "target/target.h"
+#include "tick/fact.h"
 
 static const struct kube_resource pods = {
     .group = "", .version = "v1", .plural = "pods", .kind = "Pod"};
@@ -137,7 +137,7 @@ static void read_events(struct ctl *ctl, struct facts *facts, const char *namesp
     json_object_array_sort(facts->events, by_time);
 }
 
-/* "app=podinfo,tier=web" of matchLabels; NULL: the target has none. */
+/* "app=podinfo,tier=web" of matchLabels; NULL if the target has none. */
 static const char *pod_selector(struct ctl *ctl, struct json_object *target)
 {
     struct json_object *labels = json_at(target, "spec", "selector", "matchLabels", NULL);
@@ -205,11 +205,77 @@ void facts_read_more(struct ctl *ctl, struct facts *facts)
 
     facts->live = revision_of_target(ctl, facts->canary);
     if (!name || gate_find(ctl, facts->canary, NULL, &gate, &ei) != ERR_OK)
-        return; /* there is none, or several: nobody says more than the Canary does */
+        return; /* no gate, or several: the Canary's own status must do */
     facts->gate_url = gate.url;
     if (gate_read(ctl, &gate, namespace_of(ctl, facts->canary), name, &facts->gate, &ei) == ERR_OK)
         return;
     facts->gate = NULL;
     facts->gate_asks_who = ei.status == 401;
     facts->gate_trouble = arena_strdup(ctl->arena, ei.text);
+}
+
+struct target_question {
+    struct ctl *ctl;
+    const struct target *target;
+    struct target_info info;
+    enum err err; /* of what could not be read */
+    struct errinfo *ei;
+};
+
+static void answer(void *arg, struct tick *tick, const struct need *need)
+{
+    struct target_question *question = arg;
+    struct json_object *object = NULL;
+
+    if (need->kind != NEED_OBJECT || !need->name)
+        return;
+    enum err err = read_get(question->ctl, need->resource, need->namespace_, need->name, &object,
+                            question->ei);
+    if (err == ERR_OK || err == ERR_NOT_FOUND)
+        fact_object(tick, need, err == ERR_OK ? object : NULL);
+    else
+        question->err = err;
+}
+
+static enum rule_result ask(void *arg, struct tick *tick)
+{
+    struct target_question *question = arg;
+
+    question->info = (struct target_info){0};
+    return question->target->read(tick, &question->info);
+}
+
+/* Configs have no part in the hash, and people may not read Secrets. */
+enum err revision_read(struct ctl *ctl, struct json_object *object, const char **out,
+                       struct errinfo *ei)
+{
+    struct settings settings = settings_default;
+    struct target_question question = {.ctl = ctl, .ei = ei};
+    struct canary canary;
+    enum err err = canary_view(ctl->arena, object, &canary, ei);
+
+    *out = "";
+    if (err != ERR_OK)
+        return err;
+    question.target = target_find(canary.target.api_version, canary.target.kind);
+    if (!question.target)
+        return err_set(ei, ERR_INVALID, "a %s is not released", canary.target.kind);
+    settings.config_tracking = false;
+    struct tick *tick = tick_new(ctl->arena, &canary, &settings, clock_wall_ms(), false);
+    enum rule_result verdict = tick_solve(tick, ask, answer, &question);
+    if (question.err != ERR_OK)
+        return question.err;
+    if (verdict == RULE_NEEDS_FACTS)
+        return err_set(ei, ERR_INVALID, "the target cannot be read");
+    if (verdict == RULE_CONTINUE)
+        *out = arena_strdup(ctl->arena, question.info.hash);
+    return ERR_OK;
+}
+
+const char *revision_of_target(struct ctl *ctl, struct json_object *canary)
+{
+    struct errinfo ei;
+    const char *hash;
+
+    return revision_read(ctl, canary, &hash, &ei) == ERR_OK && *hash ? hash : NULL;
 }

@@ -1,5 +1,5 @@
 /*
- * What belongs to a Canary, read with the person's own rights: a part that may not be read is
+ * The objects of a Canary, read with the person's own rights: a part that may not be read is
  * missing, and `denied` names it.
  */
 #ifndef CTL_FACTS_H
@@ -10,29 +10,39 @@
 struct facts {
     int64_t now_ms; /* wall clock */
     struct json_object *canary;
-    /* NULL: it is not there, or cannot be read. */
+    /* NULL if it is not there, or cannot be read. */
     struct json_object *target, *primary;
-    struct json_object *scaler;              /* what autoscalerRef names */
+    struct json_object *scaler;              /* named by autoscalerRef */
     struct json_object *events;              /* of the Canary, newest last; never NULL */
     struct json_object *pods, *primary_pods; /* of both sides; never NULL */
     struct json_object *lease;               /* of the controller */
-    struct json_object *gate;   /* what it says of this Canary's gate; NULL: nobody asked it */
-    const char *gate_trouble;   /* why it could not be asked; NULL: it was, or there is none */
-    bool gate_asks_who;         /* that is why: it wants a token */
-    const char *gate_url;       /* where it is, for people; NULL: there is none */
-    const char *live;           /* hash of the revision that the target has; NULL: not known */
+    struct json_object *gate;   /* the gate's answer about this Canary; NULL if not asked */
+    const char *gate_trouble;   /* why it could not be asked; NULL if it was, or there is none */
+    bool gate_asks_who;         /* the reason: it needs a token */
+    const char *gate_url;       /* where it is, for people; NULL if there is none */
+    const char *live;           /* hash of the revision that the target has; NULL if unknown */
     bool no_target, no_primary; /* surely not there */
-    bool no_lease;              /* no controller has ever taken it */
-    bool lease_denied;          /* it may not be read, which few may: no part of `denied` */
-    const char *denied;         /* "pods, events": what may not be read; NULL: all may */
+    bool no_lease;              /* never held by a controller */
+    bool lease_denied;          /* it may not be read, as is usual; not part of `denied` */
+    const char *denied;         /* "pods, events": parts that may not be read; NULL if none */
 };
 
-/* Never fails: what cannot be read is missing. Not the gate, nor the target's revision. */
+/* Never fails: unreadable parts are missing. Reads neither the gate nor the target's revision. */
 void facts_read(struct ctl *ctl, struct json_object *canary, struct facts *out);
 
-/* What its gate says, and which revision the target has. */
+/* Reads the gate's answer and the revision of the target. */
 void facts_read_more(struct ctl *ctl, struct facts *facts);
 /* Only target, primary, scaler and lease. */
 void facts_read_objects(struct ctl *ctl, struct json_object *canary, struct facts *out);
+
+/* --- the revision of a target, by the controller's own rules (target/OBJECTS.md): its hash as in
+ * status.lastAppliedSpec */
+
+/* *out is "" if the target is missing or unusable. ERR_INVALID if the spec is refused; errors of
+ * reading. */
+enum err revision_read(struct ctl *ctl, struct json_object *canary, const char **out,
+                       struct errinfo *ei) MUST_USE;
+/* The same; NULL if there is none, or if it cannot be read. */
+const char *revision_of_target(struct ctl *ctl, struct json_object *canary);
 
 #endif

@@ -62,7 +62,7 @@ char flags_letter(const char *name)
     return 0;
 }
 
-/* What -o may say, for its row; the last is NULL. */
+/* Values of -o, for its row; the last is NULL. */
 static const char *const *outputs(struct arena *arena, unsigned accepts)
 {
     enum { MOST = 5 };
@@ -230,7 +230,7 @@ int flags_command_at(int argc, char **argv)
     return argc;
 }
 
-/* --- what they mean */
+/* --- their meaning */
 
 static enum ctl_output output_of(const char *text)
 {
@@ -243,7 +243,7 @@ static enum ctl_output output_of(const char *text)
     return CTL_TEXT;
 }
 
-/* kubectl looks into the home first, the daemons at the pod's service account. */
+/* kubectl looks in the home directory first, the daemons use the pod's service account. */
 static const char *home_file(struct arena *arena)
 {
     const char *given = getenv("KUBECONFIG"), *home = getenv("HOME");

@@ -1,4 +1,4 @@
-/* The command line of a command: kubectl's flags, as everybody knows them, and the command's own. */
+/* The command line of a command: kubectl's flags and its own. */
 #ifndef CTL_FLAGS_H
 #define CTL_FLAGS_H
 
@@ -13,12 +13,13 @@
 enum err flags_read(struct ctl *ctl, int argc, char **argv, struct kube_config_source *source,
                     const char **namespace_, struct errinfo *ei) MUST_USE;
 
-/* Where the command's name stands in argv, behind kubectl's flags with their values; argc: nowhere. */
+/* Index of the command's name in argv, after kubectl's flags and their values; argc if there is
+ * none. */
 int flags_command_at(int argc, char **argv);
 
 /* The rows of a command, its own first; ends with a row without name. Owned by the arena. */
 const struct option_row *flags_rows(struct arena *arena, const struct ctl_command *command);
-/* The letter of a flag of that name, 'n' of "namespace"; 0: it has none. */
+/* The letter of a flag of that name, 'n' of "namespace"; 0 if it has none. */
 char flags_letter(const char *name);
 
 #endif

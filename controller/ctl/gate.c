@@ -2,13 +2,15 @@
 
 #include <string.h>
 
+#include "ctl/read.h"
 #include "proto/canary.h"
 
 enum { MAX_ANSWER = 4 * 1024 * 1024 };
 
 /* --- where it is */
 
-/* "flagger-gate.flagger.svc.cluster.local" of "NAME.NAMESPACE[.svc[.…]]"; false: no Service's name. */
+/* "flagger-gate.flagger.svc.cluster.local" of "NAME.NAMESPACE[.svc[.…]]"; false: no Service's name.
+ */
 static bool is_service(struct arena *arena, const char *host, const char **name,
                        const char **namespace_)
 {
@@ -161,7 +163,7 @@ static enum err call_direct(struct ctl *ctl, const struct gate *gate, const char
     return d->err;
 }
 
-/* The gate's own sentence stands before that of the way to it. */
+/* The gate's own sentence is preferred to that of the transport. */
 static enum err judge(const struct gate *gate, int status, struct json_object *body, enum err err,
                       struct errinfo *ei)
 {

@@ -7,7 +7,7 @@ int main(int argc, char **argv)
 {
     static char name[] = "kubectl canary";
 
-    child_main(argc, argv); /* for plugins that tell who asks */
+    child_main(argc, argv); /* for credential plugins */
     process_hide();         /* tokens of the cluster */
     if (argc > 0)
         argv[0] = name;

@@ -1,6 +1,5 @@
 /*
- * Asking the API server and waiting for the answer, with the person's own rights. What is read
- * lives in ctl->arena.
+ * Blocking requests to the API server, with the person's own rights. Results live in ctl->arena.
  */
 #ifndef CTL_READ_H
 #define CTL_READ_H
@@ -15,7 +14,7 @@ struct read_answer {
     enum err err;
     struct errinfo info; /* "GET canaries test/podinfo: not found: ..." */
     int status;
-    struct json_object *body; /* NULL: none */
+    struct json_object *body; /* NULL if none */
 };
 
 /* Sends them all at once and waits for the last one. What the requests point to is borrowed. */
@@ -32,23 +31,32 @@ enum { READ_MOST = 20000 };
 struct read_what {
     const struct kube_resource *resource;
     const char *namespace_; /* NULL: all of them, or of the cluster */
-    const char *selector;   /* of labels, NULL: any */
-    const char *fields;     /* field selector, NULL: any */
+    const char *selector;   /* of labels, NULL for any */
+    const char *fields;     /* field selector, NULL for any */
 };
 /* The objects as an array, in the server's order; more than READ_MOST are an error. */
 enum err read_list(struct ctl *ctl, const struct read_what *what, struct json_object **out,
                    struct errinfo *ei) MUST_USE;
 
-/* The Canary of ctl->namespace_, or, when it is not there, the exit code with a sentence printed;
- * CTL_DONE: *out. */
+/* Reads a Canary of ctl->namespace_ into *out and returns CTL_DONE; otherwise prints a sentence and
+ * returns the exit code. */
 int read_canary(struct ctl *ctl, const char *name, struct json_object **out);
-/* The same of an error that was got for it. Returns CTL_SERVER. */
+/* Prints the sentence for an error of that read. Returns CTL_SERVER. */
 int read_canary_fail(const struct ctl *ctl, const char *name, enum err err,
                      const struct errinfo *ei);
-/* Prints why the server was of no use, with what is to be done about it. Returns CTL_SERVER. */
+/* Prints the server's error and a remedy. Returns CTL_SERVER. */
 int read_fail(const struct ctl *ctl, enum err err, const struct errinfo *ei);
 
-/* Waits so long on the loop. */
+/* Sleeps on the loop. */
 void read_pause(struct ctl *ctl, int64_t ms);
+
+/* --- the person's name, for approvals and requests */
+
+/*
+ * The name by which the API server knows the person (SelfSubjectReview), or as_name if that is not
+ * NULL. ERR_NOT_FOUND: the server cannot say, which one before Kubernetes 1.28 cannot.
+ */
+enum err person_name(struct ctl *ctl, const char *as_name, const char **out,
+                     struct errinfo *ei) MUST_USE;
 
 #endif

@@ -1,24 +1,86 @@
 /*
- * What is not worked on: a Canary whose spec cannot be done, one that is suspended. A refusal comes
- * before anything is touched and is told once: the condition Accepted=False remembers the sentence.
+ * Refusal of a spec that cannot be carried out, and suspension. A refusal comes before anything is
+ * written, and is reported once: the condition Accepted=False keeps the message.
  */
+#include "decide/rules.h"
+
 #include <string.h>
 
 #include "base/clock.h"
-#include "decide/act/companions.h"
-#include "decide/act/finalizer.h"
-#include "decide/act/move.h"
-#include "decide/act/refusal.h"
-#include "decide/act/refused_write.h"
-#include "decide/ask/metrics.h"
+#include "base/duration.h"
+#include "decide/companions.h"
+#include "decide/condition.h"
 #include "decide/decide.h"
-#include "decide/release/condition.h"
-#include "decide/release/former.h"
-#include "decide/release/release.h"
-#include "decide/release/status.h"
-#include "decide/rules.h"
-#include "decide/view.h"
+#include "decide/metrics.h"
+#include "decide/move.h"
+#include "decide/refused_write.h"
+#include "decide/release.h"
+#include "decide/rollback.h"
+#include "decide/status.h"
+#include "router/shared/services.h"
 #include "tick/edit.h"
+
+/*
+ * The view of a Canary that the rules follow: usually its live spec. An unreadable spec is
+ * replaced by the one accepted before, from status.acceptedSpec: a running release stays guarded
+ * whatever is written into the spec.
+ */
+
+/* Fields about the Canary itself, always taken from the live spec. */
+static const char *const of_the_live_spec[] = {"suspend", "revertOnDeletion"};
+
+/*
+ * The spec accepted before the refused one, with everything else live. False if none is known that
+ * can be read.
+ */
+static bool view_accepted(struct arena *arena, struct json_object *object, struct canary *out)
+{
+    struct json_object *accepted = json_at(object, "status", "acceptedSpec", NULL);
+    struct errinfo ignored;
+
+    if (!json_object_is_type(accepted, json_type_object))
+        return false;
+    struct json_object *copy = json_copy(arena, object);
+    struct json_object *spec = json_copy(arena, accepted);
+    for (size_t i = 0; i < sizeof(of_the_live_spec) / sizeof(of_the_live_spec[0]); i++) {
+        struct json_object *live = json_at(object, "spec", of_the_live_spec[i], NULL);
+        json_object_object_del(spec, of_the_live_spec[i]);
+        if (json_object_is_type(live, json_type_boolean))
+            json_set(spec, of_the_live_spec[i], live);
+    }
+    json_set(copy, "spec", spec);
+    return canary_view(arena, copy, out, &ignored) == ERR_OK;
+}
+
+enum err revert_view(struct arena *arena, struct json_object *object, struct canary *out,
+                     struct errinfo *ei)
+{
+    enum err err = canary_view(arena, object, out, ei);
+
+    if (err != ERR_INVALID || !json_at(object, "metadata", "deletionTimestamp", NULL))
+        return err;
+    struct json_object *copy = json_copy(arena, object);
+    json_object_object_del(json_at(copy, "spec", NULL), "analysis");
+    json_object_object_del(json_at(copy, "spec", NULL), "canaryAnalysis");
+    struct errinfo ignored;
+    return canary_view(arena, copy, out, &ignored) == ERR_OK ? ERR_OK
+                                                             : canary_view(arena, object, out, ei);
+}
+
+enum err accept_view(struct arena *arena, struct json_object *object, struct canary *out,
+                     const char **mistake, struct errinfo *ei)
+{
+    struct errinfo ignored;
+    enum err err = canary_view(arena, object, out, ei);
+
+    *mistake = NULL;
+    if (err != ERR_INVALID)
+        return err;
+    *mistake = arena_strdup(arena, ei->text);
+    if (view_accepted(arena, object, out) || revert_view(arena, object, out, &ignored) == ERR_OK)
+        return ERR_OK;
+    return canary_view(arena, object, out, ei);
+}
 
 static const char *refuse_provider(struct release *r)
 {
@@ -31,7 +93,7 @@ static const char *refuse_provider(struct release *r)
     return r->router->check(r->tick->arena, r->canary);
 }
 
-/* A target that routes by itself needs its own router, and that needs it. */
+/* A target that routes by itself needs its own router, and that router needs it. */
 static const char *refuse_pair(struct release *r)
 {
     const struct router *own = router_of_target(r->target->resource);
@@ -74,8 +136,10 @@ static const char *refuse_kinds(struct release *r)
     return refuse_pair(r);
 }
 
-/* Without a step the next weight is that of before, and the analysis never ends; nor may it end
- * with traffic that no check has seen. */
+/*
+ * Without a step the weight never changes and the analysis never ends; nor may it end with traffic
+ * that no check has covered.
+ */
 static const char *refuse_no_step(struct release *r)
 {
     const struct canary_analysis *analysis = &r->canary->analysis;
@@ -104,7 +168,7 @@ static bool can_bind(const struct router *router)
     return router->session_affinity;
 }
 
-/* What the mesh cannot do, and who can. */
+/* A feature that the mesh lacks, with the meshes that have it. */
 static const char *refuse_feature(struct release *r, const char *what,
                                   bool (*can)(const struct router *router))
 {
@@ -123,7 +187,10 @@ static const char *refuse_finish(struct release *r)
                         r->canary->target.kind);
 }
 
-/* Plain Services make a blue/green release of an A/B test, as in Flagger; begin.c says so. */
+/*
+ * With plain Services an A/B test becomes a blue/green release, as in Flagger; begin_release()
+ * reports it.
+ */
 static const char *refuse_analysis(struct release *r)
 {
     const struct canary_analysis *analysis = &r->canary->analysis;
@@ -142,7 +209,7 @@ static const char *refuse_analysis(struct release *r)
     return sentence ? sentence : refuse_no_step(r);
 }
 
-/* Names of objects and values of labels that are made of those of the spec, and how long they may be. */
+/* Length of the object names and label values that are derived from the spec. */
 static const char *refuse_names(struct release *r)
 {
     enum { LABEL = 63, NAME = 253, SUFFIX = sizeof("-primary") - 1 };
@@ -199,18 +266,18 @@ static const char *refuse_companions(struct release *r)
     return NULL;
 }
 
-/* A running release keeps its target as it is found; what is refused then is told by act/refused_write.h. */
-static enum verdict refuse_target(struct release *r, const char **sentence)
+/* A running release keeps its target; what the API then refuses, refused_write.h reports. */
+static enum rule_result refuse_target(struct release *r, const char **sentence)
 {
     struct json_object *object;
 
     *sentence = NULL;
     if (!r->target || !r->target->refuse)
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     if (!need_object(r->tick, r->target->resource, r->canary->namespace_, r->canary->target.name,
                      &object))
-        return VERDICT_NEED_FACTS;
-    return object ? r->target->refuse(r->tick, object, sentence) : VERDICT_GO;
+        return RULE_NEEDS_FACTS;
+    return object ? r->target->refuse(r->tick, object, sentence) : RULE_CONTINUE;
 }
 
 /* -no-cross-namespace-refs */
@@ -246,20 +313,24 @@ static const char *refuse_namespaces(struct release *r)
     return NULL;
 }
 
-/* A running release keeps its templates: one that goes missing fails the check, it does not freeze
- * the release. */
-static enum verdict refuse_templates(struct release *r, const char **sentence)
+/*
+ * A running release keeps its templates: a template that goes missing fails the check and does not
+ * freeze the release.
+ */
+static enum rule_result refuse_templates(struct release *r, const char **sentence)
 {
-    enum verdict verdict = VERDICT_GO;
+    enum rule_result verdict = RULE_CONTINUE;
 
     if (!release_is_initialising(r) && !release_is_idle(r))
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     verdict = refuse_target(r, sentence);
-    return verdict == VERDICT_GO && !*sentence ? metrics_refusal(r, sentence) : verdict;
+    return verdict == RULE_CONTINUE && !*sentence ? metrics_refusal(r, sentence) : verdict;
 }
 
-/* Nothing can be done by this spec: who routes, releases or scales is not known, or would not find
- * what was made before. */
+/*
+ * Nothing can be done with this spec: router, target or scaler is unknown, or would not find the
+ * objects made before.
+ */
 static const char *refuse_whole(struct release *r)
 {
     const char *sentence = refuse_provider(r);
@@ -269,15 +340,15 @@ static const char *refuse_whole(struct release *r)
     return sentence ? sentence : refuse_kinds(r);
 }
 
-static enum verdict find_refusal(struct release *r, const char **sentence, bool *usable)
+static enum rule_result find_refusal(struct release *r, const char **sentence, bool *usable)
 {
-    *sentence = r->tick->mistake ? r->tick->mistake : r->tick->rival;
-    *usable = r->tick->mistake || !r->tick->rival;
+    *sentence = r->tick->mistake ? r->tick->mistake : r->tick->conflict;
+    *usable = r->tick->mistake || !r->tick->conflict;
     if (*sentence)
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     *sentence = refuse_whole(r);
-    enum verdict verdict = *sentence ? VERDICT_GO : move_refusal_of_target(r, sentence);
-    if (verdict != VERDICT_GO)
+    enum rule_result verdict = *sentence ? RULE_CONTINUE : move_refusal_of_target(r, sentence);
+    if (verdict != RULE_CONTINUE)
         return verdict;
     *usable = !*sentence;
     if (!*sentence)
@@ -288,19 +359,22 @@ static enum verdict find_refusal(struct release *r, const char **sentence, bool 
         *sentence = refuse_companions(r);
     if (!*sentence)
         *sentence = refuse_namespaces(r);
-    return *sentence ? VERDICT_GO : refuse_templates(r, sentence);
+    return *sentence ? RULE_CONTINUE : refuse_templates(r, sentence);
 }
 
-/* What nobody waits for is looked at together: one mistake does not hide another. */
-static enum verdict judge(struct release *r, void (*found)(void *arg, const char *sentence),
-                          void *arg)
+/*
+ * All problems that need no further facts are reported together: one mistake does not hide
+ * another.
+ */
+static enum rule_result judge(struct release *r, void (*found)(void *arg, const char *sentence),
+                              void *arg)
 {
     const char *templates = NULL, *target = NULL;
     const char *const whole = refuse_whole(r);
-    enum verdict verdict = metrics_refusal(r, &templates), second = refuse_target(r, &target);
+    enum rule_result verdict = metrics_refusal(r, &templates), second = refuse_target(r, &target);
 
-    if (verdict != VERDICT_GO || second != VERDICT_GO)
-        return VERDICT_NEED_FACTS;
+    if (verdict != RULE_CONTINUE || second != RULE_CONTINUE)
+        return RULE_NEEDS_FACTS;
     const char *const sentences[] = {whole,
                                      whole && !r->router ? NULL : refuse_analysis(r),
                                      whole && !r->router ? NULL : refuse_names(r),
@@ -311,11 +385,11 @@ static enum verdict judge(struct release *r, void (*found)(void *arg, const char
     for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++)
         if (sentences[i])
             found(arg, sentences[i]);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-enum verdict accept_judge(struct tick *tick, void (*found)(void *arg, const char *sentence),
-                          void *arg)
+enum rule_result accept_judge(struct tick *tick, void (*found)(void *arg, const char *sentence),
+                              void *arg)
 {
     struct release release = {.tick = tick, .phase = tick->canary->status.phase};
 
@@ -323,7 +397,7 @@ enum verdict accept_judge(struct tick *tick, void (*found)(void *arg, const char
     return judge(&release, found, arg);
 }
 
-/* True: from here on the rules follow the spec that was accepted before. */
+/* True if the rules follow the previously accepted spec from here on. */
 static bool follow_accepted(struct release *r)
 {
     struct canary *view = ARENA_NEW(r->tick->arena, struct canary);
@@ -340,73 +414,72 @@ static bool follow_accepted(struct release *r)
 }
 
 /*
- * What is refused is told once, and the spec that was accepted before is followed instead, with
- * those rules that take no step forward. Where none is known (the first one; or the CRD in the
- * cluster is Flagger's, which drops the field, and former.c finds nothing), the live one guards
- * what runs as far as it can be followed.
+ * A refused spec is reported once, and the previously accepted one is followed by the rules that
+ * take no step forward. If none is known (the first spec; or Flagger's CRD drops the field and
+ * move.c finds nothing), the live spec guards the release as far as possible.
  */
-enum verdict accept_spec(struct release *r)
+enum rule_result accept_spec(struct release *r)
 {
     bool ends = r->canary->deleting || r->phase == PHASE_Terminating;
     const char *sentence;
     bool usable;
-    enum verdict verdict = former_recall(r);
+    enum rule_result verdict = former_recall(r);
 
-    if (verdict == VERDICT_GO)
+    if (verdict == RULE_CONTINUE)
         verdict = find_refusal(r, &sentence, &usable);
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
     r->refused = sentence;
     if (ends) {
         if (sentence || move_has_begun(r) || move_is_pending(r))
             follow_accepted(r);
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     }
     if (!sentence) {
         refusal_clear(r);
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     }
     if (refusal_set(r, sentence))
-        release_warn(r, "%s", sentence);
-    /* What another Canary works on is not touched by the spec that was accepted either. */
-    if (!r->tick->barred && (follow_accepted(r) || (usable && !release_is_initialising(r))))
-        return VERDICT_GO;
-    if (r->tick->barred)
+        event_warning(r, "%s", sentence);
+    /* The accepted spec does not touch what another Canary works on either. */
+    if (!r->tick->locked_out && (follow_accepted(r) || (usable && !release_is_initialising(r))))
+        return RULE_CONTINUE;
+    if (r->tick->locked_out)
         finalizer_keep(r);
-    release_again(r, AGAIN_NEVER);
-    return VERDICT_STOP;
+    release_requeue(r, REQUEUE_NEVER);
+    return RULE_DONE;
 }
 
-enum verdict accept_deadline(struct release *r)
+enum rule_result accept_deadline(struct release *r)
 {
     return refusal_expire(r);
 }
 
-/* Only another edit lets anything begin. */
-enum verdict accept_nothing_new(struct release *r)
+/* Nothing begins before the next edit. */
+enum rule_result accept_nothing_new(struct release *r)
 {
-    release_again(r, AGAIN_NEVER);
-    return VERDICT_STOP;
+    release_requeue(r, REQUEUE_NEVER);
+    return RULE_DONE;
 }
 
-enum verdict accept_suspend(struct release *r)
+enum rule_result accept_suspend(struct release *r)
 {
     static const char text[] = "skipping canary run as object is suspended";
 
     if (!r->canary->suspend) {
         condition_clear(r, CONDITION_SUSPENDED);
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     }
     if (condition_set(r, CONDITION_SUSPENDED, "Suspended", text))
-        release_say(r, "%s", text);
-    /* No deadline runs out meanwhile. */
+        event_normal(r, "%s", text);
+    /* Deadlines do not run while suspended. */
     status_forget_waits(r);
     refused_write_forget(r);
-    release_again(r, AGAIN_NEVER);
-    return VERDICT_STOP;
+    release_requeue(r, REQUEUE_NEVER);
+    return RULE_DONE;
 }
 
-/* For a Canary that canary_view() could not even read. */
+/* For a Canary that canary_view() could not read. */
 struct json_object *accept_refusal(struct arena *arena, struct json_object *object,
                                    const char *sentence, int64_t now_ms)
 {
@@ -419,4 +492,116 @@ struct json_object *accept_refusal(struct arena *arena, struct json_object *obje
         return NULL;
     status_write(&release);
     return tick->plan->first ? tick->plan->first->body : NULL;
+}
+
+/*
+ * Fields of the spec without effect. Flagger ignores them silently, so a Canary is not refused for
+ * them: the condition Ignored and a Warning event name them, again only when they change.
+ */
+
+static const int64_t MS_NS = 1000000;
+
+static const char *joined(struct arena *arena, const char *sentence, const char *more)
+{
+    return sentence ? arena_printf(arena, "%s; %s", sentence, more) : more;
+}
+
+/* Webhooks named in one sentence; there may be hundreds. */
+enum { NAMED = 3 };
+
+static const char *and_more(struct arena *arena, const char *sentence, int count)
+{
+    if (count <= NAMED)
+        return sentence;
+    return joined(arena, sentence,
+                  arena_printf(arena, "so it is with %d more webhooks", count - NAMED));
+}
+
+/* Calls hold connections that all Canaries share. NULL if no time-out is too long. */
+static const char *long_timeouts(const struct release *r)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+    struct arena *arena = r->tick->arena;
+    const char *sentence = NULL;
+    int count = 0;
+
+    for (int i = 0; i < analysis->n_webhooks; i++) {
+        const struct canary_webhook *hook = &analysis->webhooks[i];
+        char asked[DURATION_TEXT], longest[DURATION_TEXT];
+        if (hook->longer_ms == 0 || ++count > NAMED)
+            continue;
+        duration_format(hook->longer_ms * MS_NS, asked);
+        duration_format(hook->timeout_ms * MS_NS, longest);
+        sentence =
+            joined(arena, sentence,
+                   arena_printf(arena,
+                                "spec.%s.webhooks[%d].timeout: %s is without effect beyond %s, "
+                                "the longest that a call of the type %s may take",
+                                analysis->legacy ? "canaryAnalysis" : "analysis", i, asked, longest,
+                                hook_type_name(hook->type)));
+    }
+    return and_more(arena, sentence, count);
+}
+
+/* NULL if no hook has too many retries. */
+static const char *many_retries(const struct release *r)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+    const char *sentence = NULL;
+    int count = 0;
+
+    for (int i = 0; i < analysis->n_webhooks; i++)
+        if (analysis->webhooks[i].more_retries > 0 && ++count <= NAMED)
+            sentence = joined(
+                r->tick->arena, sentence,
+                arena_printf(r->tick->arena,
+                             "spec.%s.webhooks[%d].retries: %d is without effect beyond %d, the "
+                             "most that there are",
+                             analysis->legacy ? "canaryAnalysis" : "analysis", i,
+                             analysis->webhooks[i].more_retries, analysis->webhooks[i].retries));
+    return and_more(r->tick->arena, sentence, count);
+}
+
+static const char *beyond_bounds(const struct release *r)
+{
+    const char *times = long_timeouts(r), *retries = many_retries(r);
+
+    return retries ? joined(r->tick->arena, times, retries) : times;
+}
+
+enum rule_result ignored_tell(struct release *r)
+{
+    struct arena *arena = r->tick->arena;
+    const char *bounds = beyond_bounds(r);
+    const char *fields = r->router->ignored ? r->router->ignored(arena, r->canary) : NULL;
+    const char *fixed = r->target->own_services ? NULL : services_ignored(r->tick);
+
+    if (r->tick->needs)
+        return RULE_NEEDS_FACTS;
+    bool no_pods = r->target->own_services && r->canary->n_companions > 0;
+
+    if (!fields && !fixed && !no_pods && !bounds) {
+        condition_clear(r, CONDITION_IGNORED);
+        return RULE_CONTINUE;
+    }
+    const char *sentence =
+        fields ? arena_printf(arena, "%s: without effect, provider %s has no word for it", fields,
+                              r->tick->provider)
+               : NULL;
+    if (fixed)
+        sentence = joined(arena, sentence,
+                          arena_printf(arena,
+                                       "%s: without effect on a Service that is there, nobody can "
+                                       "change it; one that is deleted is made anew with it",
+                                       fixed));
+    if (no_pods)
+        sentence = joined(
+            arena, sentence,
+            arena_printf(arena, "spec.companions: without effect, a %s has no pods of a primary",
+                         r->canary->target.kind));
+    if (bounds)
+        sentence = joined(arena, sentence, bounds);
+    if (condition_set_true(r, CONDITION_IGNORED, "NoEffect", sentence))
+        event_warning(r, "%s", sentence);
+    return RULE_CONTINUE;
 }

@@ -1,28 +1,32 @@
-/* Steps 28 and 29: the checks before a step. A check that fails is told where it fails; here it is
- * counted. */
+/*
+ * The analysis: checks before each step, then the step by strategy. The failure of a check is
+ * reported where it is found; this file counts it.
+ */
 #include <string.h>
 
-#include "decide/ask/checks.h"
-#include "decide/ask/hooks.h"
-#include "decide/ask/metrics.h"
-#include "decide/release/condition.h"
-#include "decide/release/release.h"
-#include "decide/release/status.h"
-#include "decide/release/steering.h"
+#include "decide/checks.h"
+#include "decide/condition.h"
+#include "decide/gates.h"
+#include "decide/metrics.h"
+#include "decide/promote.h"
+#include "decide/release.h"
 #include "decide/rules.h"
+#include "decide/share.h"
+#include "decide/status.h"
+#include "decide/steering.h"
 
-static enum verdict fail(struct release *r)
+static enum rule_result fail(struct release *r)
 {
     status_int(r, "failedChecks", r->canary->status.failed_checks + 1);
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 
 /*
- * They prepare a revision once, however long a gate or pods keep it from its first step: what was
- * set up stands, and a repeat that fails would roll back what waits for a person. (Flagger calls
- * them at every interval.)
+ * Pre-rollout hooks prepare a revision once, however long a gate or its pods delay the first step:
+ * the preparation stands, and a repeat that fails would roll back a release that waits for
+ * approval. (Flagger calls them at every interval.)
  */
-static enum verdict prepare(struct release *r)
+static enum rule_result prepare(struct release *r)
 {
     const char *prepared = json_str_at(r->canary->status.json, "prepared", NULL);
     const char *revision = release_checksum(r);
@@ -30,50 +34,173 @@ static enum verdict prepare(struct release *r)
     const struct hook_answer *answer;
 
     if (prepared && strcmp(prepared, revision) == 0)
-        return VERDICT_GO;
-    enum verdict verdict =
+        return RULE_CONTINUE;
+    enum rule_result verdict =
         hooks_ask(r, HOOK_PRE_ROLLOUT, PHASE_Progressing, "Pre-rollout", &hook, &answer);
-    if (verdict == VERDICT_GO) {
+    if (verdict == RULE_CONTINUE) {
         checks_passed(r);
         if (hooks_has(r, HOOK_PRE_ROLLOUT))
             status_text(r, "prepared", revision);
     }
-    if (verdict == VERDICT_STOP)
+    if (verdict == RULE_DONE)
         (void)checks_failed(r, "HookFailed", "Halt %s advancement pre-rollout check %s failed %s",
                             release_canary(r), hook->name, answer->text);
     return verdict;
 }
 
-enum verdict analysis_start(struct release *r)
+enum rule_result analysis_start(struct release *r)
 {
     if (!release_is_first_step(r))
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     if (steering_is_paused(r))
-        return VERDICT_STOP;
-    /* not again after a failed check, nor while the traffic gate is closed or a write is refused */
+        return RULE_DONE;
+    /*
+     * not repeated after a failed check, nor while the traffic gate is closed or a write is
+     * refused
+     */
     if (r->canary->status.failed_checks == 0 && !condition_is_set(r, CONDITION_APPROVED) &&
         !r->forgoes)
-        release_say(r, "Starting canary analysis for %s", release_target(r));
-    enum verdict verdict = prepare(r);
-    if (verdict != VERDICT_STOP)
+        event_normal(r, "Starting canary analysis for %s", release_target(r));
+    enum rule_result verdict = prepare(r);
+    if (verdict != RULE_DONE)
         return verdict;
     return fail(r);
 }
 
-enum verdict analysis_check(struct release *r)
+enum rule_result analysis_check(struct release *r)
 {
     const struct canary_webhook *hook;
     const struct hook_answer *answer;
 
     if (release_is_first_step(r))
-        return VERDICT_GO;
-    enum verdict verdict = hooks_ask(r, HOOK_ROLLOUT, PHASE_Progressing, NULL, &hook, &answer);
-    if (verdict == VERDICT_STOP)
+        return RULE_CONTINUE;
+    enum rule_result verdict = hooks_ask(r, HOOK_ROLLOUT, PHASE_Progressing, NULL, &hook, &answer);
+    if (verdict == RULE_DONE)
         (void)checks_failed(r, "HookFailed", "Halt %s advancement external check %s failed %s",
                             release_canary(r), hook->name, answer->text);
-    else if (verdict == VERDICT_GO)
+    else if (verdict == RULE_CONTINUE)
         verdict = metrics_check(r);
-    if (verdict == VERDICT_STOP)
+    if (verdict == RULE_DONE)
         return fail(r);
-    return verdict == VERDICT_GO && r->held ? VERDICT_STOP : verdict;
+    return verdict == RULE_CONTINUE && r->held ? RULE_DONE : verdict;
+}
+
+/*
+ * Progressive traffic (decide/RULES.md). With `mirror` the first step has weight 0 and copies
+ * the primary's requests to the canary. The route is the only record of the mirror step, so it
+ * cannot be recorded without being done, or done twice.
+ */
+
+enum rule_result canary_advance(struct release *r)
+{
+    int weight = r->weights.canary;
+    enum rule_result verdict = RULE_CONTINUE;
+
+    /*
+     * also while waiting for the promotion, if the maximum was raised meanwhile; the first weight
+     * after the mirror step is the increase already approved
+     */
+    if ((r->phase != PHASE_WaitingPromotion || weight < r->canary->analysis.max_weight) &&
+        !r->weights.mirrored)
+        verdict = gates_confirm_traffic_increase(r);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    if (weight >= r->canary->analysis.max_weight) {
+        verdict = gates_confirm_promotion(r);
+        return verdict == RULE_CONTINUE ? promote_begin(r) : verdict;
+    }
+    bool mirrors = r->canary->analysis.mirror && weight == 0 && !r->weights.mirrored;
+    int next = mirrors ? 0 : release_next_weight(r, weight);
+    verdict = mirrors ? RULE_CONTINUE : share_wait(r, next);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    verdict = mirrors ? release_mirror(r) : release_route(r, next);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    status_phase(r, PHASE_Progressing);
+    status_weight(r, next);
+    event_normal(r, "Advance %s canary weight %d", release_canary(r), next);
+    return RULE_DONE;
+}
+
+/*
+ * Blue/green (decide/RULES.md): n checks beside the live traffic, mirrored to the canary with
+ * `mirror`; then one check with all traffic on the canary, if the router can do that; then the
+ * promotion. status.iterations counts the checks.
+ */
+
+static enum rule_result iterate(struct release *r, int done)
+{
+    bool mirrors = r->canary->analysis.mirror && r->weights.canary == 0;
+    enum rule_result verdict = mirrors ? release_mirror(r) : RULE_CONTINUE;
+
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    status_phase(r, PHASE_Progressing);
+    status_int(r, "iterations", done + 1);
+    event_normal(r, "Advance %s canary iteration %d/%d", release_canary(r), done + 1,
+                 r->iterations);
+    return RULE_DONE;
+}
+
+static enum rule_result route_all(struct release *r, int done)
+{
+    bool mirrored = r->weights.mirrored;
+    enum rule_result verdict = share_wait(r, 100);
+
+    if (verdict == RULE_CONTINUE)
+        verdict = release_route(r, 100);
+
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    status_phase(r, PHASE_Progressing);
+    status_int(r, "iterations", done + 1);
+    if (!r->router->weighted)
+        return RULE_DONE;
+    status_weight(r, 100);
+    event_normal(r, "%s",
+                 mirrored ? "Stop traffic mirroring and route all traffic to canary"
+                          : "Routing all traffic to canary");
+    return RULE_DONE;
+}
+
+enum rule_result bluegreen_advance(struct release *r)
+{
+    int done = r->canary->status.iterations;
+
+    if (done < r->iterations)
+        return iterate(r, done);
+    enum rule_result verdict = gates_confirm_promotion(r);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    return done == r->iterations ? route_all(r, done) : promote_begin(r);
+}
+
+/*
+ * A/B testing (decide/RULES.md): requests that match spec.analysis.match go to the canary
+ * from the first iteration on, all others to the primary; after n iterations comes the promotion.
+ * status.iterations counts them.
+ */
+
+enum rule_result abtest_advance(struct release *r)
+{
+    int done = r->canary->status.iterations > 0 ? r->canary->status.iterations : 0;
+
+    /* Flagger tests for equality, and waits for ever if the number was lowered meanwhile. */
+    if (done >= r->iterations) {
+        enum rule_result gate = gates_confirm_promotion(r);
+        return gate == RULE_CONTINUE ? promote_begin(r) : gate;
+    }
+    enum rule_result verdict =
+        r->weights.canary > 0 ? RULE_CONTINUE : share_wait(r, r->canary->analysis.matched_share);
+    if (verdict == RULE_CONTINUE)
+        verdict = release_route(r, 100);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    status_phase(r, PHASE_Progressing);
+    status_weight(r, 100);
+    status_int(r, "iterations", done + 1);
+    event_normal(r, "Advance %s canary iteration %d/%d", release_canary(r), done + 1,
+                 r->iterations);
+    return RULE_DONE;
 }

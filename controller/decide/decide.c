@@ -1,19 +1,15 @@
 /*
- * One decision: the rules are asked one after another (rules.c), until one of them ends the tick;
- * then what they planned is put into order. None is asked about a Canary that another controller
- * drives.
+ * One decision: the rules run in order (rules.c) until one ends the tick; then their effects are
+ * put in order. None runs for a Canary that another controller drives.
  */
 #include "decide/decide.h"
 
-#include "decide/act/alerts.h"
-#include "decide/act/denied.h"
-#include "decide/act/driver.h"
-#include "decide/act/refused_write.h"
-#include "decide/act/stall.h"
-#include "decide/act/unserved.h"
-#include "decide/release/release.h"
-#include "decide/release/status.h"
+#include "decide/alerts.h"
+#include "decide/refused_write.h"
+#include "decide/release.h"
 #include "decide/rules.h"
+#include "decide/status.h"
+#include "decide/takeover.h"
 
 static bool is_asked(const struct rule *rule, const struct release *r)
 {
@@ -23,16 +19,18 @@ static bool is_asked(const struct rule *rule, const struct release *r)
 }
 
 /*
- * A canary goes to sleep only after a tick that had nothing to do: what is written may leave
- * something else, such as a revision that came during a promotion which failed.
+ * A Canary goes idle only after a tick without changes: a write may leave more to do, such as a
+ * revision that arrived during a failed promotion.
  */
 static bool changes(const struct plan *plan)
 {
     return plan->first && (effect_writes(plan->first) || plan->first->kind == EFFECT_STATUS);
 }
 
-/* Writes first, then the status that says they are done, then what tells of them; each in its own
- * order. */
+/*
+ * Writes first, then the status that records them, then notifications; each group in its own
+ * order.
+ */
 static void order_effects(struct plan *plan)
 {
     struct effect *lists[3] = {NULL, NULL, NULL};
@@ -54,22 +52,22 @@ static void order_effects(struct plan *plan)
     }
 }
 
-enum verdict decide(struct tick *tick)
+enum rule_result decide(struct tick *tick)
 {
     struct release release = {.tick = tick, .phase = tick->canary->status.phase};
-    enum verdict verdict = VERDICT_GO;
+    enum rule_result verdict = RULE_CONTINUE;
 
     if (driver_leaves(tick))
-        return VERDICT_STOP;
+        return RULE_DONE;
     release_follow(&release, tick->canary);
-    for (size_t i = 0; verdict == VERDICT_GO && i < n_rules; i++) {
+    for (size_t i = 0; verdict == RULE_CONTINUE && i < n_rules; i++) {
         if (is_asked(&rules[i], &release))
             verdict = rules[i].ask(&release);
     }
-    if (verdict == VERDICT_GO && !release.refused)
+    if (verdict == RULE_CONTINUE && !release.refused)
         verdict = tick_broken(tick, "no rule ended a tick in phase %s", phase_name(release.phase));
-    if (verdict == VERDICT_NEED_FACTS && (tick->needs || !tick->denied))
-        return driver_claims_first(tick) ? VERDICT_STOP : verdict;
+    if (verdict == RULE_NEEDS_FACTS && (tick->needs || !tick->denied))
+        return driver_claims_first(tick) ? RULE_DONE : verdict;
 
     unserved_hold(&release);
     denied_hold(&release);
@@ -78,10 +76,10 @@ enum verdict decide(struct tick *tick)
     alerts_owe(&release);
     status_write(&release);
     order_effects(tick->plan);
-    tick->plan->again = release.again_given          ? release.again
-                        : !release_is_idle(&release) ? AGAIN_INTERVAL
-                        : changes(tick->plan)        ? AGAIN_NOW
-                                                     : AGAIN_NEVER;
+    tick->plan->requeue = release.requeue_given        ? release.requeue
+                          : !release_is_idle(&release) ? REQUEUE_INTERVAL
+                          : changes(tick->plan)        ? REQUEUE_NOW
+                                                       : REQUEUE_NEVER;
     driver_claim(tick);
-    return VERDICT_STOP;
+    return RULE_DONE;
 }

@@ -1,44 +1,44 @@
-/* What a tick decides, by the rules of a release (rules.c): facts in, plan out. Pure. */
+/* Decides one tick by the rules of a release (rules.c): facts in, plan out. Pure. */
 #ifndef DECIDE_DECIDE_H
 #define DECIDE_DECIDE_H
 
 #include "tick/tick.h"
 
-/* NEED_FACTS: fetch tick->needs and call again; otherwise tick->plan is what to do. */
-enum verdict decide(struct tick *tick);
+/* NEEDS_FACTS: fetch tick->needs and call again; otherwise tick->plan holds the effects. */
+enum rule_result decide(struct tick *tick);
 
 /*
- * Tells why the rules would refuse the tick's Canary if it were new: a sentence for each reason
- * that is not due to another one, beginning with the field's path. Nothing is planned. GO, or
- * NEED_FACTS as of decide().
+ * Calls found with the reasons for which the rules would refuse the tick's Canary if it were new:
+ * one sentence each, starting with the path of the field, without consequential errors. Plans
+ * nothing. CONTINUE, or NEEDS_FACTS as for decide().
  */
-enum verdict accept_judge(struct tick *tick, void (*found)(void *arg, const char *sentence),
-                          void *arg);
+enum rule_result accept_judge(struct tick *tick, void (*found)(void *arg, const char *sentence),
+                              void *arg);
 
 /*
- * The status patch ({"status": ...}) that refuses a Canary which canary_view() could not read, with
- * the sentence in the condition Accepted=False; NULL when the object says so already, and then no
- * event is due either.
+ * The status patch ({"status": ...}) that refuses a Canary which canary_view() could not read,
+ * with the message in the condition Accepted=False; NULL if the object already says so: no event
+ * is due then.
  */
 struct json_object *accept_refusal(struct arena *arena, struct json_object *object,
                                    const char *sentence, int64_t now_ms);
 
 /*
- * canary_view() of what the rules are to follow. Where the spec cannot be read, *mistake says why
- * (NULL: it can), and *out is made of the spec that was accepted before it, or of what a deletion
- * needs. ERR_INVALID when there is no such thing either.
+ * canary_view() of the spec that the rules follow. If the live spec cannot be read, *mistake says
+ * why (else NULL), and *out is made of the previously accepted spec, or of the parts that a
+ * deletion needs. ERR_INVALID if there is neither.
  */
 enum err accept_view(struct arena *arena, struct json_object *object, struct canary *out,
                      const char **mistake, struct errinfo *ei) MUST_USE;
 /*
- * canary_view(), but a Canary that is being deleted need not have an analysis that can be read:
- * *out has none then.
+ * Like canary_view(), but a Canary being deleted may have an unreadable analysis: *out has none
+ * then.
  */
 enum err revert_view(struct arena *arena, struct json_object *object, struct canary *out,
                      struct errinfo *ei) MUST_USE;
 /*
- * For one that revert_view() could not read: true, and the plan lets it go, when it is being
- * deleted and waits for us. (tick's canary need not be more than its name.)
+ * For a Canary that revert_view() could not read: if it is being deleted and waits for our
+ * finalizer, plans to release it and returns true. (The tick's canary may be only its name.)
  */
 bool revert_unread(struct tick *tick, struct json_object *object, const char *sentence);
 

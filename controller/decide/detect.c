@@ -1,42 +1,43 @@
-/* Steps 15 to 20: is there anything new, and does it change what is running? */
+/* New revisions: detection while idle or running, and the beginning of their release. */
 #include <stdio.h>
 #include <string.h>
 
-#include "decide/act/bystander.h"
-#include "decide/act/capacity.h"
-#include "decide/act/drain.h"
-#include "decide/act/gates.h"
-#include "decide/act/promote.h"
-#include "decide/act/refused_write.h"
-#include "decide/act/rollback.h"
-#include "decide/act/scale_up.h"
-#include "decide/ask/hooks.h"
-#include "decide/release/condition.h"
-#include "decide/release/history.h"
-#include "decide/release/release.h"
-#include "decide/release/revision.h"
-#include "decide/release/serving.h"
-#include "decide/release/status.h"
-#include "decide/release/steering.h"
+#include "base/clock.h"
+#include "decide/capacity.h"
+#include "decide/checks.h"
+#include "decide/condition.h"
+#include "decide/drain.h"
+#include "decide/foreign.h"
+#include "decide/gates.h"
+#include "decide/history.h"
+#include "decide/promote.h"
+#include "decide/refused_write.h"
+#include "decide/release.h"
+#include "decide/revision.h"
+#include "decide/rollback.h"
 #include "decide/rules.h"
-#include "target/common_configs.h"
+#include "decide/serving.h"
+#include "decide/share.h"
+#include "decide/status.h"
+#include "decide/steering.h"
+#include "target/shared/configs.h"
 
-enum { OUTRUN = 3 }; /* releases in a row */
+enum { OUTRUN = 3 }; /* consecutive releases */
 
-enum verdict detect_routes(struct release *r)
+enum rule_result detect_routes(struct release *r)
 {
     return release_read_routes(r);
 }
 
 /* The end of a rollback that had to wait: the traffic has left the canary. */
-static enum verdict stop_left_target(struct release *r)
+static enum rule_result stop_left_target(struct release *r)
 {
-    enum verdict verdict = drain_target(r);
+    enum rule_result verdict = drain_target(r);
 
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
     status_weight(r, 0);
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 
 static bool is_ready(struct release *r, enum side side)
@@ -46,19 +47,19 @@ static bool is_ready(struct release *r, enum side side)
     return release_ready(r, side, &why) == READY;
 }
 
-/* A failed promotion found neither side ready, and each kept its share. */
-static enum verdict leave_broken_primary(struct release *r)
+/* A failed promotion found neither side ready, and both kept their share. */
+static enum rule_result leave_broken_primary(struct release *r)
 {
-    enum verdict verdict = release_route_everything(r);
+    enum rule_result verdict = release_route_everything(r);
 
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
     status_weight(r, 100);
-    release_say(r, "Routing all traffic to %s, the primary is not ready", release_target(r));
-    return VERDICT_STOP;
+    event_normal(r, "Routing all traffic to %s, the primary is not ready", release_target(r));
+    return RULE_DONE;
 }
 
-/* No pod takes the canary's share, and some of the primary's would. */
+/* No pod takes the canary's share, while the primary has some. */
 static bool is_left_alone(struct release *r)
 {
     return !r->target->own_services && !release_serves(r, SIDE_CANARY) &&
@@ -66,68 +67,67 @@ static bool is_left_alone(struct release *r)
 }
 
 /*
- * The canary has traffic although nothing is under way: a rollback or a promotion failed and the
- * primary was not ready. Now it is, and the traffic goes back; unless the canary serves everything
- * well and the primary carries the very revision that failed, or was left half promoted
+ * The canary has traffic although no release is under way: a rollback or promotion failed while
+ * the primary was not ready. Now it is, and the traffic returns; unless the canary serves
+ * everything well and the primary has the revision that failed, or was left half promoted
  * (lastPromotedSpec is empty).
  */
-static enum verdict repair_left_traffic(struct release *r)
+static enum rule_result repair_left_traffic(struct release *r)
 {
     bool canary_ready = !r->info.at_zero && is_ready(r, SIDE_CANARY);
     bool same;
-    enum verdict verdict = VERDICT_GO;
+    enum rule_result verdict = RULE_CONTINUE;
 
     if (is_left_alone(r)) {
         verdict = release_route(r, 0);
-        if (verdict == VERDICT_GO)
+        if (verdict == RULE_CONTINUE)
             verdict = stop_left_target(r);
-        if (verdict == VERDICT_STOP)
-            release_warn(r, "%s has no ready pod, its traffic goes to the primary",
-                         release_target(r));
+        if (verdict == RULE_DONE)
+            event_warning(r, "%s has no ready pod, its traffic goes to the primary",
+                          release_target(r));
         return verdict;
     }
     verdict = r->target->compare(r->tick, &r->info, &same);
 
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
-    /* one that was asked for more replicas is not ready either */
+    /* with more replicas requested it is not ready either */
     if (!is_ready(r, SIDE_PRIMARY) && !capacity_waits(r, NULL))
-        return canary_ready && !release_canary_serves_all(r) ? leave_broken_primary(r)
-                                                             : VERDICT_STOP;
+        return canary_ready && !release_canary_serves_all(r) ? leave_broken_primary(r) : RULE_DONE;
     if (canary_ready && release_canary_serves_all(r) &&
         (!*r->canary->status.last_promoted_spec || (same && r->phase == PHASE_Failed)))
-        return VERDICT_STOP;
+        return RULE_DONE;
     bool kept;
     verdict = rollback_to_primary(r, CAPACITY_RETURN, &kept);
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
     if (kept)
-        return VERDICT_STOP;
+        return RULE_DONE;
     verdict = stop_left_target(r);
-    if (verdict == VERDICT_STOP)
-        release_say(r, "Routing all traffic to primary, it is ready again");
+    if (verdict == RULE_DONE)
+        event_normal(r, "Routing all traffic to primary, it is ready again");
     return verdict;
 }
 
 /*
- * A scaler that was made anew, or resumed by somebody, starts the target that nobody needs. (After
- * a failed promotion, when lastPromotedSpec is empty, it is left running.)
+ * A recreated or resumed scaler starts the unused target. (After a failed promotion, with
+ * lastPromotedSpec empty, it keeps running.)
  */
-static enum verdict repair_idle_scaler(struct release *r)
+static enum rule_result repair_idle_scaler(struct release *r)
 {
     if (!r->scaler || r->weights.canary > 0 || drain_is_under_way(r) ||
         !*r->canary->status.last_promoted_spec)
-        return VERDICT_STOP;
-    enum verdict verdict = r->scaler->pause_target(r->tick);
-    return verdict == VERDICT_NEED_FACTS ? verdict : VERDICT_STOP;
+        return RULE_DONE;
+    enum rule_result verdict = r->scaler->pause_target(r->tick);
+    return verdict == RULE_NEEDS_FACTS ? verdict : RULE_DONE;
 }
 
 /*
- * Nothing is under way, so that routes which somebody else has changed go back: with the target at
- * zero a weight on it is lost traffic. After a failed promotion the canary serves, and a weight
- * moved by a person is taken over.
+ * Without a release, routes changed by others are restored: with the target at zero, its weight is
+ * lost traffic. After a failed promotion the canary serves, and a weight set by a person is
+ * adopted.
  */
-static enum verdict repair_idle_weights(struct release *r)
+static enum rule_result repair_idle_weights(struct release *r)
 {
     int told = r->canary->status.canary_weight;
 
@@ -136,129 +136,133 @@ static enum verdict repair_idle_weights(struct release *r)
     if (!r->router->weighted || (r->weights.canary == told && !r->weights.mirrored))
         return repair_idle_scaler(r);
     if (told == 0)
-        return release_route(r, 0) == VERDICT_NEED_FACTS ? VERDICT_NEED_FACTS : VERDICT_STOP;
+        return release_route(r, 0) == RULE_NEEDS_FACTS ? RULE_NEEDS_FACTS : RULE_DONE;
     if (r->weights.canary == 0 && is_ready(r, SIDE_PRIMARY))
-        return stop_left_target(r); /* repair_left_traffic() was cut off */
+        return stop_left_target(r); /* repair_left_traffic() was interrupted */
     status_weight(r, r->weights.canary);
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 
 /*
- * The hash is another one, and yet the primary runs just this: the status was written by a Flagger
- * whose hash was another, or somebody promoted by hand. There is nothing to release.
+ * The hash differs although the primary runs this revision: the status was written by a Flagger
+ * with another hash, or a person promoted by hand. Nothing is to be released.
  */
-static enum verdict adopt(struct release *r, bool *changed)
+static enum rule_result adopt(struct release *r, bool *changed)
 {
     bool same;
-    enum verdict verdict = r->target->compare(r->tick, &r->info, &same);
+    enum rule_result verdict = r->target->compare(r->tick, &r->info, &same);
 
-    if (verdict != VERDICT_GO || !same)
+    if (verdict != RULE_CONTINUE || !same)
         return verdict;
     *changed = false;
     condition_clear(r, CONDITION_WHOLE);
     status_sync(r);
     status_text(r, "lastPromotedSpec", r->info.hash);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 /*
- * In Failed, the spec that was promoted before is nothing new, as long as the primary runs it. It
- * does not when a promotion broke: Flagger's status does not tell, and calls it promoted for ever.
+ * In Failed, the previously promoted spec is nothing new if the primary runs it. After a broken
+ * promotion it does not: Flagger's status still calls it promoted.
  */
-static enum verdict check_restored(struct release *r, bool *changed)
+static enum rule_result check_restored(struct release *r, bool *changed)
 {
     bool same;
-    enum verdict verdict = r->target->compare(r->tick, &r->info, &same);
+    enum rule_result verdict = r->target->compare(r->tick, &r->info, &same);
 
     *changed = !same;
     return verdict;
 }
 
-static enum verdict find_change(struct release *r, bool *changed)
+static enum rule_result find_change(struct release *r, bool *changed)
 {
     *changed = revision_changed(r);
     if (*changed && r->phase != PHASE_Failed)
         return adopt(r, changed);
     if (!*changed && r->phase == PHASE_Failed && !revision_is_applied(r))
         return check_restored(r, changed);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-/* A new revision may wait for long before it begins, or never begin: the target has no pods for the
- * share that somebody has given it meanwhile. */
+/*
+ * A new revision may wait long before it begins, or never begin: the target has no pods for the
+ * share that it was given meanwhile.
+ */
 static bool has_stray_share(const struct release *r)
 {
     return r->router->weighted && r->canary->status.canary_weight == 0 && r->weights.canary > 0;
 }
 
-enum verdict detect_idle(struct release *r)
+enum rule_result detect_idle(struct release *r)
 {
     bool changed;
-    enum verdict verdict = find_change(r, &changed);
+    enum rule_result verdict = find_change(r, &changed);
 
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
-    if (!changed) { /* no release waits any more */
+    if (!changed) { /* no release is waiting any more */
         condition_clear(r, side_condition(SIDE_PRIMARY));
         condition_clear(r, CONDITION_ROUTES);
         condition_clear(r, CONDITION_TURN);
         verdict = repair_idle_weights(r);
-        if (verdict == VERDICT_STOP)
+        if (verdict == RULE_DONE)
             drain_tell_idle(r);
         return verdict;
     }
     if (has_stray_share(r)) {
-        release_again(r, AGAIN_NOW);
+        release_requeue(r, REQUEUE_NOW);
         verdict = release_route(r, 0);
-        return verdict == VERDICT_GO ? VERDICT_STOP : verdict;
+        return verdict == RULE_CONTINUE ? RULE_DONE : verdict;
     }
-    release_again(r, AGAIN_INTERVAL);
-    return VERDICT_GO;
+    release_requeue(r, REQUEUE_INTERVAL);
+    return RULE_CONTINUE;
 }
 
 /*
  * The promoted spec is back while another revision waits or is analysed: nothing is left to
- * release. (Flagger goes on and promotes what it has not analysed.) With tracked configs the old
- * spec may meet new configs, which is a revision of its own: there the primary is asked what it
- * runs, and also where the hashes may be those of another version of Flagger. While Flagger waits
- * after a failure, its status calls the revision that waits the one applied last.
+ * release. (Flagger goes on and promotes a revision that it has not analysed.) With tracked
+ * configs the old spec may meet new configs, which is a new revision: then the primary decides,
+ * and also if the hashes may be those of another version of Flagger. While Flagger waits after a
+ * failure, its status calls the waiting revision the last applied one.
  */
-static enum verdict find_restored(struct release *r, bool *restored)
+static enum rule_result find_restored(struct release *r, bool *restored)
 {
     bool waiting = r->phase == PHASE_Waiting;
     bool of_flagger = waiting && revision_is_flaggers(r);
 
     *restored = false;
-    /* behind an analysis that it has ended, the status names no revision */
+    /* after an analysis that it has ended, the status names no revision */
     if (waiting && !of_flagger && *r->canary->status.last_applied_spec) {
         *restored = !revision_changed(r);
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     }
     if (!of_flagger && (revision_is_applied(r) || !revision_is_promoted(r)))
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     return r->target->compare(r->tick, &r->info, restored);
 }
 
-/* The analysed revision may come back before the end of this is written: then a target at zero must
- * not be taken for the end of its rollback. So the status names no revision first. */
-static enum verdict cancel(struct release *r)
+/*
+ * The analysed revision may return before this is complete: a target at zero must not be taken for
+ * the end of its rollback. So the status names no revision first.
+ */
+static enum rule_result cancel(struct release *r)
 {
     bool promoted = revision_is_promoted(r);
     bool begun = release_is_analysing(r) || release_is_promoting(r);
     bool kept;
-    enum verdict verdict = rollback_to_primary(r, CAPACITY_RESTART, &kept);
+    enum rule_result verdict = rollback_to_primary(r, CAPACITY_RESTART, &kept);
 
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
     if (begun && *r->canary->status.last_applied_spec) {
         status_weight(r, r->weights.canary);
         status_text(r, "lastAppliedSpec", "");
-        release_again(r, AGAIN_NOW);
-        return VERDICT_STOP;
+        release_requeue(r, REQUEUE_NOW);
+        return RULE_DONE;
     }
     if (!kept)
         verdict = drain_target(r);
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
     history_cancel(r, "Its previous spec was restored.");
     if (!kept)
@@ -270,16 +274,16 @@ static enum verdict cancel(struct release *r)
     steering_forget(r);
     condition_clear(r, CONDITION_WHOLE);
     status_sync(r);
-    /* What the pre-rollout hooks set up is taken down. */
+    /* Tears down what the pre-rollout hooks set up. */
     if (begun)
         hooks_post_rollout(r, r->phase);
-    release_say(r, "Release of %s cancelled, its previous spec was restored", release_target(r));
-    return VERDICT_STOP;
+    event_normal(r, "Release of %s cancelled, its previous spec was restored", release_target(r));
+    return RULE_DONE;
 }
 
 /*
- * Pods that run have read the configs they started with: with other configs, what they show is not
- * what would be promoted. So they go first, and the restart comes when they are gone. (Flagger
+ * Running pods have read their configs at start: with other configs, they do not show the revision
+ * to be promoted. So they are stopped first, and the restart follows when they are gone. (Flagger
  * analyses the old pods.) Before that the status names no revision: the configs may change back,
  * and a target at zero must not be taken for the end of a rollback.
  */
@@ -290,20 +294,22 @@ static bool must_stop_pods(struct release *r)
     return same_pods && !release_stopped(r) && r->weights.canary == 0;
 }
 
-/* The revision that was analysed before this one is on the primary, with its configs: its promotion
- * was cut off before its status was written. */
-static enum verdict note_promoted(struct release *r)
+/*
+ * The revision analysed before is on the primary, with its configs: its promotion was interrupted
+ * before the status was written.
+ */
+static enum rule_result note_promoted(struct release *r)
 {
     const char *applied = r->canary->status.last_applied_spec;
     enum carried carried = CARRIED_NOTHING;
-    enum verdict verdict = *applied ? promote_look(r, &carried) : VERDICT_GO;
+    enum rule_result verdict = *applied ? promote_progress(r, &carried) : RULE_CONTINUE;
 
     if (carried == CARRIED_ALL)
         status_text(r, "lastPromotedSpec", applied);
     return verdict;
 }
 
-/* A promotion that was meant comes to nothing: the primary is what it was, or a part of both. */
+/* An intended promotion fails: the primary is unchanged, or a mixture of both. */
 static void leave_promotion(struct release *r, enum carried carried)
 {
     if (carried == CARRIED_PART)
@@ -313,31 +319,30 @@ static void leave_promotion(struct release *r, enum carried carried)
 }
 
 /*
- * What runs is to be stopped first, and is kept for a Service of others: without configs there is
- * nothing that the pods have read too early, and the analysis begins on them (*stops is false).
- * With configs, what they show is not what would be promoted; that release ends, and the next one
- * is of the next change.
+ * The pods should be stopped but are kept for a Service of others. Without configs the pods are
+ * current, and the analysis begins on them (*stops is false). With configs they do not show the
+ * revision to be promoted; this release ends, and the next change begins another.
  */
-static enum verdict give_way(struct release *r, enum carried carried, bool *stops)
+static enum rule_result give_way(struct release *r, enum carried carried, bool *stops)
 {
     bool has_configs = r->info.configs && json_object_object_length(r->info.configs) > 0;
-    enum verdict verdict = *stops ? bystander_wait(r) : VERDICT_GO;
+    enum rule_result verdict = *stops ? bystander_wait(r) : RULE_CONTINUE;
 
-    if (verdict != VERDICT_STOP)
+    if (verdict != RULE_DONE)
         return verdict;
     *stops = false;
     if (!has_configs)
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     leave_promotion(r, carried);
-    release_warn(r,
-                 "%s cannot be restarted with other configs, its pods are kept for a Service of "
-                 "others",
-                 release_target(r));
+    event_warning(r,
+                  "%s cannot be restarted with other configs, its pods are kept for a Service of "
+                  "others",
+                  release_target(r));
     verdict = rollback_run(r, true);
-    return verdict == VERDICT_GO ? VERDICT_STOP : verdict;
+    return verdict == RULE_CONTINUE ? RULE_DONE : verdict;
 }
 
-/* The releases before this one that were cancelled, since one has ended. */
+/* The number of releases cancelled in a row before this one. */
 static int count_cancelled(const struct release *r)
 {
     struct json_object *history = json_at(r->canary->status.json, "history", NULL);
@@ -351,8 +356,10 @@ static int count_cancelled(const struct release *r)
     return count;
 }
 
-/* Pushes that outrun the analysis: nothing reaches production, and nothing is wrong with any of
- * them. It is told once, until a release ends. */
+/*
+ * Changes arrive faster than the analysis: nothing reaches production, although no revision
+ * failed. Reported once, until a release ends.
+ */
 static void tell_outrun(struct release *r)
 {
     int cancelled = count_cancelled(r) + 1;
@@ -368,7 +375,7 @@ static void tell_outrun(struct release *r)
     condition_set_true(r, CONDITION_OUTRUN, "ReplacedInARow", text);
     if (known)
         return;
-    release_warn(r, "%s", text);
+    event_warning(r, "%s", text);
     plan_alert(r->tick, "warn", false, "No release comes to its end")->reason = text;
 }
 
@@ -386,53 +393,53 @@ static void leave_analysis(struct release *r, enum carried carried)
     tell_outrun(r);
 }
 
-/* The status names no revision: whichever comes, the one that was analysed too, begins at the gate. */
-static enum verdict wait_to_begin(struct release *r, bool kept)
+/* The status names no revision: any revision, also the analysed one, begins at the gate. */
+static enum rule_result wait_to_begin(struct release *r, bool kept)
 {
-    enum verdict verdict = kept ? VERDICT_GO : drain_target(r);
+    enum rule_result verdict = kept ? RULE_CONTINUE : drain_target(r);
 
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
     status_text(r, "lastAppliedSpec", "");
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 
 /*
- * Consent was for the revision before. This one passes the gate that begin_release() asks, and a
- * Canary that is paused begins nothing. (Flagger asks for the first revision only.)
+ * Approval was for the revision before. This one passes the gate of begin_release(), and a paused
+ * Canary begins nothing. (Flagger asks for the first revision only.)
  */
-static enum verdict pass_gate(struct release *r, bool kept)
+static enum rule_result pass_gate(struct release *r, bool kept)
 {
     bool paused = steering_is_paused(r);
-    enum verdict verdict = paused ? VERDICT_STOP : gates_confirm_rollout(r);
+    enum rule_result verdict = paused ? RULE_DONE : gates_confirm_rollout(r);
 
     if (paused) {
         status_phase(r, PHASE_Waiting);
-        release_say(r, "New revision detected! %s is paused, it waits", release_canary(r));
+        event_normal(r, "New revision detected! %s is paused, it waits", release_canary(r));
     }
-    if (verdict == VERDICT_STOP)
+    if (verdict == RULE_DONE)
         return wait_to_begin(r, kept);
-    if (verdict == VERDICT_GO)
+    if (verdict == RULE_CONTINUE)
         verdict = scale_up_target(r);
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
     status_phase(r, PHASE_Progressing);
     condition_clear(r, CONDITION_DRAINED);
     status_sync(r);
-    release_say(r, "New revision detected! Restarting analysis for %s", release_target(r));
+    event_normal(r, "New revision detected! Restarting analysis for %s", release_target(r));
     r->tick->plan->stepped = true;
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 
 /* carried: as above. */
-static enum verdict restart(struct release *r, enum carried carried)
+static enum rule_result restart(struct release *r, enum carried carried)
 {
     bool kept = false;
-    enum verdict verdict = note_promoted(r);
+    enum rule_result verdict = note_promoted(r);
 
-    if (verdict == VERDICT_GO)
+    if (verdict == RULE_CONTINUE)
         verdict = rollback_to_primary(r, CAPACITY_RESTART, &kept);
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
     if (kept && capacity_is_empty(r) && !release_goes_forward(r))
         return condition_hold(
@@ -441,27 +448,27 @@ static enum verdict restart(struct release *r, enum carried carried)
                          "The new revision of %s waits, nobody answers on the primary yet",
                          release_target(r)));
     bool stops = must_stop_pods(r), needs = false;
-    verdict = stops ? serving_needs_target(r, &needs) : VERDICT_GO;
-    if (verdict != VERDICT_GO)
+    verdict = stops ? serving_needs_target(r, &needs) : RULE_CONTINUE;
+    if (verdict != RULE_CONTINUE)
         return verdict;
-    stops = stops && !needs; /* as where the canary has a share: no pod is stopped that serves */
+    stops = stops && !needs; /* as if the canary has a share: serving pods are not stopped */
     verdict = give_way(r, carried, &stops);
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
     if (stops && *r->canary->status.last_applied_spec) {
         status_phase(r, PHASE_Progressing);
         status_weight(r, 0);
         leave_promotion(r, carried);
         status_text(r, "lastAppliedSpec", "");
-        release_again(r, AGAIN_NOW);
-        return VERDICT_STOP;
+        release_requeue(r, REQUEUE_NOW);
+        return RULE_DONE;
     }
     if (stops) {
         verdict = drain_target(r);
-        if (verdict != VERDICT_GO)
+        if (verdict != RULE_CONTINUE)
             return verdict;
         status_weight(r, 0);
-        return VERDICT_STOP;
+        return RULE_DONE;
     }
     leave_analysis(r, carried);
     refused_write_forget(r); /* this revision has a deadline of its own */
@@ -469,50 +476,243 @@ static enum verdict restart(struct release *r, enum carried carried)
 }
 
 /*
- * While promoting, the primary has the analysed revision, or gets it, and whatever comes waits for
- * the end of that. Except where the promotion was meant and the primary has nothing of it yet, or
- * only a part of what is gone now; and where the primary was deleted and is the old one again.
+ * While promoting, the primary has the analysed revision, or gets it, and new revisions wait for
+ * the end. Exceptions: the promotion was intended and the primary has nothing of it yet, or a part
+ * of a revision that is gone; or the primary was deleted and is the old one again.
  */
-enum verdict detect_while_promoting(struct release *r)
+enum rule_result detect_while_promoting(struct release *r)
 {
     bool changed = !revision_is_applied(r) || revision_configs_changed(r), restored = false;
     enum carried carried = CARRIED_ALL;
-    enum verdict verdict = VERDICT_GO;
+    enum rule_result verdict = RULE_CONTINUE;
 
     if (!revision_is_applied(r) && revision_is_promoted(r))
         verdict = r->target->compare(r->tick, &r->info, &restored);
-    if (verdict == VERDICT_GO && changed)
+    if (verdict == RULE_CONTINUE && changed)
         verdict = promote_carried(r, &carried);
-    /* the old template with a part of the new configs has never been analysed */
+    /* the old template with part of the new configs was never analysed */
     restored = restored && carried != CARRIED_PART;
-    if (verdict != VERDICT_GO || (!restored && carried == CARRIED_ALL))
+    if (verdict != RULE_CONTINUE || (!restored && carried == CARRIED_ALL))
         return verdict;
     if (restored)
         return cancel(r);
     return restart(r, carried);
 }
 
-enum verdict detect_other_revision(struct release *r)
+enum rule_result detect_other_revision(struct release *r)
 {
     bool restored;
-    enum verdict verdict = find_restored(r, &restored);
+    enum rule_result verdict = find_restored(r, &restored);
 
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
     if (restored)
         return cancel(r);
     if (release_is_analysing(r) && (!revision_is_applied(r) || revision_configs_changed(r)))
         return restart(r, CARRIED_ALL);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-enum verdict detect_due(struct release *r)
+enum rule_result detect_due(struct release *r)
 {
-    /* a person waits for it, and nothing of it has been looked at yet */
+    /* a person waits for it, and nothing of it has been checked yet */
     bool asked = r->phase == PHASE_Progressing && steering_ends_analysis(r);
 
     if (!r->tick->due && !asked)
-        return VERDICT_STOP;
+        return RULE_DONE;
     r->tick->plan->stepped = true;
-    return VERDICT_GO;
+    return RULE_CONTINUE;
+}
+
+/* --- beginning a release, when idle or at the first gate */
+
+/* Flagger ignores the rollback hook here. A rejected revision is not offered again. */
+enum rule_result begin_waiting(struct release *r)
+{
+    enum rule_result verdict = gates_rollback(r);
+
+    if (verdict == RULE_DONE)
+        return rollback_run(r, true);
+    return verdict == RULE_CONTINUE && r->refused ? RULE_DONE : verdict;
+}
+
+/*
+ * The primary has had no ready pod for the whole deadline: the new revision may be the fix. From
+ * here on the primary is no way back (release_goes_forward()).
+ */
+static enum rule_result go_forward(struct release *r, const char *why)
+{
+    status_text(r, "lastPromotedSpec", "");
+    condition_clear(r, side_condition(SIDE_PRIMARY));
+    event_warning(r, "%s; no pod has been ready for %d seconds, the new revision of %s begins", why,
+                  r->canary->progress_deadline_s, release_target(r));
+    release_requeue(r, REQUEUE_NOW);
+    return RULE_DONE;
+}
+
+/* When a new revision may begin beside a primary without ready pods; the wait may begin just now.
+ */
+static int64_t forward_at(struct release *r)
+{
+    int64_t since;
+
+    if (!condition_since(r, side_condition(SIDE_PRIMARY), CONDITION_WAITING, &since))
+        since = r->tick->now_ms / 1000 * 1000; /* as the condition will say */
+    return since + tick_deadline_ms(r->tick);
+}
+
+static const char *hold_text(struct release *r, const char *why, bool forward)
+{
+    char at[CLOCK_TEXT];
+
+    return forward ? arena_printf(r->tick->arena,
+                                  "The new revision of %s waits: %s; no pod of it is ready, and "
+                                  "from %s on the new revision begins all the same",
+                                  release_target(r), why, clock_rfc3339(forward_at(r), at))
+                   : arena_printf(r->tick->arena,
+                                  "The new revision of %s waits: %s; mend that, or set "
+                                  "spec.skipAnalysis to promote without an analysis",
+                                  release_target(r), why);
+}
+
+/*
+ * A primary without ready pods, or that never gets ready, is reported at once, with an alert: a
+ * new revision may be meant to fix it.
+ */
+static enum rule_result hold_for_primary(struct release *r)
+{
+    const char *condition = side_condition(SIDE_PRIMARY), *why;
+    enum readiness readiness = release_ready(r, SIDE_PRIMARY, &why);
+    bool broken = !release_serves(r, SIDE_PRIMARY) && !r->info.primary_at_zero;
+    bool forward = broken && !r->canary->analysis.waits_for_primary;
+
+    if (readiness == READY || (readiness == NOT_READY_YET && !broken))
+        return ready_or_hold(r, SIDE_PRIMARY);
+    if (forward && r->tick->now_ms >= forward_at(r))
+        return go_forward(r, why);
+    bool told = condition_is_set(r, condition);
+    enum rule_result verdict =
+        condition_hold(r, condition, CONDITION_WAITING, hold_text(r, why, forward));
+    if (!told)
+        plan_alert(r->tick, "warn", false, "The new revision waits, the primary is not ready")
+            ->reason = why;
+    if (forward)
+        release_requeue_within(r, forward_at(r) - r->tick->now_ms);
+    return verdict;
+}
+
+/*
+ * Without a ready primary there is no comparison: hold, and keep the revision. (Flagger calls it
+ * failed after the primary's deadline.) After a failed promotion, or without analysis, the new
+ * revision is the way out. A primary that its scaler keeps at zero is scaled up; one without a
+ * scaler was set to zero by a person, and the condition asks for it.
+ */
+enum rule_result begin_primary(struct release *r)
+{
+    const char *why;
+
+    if (r->canary->skip_analysis || release_goes_forward(r))
+        return RULE_CONTINUE;
+    bool ready = release_ready(r, SIDE_PRIMARY, &why) == READY;
+    enum rule_result verdict = capacity_start(r, ready);
+    if (verdict == RULE_CONTINUE && !ready && r->phase == PHASE_Waiting)
+        verdict = gates_start_overdue(r);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    if (ready || !release_is_idle(r) || r->scaler || !r->info.primary_at_zero)
+        return hold_for_primary(r);
+    release_requeue(r, REQUEUE_NEVER); /* the condition asks a person to scale it up */
+    return RULE_DONE;
+}
+
+/*
+ * Pods left from the last release have read their configs: with other configs they are stopped
+ * first.
+ */
+enum rule_result begin_configs(struct release *r)
+{
+    bool needs = false; /* they serve, and are not waited for */
+    enum rule_result verdict =
+        drain_is_under_way(r) ? serving_needs_target(r, &needs) : RULE_CONTINUE;
+
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    if (drain_is_under_way(r) && !needs && revision_configs_changed(r)) {
+        if (release_is_idle(r) && condition_is_set(r, CONDITION_FREE))
+            release_requeue(r, REQUEUE_NEVER); /* the Service that keeps them wakes the Canary */
+        return RULE_DONE;
+    }
+    if (!r->info.missing)
+        return RULE_CONTINUE;
+    if (release_is_idle(r))
+        release_requeue(r, REQUEUE_NEVER); /* the config wakes the Canary when it is created */
+    return condition_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
+}
+
+/* The strategy really used, reported once per release: Flagger reports it every tick. */
+static void tell_strategy(struct release *r)
+{
+    if (r->canary->analysis.match && !r->router->weighted)
+        event_warning(r, "A/B testing is not supported when using the %s provider",
+                      r->tick->provider);
+    if (r->router->matches_whole && r->strategy != r->canary->strategy)
+        event_warning(r,
+                      "Provider %s routes all requests that match or none, the steps of weight are "
+                      "%d iterations",
+                      r->tick->provider, r->iterations);
+    if (r->router->weighted || r->canary->analysis.iterations > 0)
+        return;
+    event_warning(r, "Progressive traffic is not supported when using the %s provider",
+                  r->tick->provider);
+    event_warning(r, "Setting canaryAnalysis.iterations: %d", r->iterations);
+}
+
+/* A release keeps its slot while its primary is being scaled up for it. */
+enum rule_result begin_turn(struct release *r)
+{
+    if (!r->tick->queued || capacity_waits_to_begin(r)) {
+        condition_clear(r, CONDITION_TURN);
+        return RULE_CONTINUE;
+    }
+    r->tick->plan->queues = true;
+    if (release_is_idle(r))
+        release_requeue(r, REQUEUE_NEVER); /* woken when it is offered a slot */
+    const char *text =
+        arena_printf(r->tick->arena, "The new revision of %s waits until other releases have ended",
+                     release_target(r));
+    if (condition_set(r, CONDITION_TURN, "Queued", text))
+        event_normal(r, "%s", text);
+    return RULE_DONE;
+}
+
+enum rule_result begin_release(struct release *r)
+{
+    bool kept; /* share kept by the canary, where the analysis begins */
+    enum rule_result verdict = settled_or_hold(r);
+
+    /* the gate was passed before the wait for the primary */
+    if (verdict == RULE_CONTINUE && !capacity_waits_to_begin(r))
+        verdict = gates_confirm_rollout(r);
+    if (verdict == RULE_CONTINUE)
+        verdict = contested_check(r);
+    r->tick->plan->begins = verdict == RULE_CONTINUE;
+    if (verdict == RULE_CONTINUE)
+        verdict = rollback_to_primary(r, CAPACITY_BEGIN, &kept);
+    if (verdict == RULE_CONTINUE)
+        verdict = scale_up_target(r);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+
+    status_phase(r, PHASE_Progressing);
+    status_weight(r, r->weights.canary);
+    status_reset(r);
+    condition_clear(r, CONDITION_DRAINED);
+    condition_clear(r, CONDITION_IDLE);
+    status_sync(r);
+    share_begin(r);
+    event_normal(r, "New revision detected! Scaling up %s", release_target(r));
+    if (!r->canary->skip_analysis)
+        tell_strategy(r);
+    plan_alert(r->tick, "info", true, "New revision detected, progressing canary analysis.");
+    return RULE_DONE;
 }

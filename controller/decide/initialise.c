@@ -1,121 +1,205 @@
 /*
- * Steps 3 to 14: everything a release needs is there. In every phase what is missing is created and
- * what others changed is repaired; in phase Initializing the traffic is moved from the target to
- * its primary, in an order in which no request is lost: primary ready, apex Service and routes
- * point to it, and only then the target goes to zero. (Flagger scales the target down before the
- * mesh knows the primary.)
+ * Everything that a release needs. In every phase missing objects are created and changed ones
+ * repaired; in phase Initializing the traffic moves from the target to its primary, in an order
+ * that loses no request: primary ready, apex Service and routes lead to it, and only then the
+ * target goes to zero. (Flagger scales the target down before the mesh knows the primary.)
  */
+#include "decide/rules.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "decide/act/bystander.h"
-#include "decide/act/capacity.h"
-#include "decide/act/companions.h"
-#include "decide/act/contested.h"
-#include "decide/act/drain.h"
-#include "decide/act/leftover.h"
-#include "decide/act/lost.h"
-#include "decide/act/owners.h"
-#include "decide/act/ready.h"
-#include "decide/act/share.h"
-#include "decide/act/takeover.h"
-#include "decide/act/unserved.h"
-#include "decide/ask/metrics.h"
-#include "decide/release/condition.h"
-#include "decide/release/pause.h"
-#include "decide/release/release.h"
-#include "decide/release/revision.h"
-#include "decide/release/scaled.h"
-#include "decide/release/serving.h"
-#include "decide/release/settled.h"
-#include "decide/release/status.h"
-#include "decide/rules.h"
-#include "router/common_services.h"
-#include "target/common_configs.h"
-#include "target/common_primary.h"
+#include "decide/capacity.h"
+#include "decide/companions.h"
+#include "decide/condition.h"
+#include "decide/drain.h"
+#include "decide/foreign.h"
+#include "decide/handover.h"
+#include "decide/metrics.h"
+#include "decide/promote.h"
+#include "decide/refused_write.h"
+#include "decide/release.h"
+#include "decide/revision.h"
+#include "decide/rollback.h"
+#include "decide/serving.h"
+#include "decide/share.h"
+#include "decide/status.h"
+#include "decide/takeover.h"
+#include "router/shared/services.h"
+#include "target/shared/configs.h"
+#include "target/shared/primary.h"
 #include "tick/edit.h"
 
-/* One that was refused or suspended as it was found has that phase, and has not begun. */
-enum verdict initialise_begin(struct release *r)
+/*
+ * The target was deleted, or cannot be released any more, and with it the pods for the canary's
+ * share: that goes to the primary. A complete promotion is finished. Everything else needs the
+ * target, which may be about to be recreated: it is waited for until the progress deadline, then
+ * the release has failed. The condition TargetFound=False records since when. (Flagger reports it
+ * at every tick, for ever.)
+ */
+
+static const char missing[] = "TargetMissing", unusable[] = "TargetUnusable";
+
+static enum rule_result take_share(struct release *r)
 {
-    if (!status_not_begun(r))
-        return VERDICT_GO;
-    status_phase(r, PHASE_Initializing);
-    return r->canary->skip_analysis ? VERDICT_GO : metrics_probe(r);
+    enum rule_result verdict = release_read_routes(r);
+
+    if (verdict == RULE_CONTINUE)
+        verdict = release_route(r, 0);
+    /* also a share taken before and not reported */
+    if (verdict == RULE_CONTINUE && r->canary->status.canary_weight > 0)
+        status_weight(r, 0);
+    return verdict;
 }
 
-enum verdict initialise_target(struct release *r)
+static enum rule_result expire(struct release *r, const char *reason)
 {
-    /* both before any answer is waited for, so that they are asked together */
-    enum verdict scaled = scaled_read(r), verdict = r->target->read(r->tick, &r->info);
+    int64_t since;
+
+    if (!condition_since(r, CONDITION_TARGET, reason, &since))
+        since = r->tick->now_ms;
+    if (!release_deadline_passed(r, since))
+        return RULE_DONE;
+    event_warning(r, "Rolling back %s there has been no target for %d seconds", release_canary(r),
+                  r->canary->progress_deadline_s);
+    plan_alert(r->tick, "error", false, "Progress deadline exceeded, there is no target");
+    condition_clear(r, CONDITION_DRAINED);
+    return rollback_run(r, false);
+}
+
+static enum rule_result end_promotion(struct release *r, const char *reason)
+{
+    enum carried carried = CARRIED_ALL;
+    enum rule_result verdict = RULE_CONTINUE;
+
+    if (!r->info.primary)
+        return expire(r, reason);
+    if (r->target->carried || promote_is_being_written(r))
+        verdict = promote_carried(r, &carried);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    if (carried == CARRIED_ALL) {
+        verdict = ready_or_end(r, SIDE_PRIMARY);
+        if (verdict != RULE_CONTINUE)
+            return verdict;
+        condition_clear(r, CONDITION_WHOLE);
+        condition_clear(r, CONDITION_DRAINED);
+        return shift_end(r);
+    }
+    verdict = expire(r, reason);
+    if (r->phase == PHASE_Failed && carried == CARRIED_PART)
+        promote_give_up(r);
+    else if (r->phase == PHASE_Failed)
+        condition_clear(r, CONDITION_WHOLE);
+    return verdict;
+}
+
+enum rule_result lost_target(struct release *r)
+{
+    const char *reason = r->info.object ? unusable : missing;
+
+    if (condition_set(r, CONDITION_TARGET, reason, r->info.unusable))
+        event_warning(r, "%s", r->info.unusable);
+    if (release_is_initialising(r))
+        return RULE_DONE;
+    r->info.object = NULL; /* its replacement is not touched */
+    enum rule_result verdict = take_share(r);
+    if (verdict == RULE_CONTINUE && r->refused && release_is_analysing(r))
+        verdict = refusal_expire(r);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    if (release_is_promoting(r))
+        return end_promotion(r, reason);
+    return release_is_analysing(r) ? expire(r, reason) : RULE_DONE;
+}
+
+/* The target exists: clears the condition. */
+static void lost_clear(struct release *r)
+{
+    condition_clear(r, CONDITION_TARGET);
+}
+
+/* A Canary that was refused or suspended when found has that phase too, and has not begun. */
+enum rule_result initialise_begin(struct release *r)
+{
+    if (!status_not_begun(r))
+        return RULE_CONTINUE;
+    status_phase(r, PHASE_Initializing);
+    return r->canary->skip_analysis ? RULE_CONTINUE : metrics_probe(r);
+}
+
+enum rule_result initialise_target(struct release *r)
+{
+    /* both before waiting for an answer, so that they are fetched together */
+    enum rule_result scaled = scaled_read(r), verdict = r->target->read(r->tick, &r->info);
 
     share_note_own(r);
     r->info.target_scaled = r->own_scaler[SIDE_CANARY].object != NULL;
     r->info.primary_scaled = r->own_scaler[SIDE_PRIMARY].object != NULL;
-    if (verdict != VERDICT_GO)
-        return verdict == VERDICT_STOP ? lost_target(r) : verdict;
-    if (scaled != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
+        return verdict == RULE_DONE ? lost_target(r) : verdict;
+    if (scaled != RULE_CONTINUE)
         return scaled;
     lost_clear(r);
-    /* Everything that makes pods waits for their configs; a rollback does not. */
+    /* Everything that creates pods waits for their configs; a rollback does not. */
     if (!r->info.missing)
         condition_clear(r, CONDITION_CONFIGURED);
     else if (release_is_initialising(r) || !r->info.primary)
         return condition_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-enum verdict initialise_services(struct release *r)
+enum rule_result initialise_services(struct release *r)
 {
     struct service_pods pods = serving_pods(r);
-    enum verdict verdict = owners_look(r);
+    enum rule_result verdict = owners_check(r);
 
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
     verdict = r->target->own_services ? r->target->own_services(r->tick, &r->info)
                                       : services_reconcile_sides(r->tick, &pods);
 
-    return verdict == VERDICT_GO && r->router->prepare ? r->router->prepare(r->tick) : verdict;
+    return verdict == RULE_CONTINUE && r->router->prepare ? r->router->prepare(r->tick) : verdict;
 }
 
 /*
- * Whether a primary may be made from what the target holds now: only from what was analysed. The
- * same spec with other configs is another revision; what was promoted is then known from the copies
- * of the configs, or from a status that has seen no other revision since.
+ * True if the target's current revision may become the primary: only if it was analysed. The same
+ * spec with other configs is another revision; the copies of the configs, or a status without a
+ * later revision, then tell the promoted one.
  */
-static enum verdict may_become_primary(struct release *r, bool *may)
+static enum rule_result may_become_primary(struct release *r, bool *may)
 {
     const struct canary_status *status = &r->canary->status;
     bool promoted = strcmp(r->info.hash, status->last_promoted_spec) == 0;
 
     *may = true;
     if (release_is_initialising(r))
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     if (promoted && !revision_changed(r) &&
         (r->phase == PHASE_Initialized || r->phase == PHASE_Succeeded))
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     if (release_is_promoting(r) && !revision_configs_changed(r) &&
         strcmp(r->info.hash, status->last_applied_spec) == 0)
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     *may = false;
-    return promoted ? configs_compare(r->tick, &r->info, may) : VERDICT_GO;
+    return promoted ? configs_compare(r->tick, &r->info, may) : RULE_CONTINUE;
 }
 
 /*
- * The primary is gone, and nothing may take its place: it is told once. There is nobody left to go
- * back to, so that a canary which has a share already and is ready takes the rest.
+ * The primary is gone and may not be recreated: reported once. There is no way back, so a ready
+ * canary with a share takes all traffic.
  */
-static enum verdict leave_lost_primary(struct release *r)
+static enum rule_result leave_lost_primary(struct release *r)
 {
     const char *why;
-    enum verdict verdict = release_read_routes(r);
+    enum rule_result verdict = release_read_routes(r);
 
-    if (verdict == VERDICT_GO && r->weights.canary > 0 && !r->info.at_zero &&
+    if (verdict == RULE_CONTINUE && r->weights.canary > 0 && !r->info.at_zero &&
         !release_canary_serves_all(r) && release_ready(r, SIDE_CANARY, &why) == READY)
         verdict = release_route_everything(r);
-    if (verdict == VERDICT_NEED_FACTS)
+    if (verdict == RULE_NEEDS_FACTS)
         return verdict;
-    /* also a step that was routed before, and not told of */
+    /* also a step routed and not reported before */
     if (r->router->weighted && r->weights.canary != r->canary->status.canary_weight)
         status_weight(r, r->weights.canary);
     return condition_hold(
@@ -127,9 +211,8 @@ static enum verdict leave_lost_primary(struct release *r)
 }
 
 /*
- * Nothing is under way, and the primary is scaled to zero: a person, or a timetable, may want that,
- * so that nobody undoes it; but whoever looks at the Canary is told why no one answers. An
- * autoscaler has its own reasons.
+ * Without a release, a primary scaled to zero may be intended, by a person or a schedule, and is
+ * left alone; but the status says why no pod answers. An autoscaler has its own reasons.
  */
 static void tell_empty_primary(struct release *r)
 {
@@ -145,28 +228,28 @@ static void tell_empty_primary(struct release *r)
                         "begins before it is ready",
                         r->canary->target.name, r->canary->namespace_, release_canary(r));
     if (condition_set(r, CONDITION_PRIMARY, "ScaledToZero", text))
-        release_warn(r, "%s", text);
+        event_warning(r, "%s", text);
 }
 
-static const char made_anew[] = "MadeAnew"; /* the reason of PrimaryServes=False */
+static const char made_anew[] = "MadeAnew"; /* reason of PrimaryServes=False */
 
 /*
- * While initialising, the primary that the apex Service leads to already is gone: of a target that
- * was released before, say. What is made of the target now has served nobody. This is written down
- * before it is made: what is found there without this note may have served.
+ * While initialising, the primary behind the apex Service is gone: of a target released before,
+ * for example. A primary made from the target now has never served. That is recorded before it is
+ * made: a primary found without this record may have served.
  */
-static enum verdict note_made_anew(struct release *r)
+static enum rule_result note_made_anew(struct release *r)
 {
     bool leads;
-    enum verdict verdict = VERDICT_GO;
+    enum rule_result verdict = RULE_CONTINUE;
 
     if (!release_is_initialising(r) || r->target->own_services || !r->info.label ||
         condition_has_reason(r, CONDITION_SERVES, made_anew))
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     verdict = serving_leads(r, &leads);
-    if (verdict != VERDICT_GO || !leads)
+    if (verdict != RULE_CONTINUE || !leads)
         return verdict;
-    release_again(r, AGAIN_NOW);
+    release_requeue(r, REQUEUE_NOW);
     return condition_hold(
         r, CONDITION_SERVES, made_anew,
         arena_printf(
@@ -177,11 +260,11 @@ static enum verdict note_made_anew(struct release *r)
 }
 
 /*
- * The revision that a new primary was made from may never get ready. As long as nobody was ever
- * served by it, it follows the target, so that a fix of the target is not waited for in vain.
- * (Flagger: the primary stays as it was made, and has to be deleted by hand.)
+ * The revision of a new primary may never get ready. As long as it has not served, it follows the
+ * target, so that fixing the target helps. (In Flagger the primary stays as created and must be
+ * deleted by hand.)
  */
-static enum verdict follow_target(struct release *r)
+static enum rule_result follow_target(struct release *r)
 {
     const char *why;
     bool led = false, made = condition_has_reason(r, CONDITION_SERVES, made_anew);
@@ -193,14 +276,14 @@ static enum verdict follow_target(struct release *r)
     if (!release_is_initialising(r) || r->target->own_services || !r->info.label ||
         r->info.primary_at_zero || release_ready(r, SIDE_PRIMARY, &why) == READY ||
         !edit_is_owned(r->tick, r->info.primary) || r->target->is_promoted(r->tick, &r->info))
-        return VERDICT_GO;
-    enum verdict verdict = made ? VERDICT_GO : serving_leads(r, &led);
-    if (verdict != VERDICT_GO || led)
+        return RULE_CONTINUE;
+    enum rule_result verdict = made ? RULE_CONTINUE : serving_leads(r, &led);
+    if (verdict != RULE_CONTINUE || led)
         return verdict;
     return r->target->promote(r->tick, &r->info);
 }
 
-/* A copy without the fields that the API server puts into an object. */
+/* A copy without the fields that the API server sets. */
 static struct json_object *without_server_fields(struct release *r, struct json_object *seen)
 {
     static const char *const fields[] = {"uid",           "resourceVersion",   "generation",
@@ -216,69 +299,72 @@ static struct json_object *without_server_fields(struct release *r, struct json_
 }
 
 /*
- * Deleted by mistake, the primary is made again as the watch has last shown it: the same template,
- * selector and number of pods, whatever the target holds by now. While it starts, a canary that is
- * ready takes all traffic (failover.c). STOP: it is planned.
+ * A primary deleted by mistake is recreated as the watch last showed it: same template, selector
+ * and replicas, whatever the target holds now. While it starts, a ready canary takes all traffic
+ * (fail_over()). DONE: planned.
  */
-static enum verdict restore_primary(struct release *r)
+static enum rule_result restore_primary(struct release *r)
 {
     const char *name = primary_name(r->tick);
     struct json_object *seen;
 
     if (r->info.primary || r->target->own_services || release_is_initialising(r))
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     if (!need_last_seen(r->tick, r->target->resource, r->canary->namespace_, name, &seen))
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     if (!seen || !edit_is_owned(r->tick, seen))
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     plan_create(r->tick, r->target->resource, r->canary->namespace_,
                 without_server_fields(r, seen));
-    release_warn(r, "%s.%s was deleted, it is made again as it was", name, r->canary->namespace_);
+    event_warning(r, "%s.%s was deleted, it is made again as it was", name, r->canary->namespace_);
     condition_clear(r, CONDITION_PRIMARY);
-    release_again(r, AGAIN_NOW);
-    return VERDICT_STOP;
+    release_requeue(r, REQUEUE_NOW);
+    return RULE_DONE;
 }
 
-/* Another process has seen it last: the cluster keeps the template that was promoted. */
-static enum verdict recall_primary(struct release *r)
+/* Another process saw it last: the cluster keeps the promoted template. */
+static enum rule_result recall_primary(struct release *r)
 {
     const char *promoted = r->canary->status.last_promoted_spec;
     struct json_object *primary = NULL;
-    enum verdict verdict = r->target->recall && *promoted && !release_is_promoting(r)
-                               ? r->target->recall(r->tick, &r->info, promoted, &primary)
-                               : VERDICT_GO;
+    enum rule_result verdict = r->target->recall && *promoted && !release_is_promoting(r)
+                                   ? r->target->recall(r->tick, &r->info, promoted, &primary)
+                                   : RULE_CONTINUE;
 
-    if (verdict != VERDICT_GO || !primary)
+    if (verdict != RULE_CONTINUE || !primary)
         return verdict;
     plan_create(r->tick, r->target->resource, r->canary->namespace_, primary);
-    release_warn(r, "%s.%s is missing, it is made again from revision %s of %s",
-                 primary_name(r->tick), r->canary->namespace_, promoted, release_target(r));
+    event_warning(r, "%s.%s is missing, it is made again from revision %s of %s",
+                  primary_name(r->tick), r->canary->namespace_, promoted, release_target(r));
     condition_clear(r, CONDITION_PRIMARY);
-    release_again(r, AGAIN_NOW);
-    return VERDICT_STOP;
+    release_requeue(r, REQUEUE_NOW);
+    return RULE_DONE;
 }
 
-/* Flagger makes a primary that was deleted anew from the target, whatever that holds. */
-enum verdict initialise_primary(struct release *r)
+/* Flagger recreates a deleted primary from the target, whatever its revision. */
+enum rule_result initialise_primary(struct release *r)
 {
     bool may = true;
-    enum verdict verdict = restore_primary(r);
+    enum rule_result verdict = restore_primary(r);
 
-    if (verdict == VERDICT_GO)
+    if (verdict == RULE_CONTINUE)
         verdict = r->info.primary ? follow_target(r) : may_become_primary(r, &may);
-    if (verdict == VERDICT_GO && !r->info.primary && may)
+    if (verdict == RULE_CONTINUE && !r->info.primary && may)
         verdict = note_made_anew(r);
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
     if (!may) {
         verdict = recall_primary(r);
-        return verdict == VERDICT_GO ? leave_lost_primary(r) : verdict;
+        return verdict == RULE_CONTINUE ? leave_lost_primary(r) : verdict;
     }
     tell_empty_primary(r);
     return r->target->ensure_primary(r->tick, &r->info);
 }
 
-/* The primary carries this template (of any revision that the Canary knows) with these configs. */
+/*
+ * True if the primary has this template (of any revision that the Canary knows) with these
+ * configs.
+ */
 static bool carries(void *arg, struct json_object *configs)
 {
     struct release *r = arg;
@@ -295,19 +381,19 @@ static bool carries(void *arg, struct json_object *configs)
 }
 
 /*
- * Pods that run do not miss a copy of a config that somebody has deleted; the next one cannot
- * start. (Flagger makes it anew with the next promotion.)
+ * Running pods do not miss a deleted copy of a config, but the next pod cannot start. (Flagger
+ * recreates it with the next promotion.)
  */
-enum verdict initialise_copies(struct release *r)
+enum rule_result initialise_copies(struct release *r)
 {
     const char *lost = NULL;
-    enum verdict verdict = VERDICT_GO;
+    enum rule_result verdict = RULE_CONTINUE;
 
     if (r->info.primary && !release_is_promoting(r))
         verdict = configs_restore(
             r->tick, json_at(r->info.primary, "spec", "template", "spec", NULL), carries, r, &lost);
-    if (verdict == VERDICT_NEED_FACTS || !lost) {
-        if (verdict == VERDICT_GO)
+    if (verdict == RULE_NEEDS_FACTS || !lost) {
+        if (verdict == RULE_CONTINUE)
             condition_clear(r, CONDITION_COPIES);
         return verdict;
     }
@@ -317,100 +403,101 @@ enum verdict initialise_copies(struct release *r)
         "holds something else by now; make it again with what was promoted, or put that back",
         lost, r->canary->target.name, r->canary->namespace_);
     if (condition_set(r, CONDITION_COPIES, "ConfigMissing", text))
-        release_warn(r, "%s", text);
-    return VERDICT_GO;
+        event_warning(r, "%s", text);
+    return RULE_CONTINUE;
 }
 
 /*
- * The primary's copy follows the source at any time. (Flagger: only with the next promotion.) The
- * target's own scaler is not paused before the traffic is gone from it: KEDA takes its pods at once
- * then.
+ * The primary's copy always follows the source. (Flagger: only with the next promotion.) The
+ * target's scaler is not paused before its traffic is gone: KEDA would remove the pods at once.
  */
-enum verdict initialise_scaler(struct release *r)
+enum rule_result initialise_scaler(struct release *r)
 {
-    const char *missing = NULL;
-    enum verdict verdict =
-        r->scaler ? r->scaler->reconcile_primary(r->tick, capacity_floor(r), &missing) : VERDICT_GO;
-    enum verdict held = share_hold(r, capacity_asked(r));
-    if (verdict != VERDICT_NEED_FACTS && held != VERDICT_NEED_FACTS)
+    const char *why = NULL;
+    enum rule_result verdict =
+        r->scaler ? r->scaler->reconcile_primary(r->tick, capacity_floor(r), &why) : RULE_CONTINUE;
+    enum rule_result held = share_hold(r, capacity_asked(r));
+    if (verdict != RULE_NEEDS_FACTS && held != RULE_NEEDS_FACTS)
         capacity_raise(r);
-    if (verdict == VERDICT_STOP)
-        condition_hold(r, CONDITION_SCALER, "AutoscalerMissing", missing);
-    else if (verdict == VERDICT_GO)
+    if (verdict == RULE_DONE)
+        condition_hold(r, CONDITION_SCALER, "AutoscalerMissing", why);
+    else if (verdict == RULE_CONTINUE)
         condition_clear(r, CONDITION_SCALER);
-    if (held == VERDICT_NEED_FACTS)
+    if (held == RULE_NEEDS_FACTS)
         return held;
-    /* A scaler that went missing was told; it must not keep a running release from its rollback. */
-    return verdict == VERDICT_STOP && !release_is_initialising(r) ? VERDICT_GO : verdict;
+    /* A missing scaler was reported; it must not block the rollback of a running release. */
+    return verdict == RULE_DONE && !release_is_initialising(r) ? RULE_CONTINUE : verdict;
 }
 
-/* At any time, so that a budget follows what it is a copy of without a release. */
-enum verdict initialise_companions(struct release *r)
+/* At any time, so that the copy of a budget follows its source without a release. */
+enum rule_result initialise_companions(struct release *r)
 {
     return companions_copy(r);
 }
 
-enum verdict initialise_wait(struct release *r)
+enum rule_result initialise_wait(struct release *r)
 {
     if (release_has_writes(r))
         return release_reread(r);
-    /* Also with skipAnalysis, and also when waiting is pointless: until a person helps, the target
-     * serves. */
+    /*
+     * Also with skipAnalysis, and also if waiting seems pointless: until a person helps, the
+     * target serves.
+     */
     return ready_or_hold(r, SIDE_PRIMARY);
 }
 
-enum verdict initialise_apex(struct release *r)
+enum rule_result initialise_apex(struct release *r)
 {
     return serving_apex(r);
 }
 
 /*
- * Where `match` is taken out of the spec, the share of the matched requests goes to the primary, which may
- * have shrunk to what was left to it: the route stays until that has the pods for all of it, or while a
- * rollback waits for just that.
+ * When `match` is removed from the spec, the share of the matched requests goes to the primary,
+ * which may have shrunk: the route stays until the primary has pods for everything, or while a
+ * rollback waits for that.
  */
-static enum verdict match_may_go(struct release *r, bool *may)
+static enum rule_result match_may_go(struct release *r, bool *may)
 {
-    enum verdict verdict = release_read_routes(r);
+    enum rule_result verdict = release_read_routes(r);
 
     *may = true;
-    if (verdict != VERDICT_GO || !r->router->weighted || !r->weights.matched ||
+    if (verdict != RULE_CONTINUE || !r->router->weighted || !r->weights.matched ||
         r->weights.canary == 0 || r->canary->analysis.match)
         return verdict;
     *may = !capacity_is_empty(r);
     if (!*may || (capacity_waits(r, NULL) && !capacity_waits(r, CAPACITY_RESTART))) {
         *may = false;
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     }
     return capacity_wait(r, CAPACITY_RESTART);
 }
 
-/* Routes that refer to a port follow when the Services that they lead to have it. */
-enum verdict initialise_routes(struct release *r)
+/* Routes to a port follow when their Services have it. */
+enum rule_result initialise_routes(struct release *r)
 {
     struct service_pods pods = serving_pods(r);
     struct json_object *old;
     bool adds = false;
-    enum verdict verdict =
-        r->target->own_services ? VERDICT_GO : services_old_ports(r->tick, &pods, &adds, &old);
+    enum rule_result verdict =
+        r->target->own_services ? RULE_CONTINUE : services_old_ports(r->tick, &pods, &adds, &old);
 
-    if (verdict != VERDICT_GO || (adds && release_has_writes(r)))
+    if (verdict != RULE_CONTINUE || (adds && release_has_writes(r)))
         return verdict;
     bool may;
     verdict = match_may_go(r, &may);
-    return verdict == VERDICT_GO && may ? r->router->reconcile(r->tick) : verdict;
+    return verdict == RULE_CONTINUE && may ? r->router->reconcile(r->tick) : verdict;
 }
 
-enum verdict initialise_settle(struct release *r)
+enum rule_result initialise_settle(struct release *r)
 {
-    enum verdict verdict = release_reread(r);
+    enum rule_result verdict = release_reread(r);
 
-    if (verdict == VERDICT_GO)
+    if (verdict == RULE_CONTINUE)
         unserved_clear(r);
     return verdict;
 }
 
-/* It is not ours to make it lead elsewhere. */
+/* We may not change where it leads. */
 static void hold_ports(struct release *r, const char *route)
 {
     condition_hold(r, CONDITION_PORTS, "OldPortInUse",
@@ -421,15 +508,15 @@ static void hold_ports(struct release *r, const char *route)
                                 route, release_canary(r)));
 }
 
-/* A primary of one label may pick pods of others, whenever those are made. */
-enum verdict initialise_owners(struct release *r)
+/* A primary with a single label may match pods of others, whenever they are created. */
+enum rule_result initialise_owners(struct release *r)
 {
-    return r->target->own_services || !r->info.label || !r->info.primary ? VERDICT_GO
-                                                                         : owners_look_around(r);
+    return r->target->own_services || !r->info.label || !r->info.primary ? RULE_CONTINUE
+                                                                         : owners_check_around(r);
 }
 
-/* Nothing refers to a port any more that the spec no longer says. */
-enum verdict initialise_ports(struct release *r)
+/* Removes ports that neither the spec nor a route refers to. */
+enum rule_result initialise_ports(struct release *r)
 {
     static const struct pause pause = {
         .type = CONDITION_PORTS,
@@ -441,77 +528,78 @@ enum verdict initialise_ports(struct release *r)
     struct json_object *old = NULL;
     const char *route = NULL;
     bool adds;
-    enum verdict verdict =
-        r->target->own_services ? VERDICT_GO : services_old_ports(r->tick, &pods, &adds, &old);
+    enum rule_result verdict =
+        r->target->own_services ? RULE_CONTINUE : services_old_ports(r->tick, &pods, &adds, &old);
 
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
     if (json_len(old) == 0) {
         condition_clear(r, CONDITION_PORTS);
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     }
     verdict = leftover_uses_ports(r, old, &route);
-    if (verdict != VERDICT_GO || route) {
+    if (verdict != RULE_CONTINUE || route) {
         if (route)
             hold_ports(r, route);
         return verdict;
     }
     verdict = pause_pass(r, &pause);
-    if (verdict != VERDICT_GO) /* which keeps nothing else from being done */
-        return verdict == VERDICT_STOP ? VERDICT_GO : verdict;
+    if (verdict != RULE_CONTINUE) /* does not block the rest */
+        return verdict == RULE_DONE ? RULE_CONTINUE : verdict;
     pods.drop_old_ports = true;
     verdict = services_reconcile_sides(r->tick, &pods);
-    if (verdict == VERDICT_GO)
+    if (verdict == RULE_CONTINUE)
         verdict = services_reconcile_apex(r->tick, &pods);
-    return verdict == VERDICT_GO ? release_reread(r) : verdict;
+    return verdict == RULE_CONTINUE ? release_reread(r) : verdict;
 }
 
-/* A Service that was there before the Canary keeps the ports that it had. */
-static enum verdict tell_found_ports(struct release *r)
+/* A Service older than the Canary keeps its ports. */
+static enum rule_result tell_found_ports(struct release *r)
 {
     struct service_pods pods = serving_pods(r);
     const char *found = NULL;
-    enum verdict verdict =
-        r->target->own_services ? VERDICT_GO : services_found_ports(r->tick, &pods, &found);
+    enum rule_result verdict =
+        r->target->own_services ? RULE_CONTINUE : services_found_ports(r->tick, &pods, &found);
 
-    if (verdict == VERDICT_GO && found)
-        release_say(r,
-                    "Ports that Services of %s had before stay beside that of the spec: %s; remove "
-                    "those that nobody uses",
-                    release_canary(r), found);
+    if (verdict == RULE_CONTINUE && found)
+        event_normal(
+            r,
+            "Ports that Services of %s had before stay beside that of the spec: %s; remove "
+            "those that nobody uses",
+            release_canary(r), found);
     return verdict;
 }
 
-/* The traffic is on the primary: the target may go, after a pause. */
-enum verdict initialise_finish(struct release *r)
+/* The traffic is on the primary: the target may go to zero, after a pause. */
+enum rule_result initialise_finish(struct release *r)
 {
-    enum verdict verdict = settled_or_hold(r);
+    enum rule_result verdict = settled_or_hold(r);
 
-    if (verdict == VERDICT_GO)
+    if (verdict == RULE_CONTINUE)
         verdict = release_read_routes(r);
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
     if (r->weights.canary > 0) {
         verdict = release_route(r, 0);
-        return verdict == VERDICT_GO ? release_reread(r) : verdict;
+        return verdict == RULE_CONTINUE ? release_reread(r) : verdict;
     }
     bool is_same = r->target->is_promoted(r->tick, &r->info);
     if (!is_same)
         verdict = r->target->compare(r->tick, &r->info, &is_same);
-    if (verdict == VERDICT_GO)
+    if (verdict == RULE_CONTINUE)
         verdict = drain_target(r);
-    /* The first look; what it finds keeps the target for the time being. */
-    if (verdict == VERDICT_GO && bystander_look(r) == VERDICT_NEED_FACTS)
-        verdict = VERDICT_NEED_FACTS;
-    if (verdict == VERDICT_GO)
-        verdict = companions_look(r);
-    if (verdict == VERDICT_GO)
-        verdict = contested_look(r);
-    if (verdict == VERDICT_GO)
-        verdict = owners_look_at_pods(r);
-    if (verdict == VERDICT_GO)
+    /* The first check; a finding keeps the target for now. */
+    if (verdict == RULE_CONTINUE && bystander_check(r) == RULE_NEEDS_FACTS)
+        verdict = RULE_NEEDS_FACTS;
+    if (verdict == RULE_CONTINUE)
+        verdict = companions_check(r);
+    if (verdict == RULE_CONTINUE)
+        verdict = contested_check(r);
+    if (verdict == RULE_CONTINUE)
+        verdict = owners_check_pods(r);
+    if (verdict == RULE_CONTINUE)
         verdict = tell_found_ports(r);
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
 
     status_phase(r, PHASE_Initialized);
@@ -521,13 +609,46 @@ enum verdict initialise_finish(struct release *r)
         status_sync(r);
         status_text(r, "lastPromotedSpec", r->info.hash);
     } else {
-        /* The target changed while the primary started, or the primary is older than this Canary
-         * and runs something else: the next tick takes the target for a new revision. */
+        /*
+         * The target changed while the primary started, or the primary is older than this Canary
+         * and runs another revision: the next tick treats the target as a new revision.
+         */
         status_text(r, "lastAppliedSpec", "");
         status_text(r, "lastPromotedSpec", takeover_primary_hash(r));
     }
-    release_say(r, "Initialization done! %s", release_canary(r));
+    event_normal(r, "Initialization done! %s", release_canary(r));
     plan_alert(r->tick, "info", true, "New %s detected, initialization completed.", r->tick->kind);
-    release_again(r, AGAIN_NOW);
-    return VERDICT_STOP;
+    release_requeue(r, REQUEUE_NOW);
+    return RULE_DONE;
+}
+
+/*
+ * An autoscaler that the spec no longer refers to, or by another name: the primary's copy is
+ * deleted and the pause written into the original removed. The primary keeps its replicas. During
+ * a release this waits: a scaler with a floor or a pause must not change. Until then only
+ * status.acceptedSpec names it, so the name of a new one is recorded there before anything is made
+ * for it.
+ */
+
+enum rule_result leave_scaler(struct release *r)
+{
+    struct json_object *before = release_scaler_to_leave(r);
+    const char *kind = json_str_at(before, "kind", NULL);
+    const struct scaler *scaler = kind ? scaler_find(kind) : NULL;
+
+    if (!before || r->canary->status.canary_weight > 0)
+        return RULE_CONTINUE;
+    enum rule_result verdict =
+        scaler ? scaler->leave(r->tick, json_str_at(before, "name", NULL)) : RULE_CONTINUE;
+    r->scaler_left = verdict == RULE_CONTINUE;
+    return verdict;
+}
+
+enum rule_result leave_note(struct release *r)
+{
+    if (!r->scaler || !r->canary->status.accepted_spec || release_scaler_to_leave(r) ||
+        release_scaler_is_accepted(r))
+        return RULE_CONTINUE;
+    release_requeue(r, REQUEUE_NOW);
+    return RULE_DONE;
 }

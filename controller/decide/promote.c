@@ -1,24 +1,310 @@
-/* The rules of a promotion that is under way (act/promote.c, act/shift.c). */
-#include "decide/act/promote.h"
+/* Promotion: the rules, the writes of the primary, and the shift of the traffic. */
+#include "decide/promote.h"
 
-#include "decide/act/ready.h"
-#include "decide/act/share.h"
-#include "decide/act/shift.h"
-#include "decide/release/condition.h"
-#include "decide/release/release.h"
-#include "decide/release/revision.h"
-#include "decide/release/settled.h"
-#include "decide/release/status.h"
-#include "decide/release/steering.h"
+#include <stdio.h>
+#include <string.h>
+
+#include "decide/capacity.h"
+#include "decide/checks.h"
+#include "decide/companions.h"
+#include "decide/condition.h"
+#include "decide/drain.h"
+#include "decide/foreign.h"
+#include "decide/release.h"
+#include "decide/revision.h"
+#include "decide/rollback.h"
 #include "decide/rules.h"
+#include "decide/share.h"
+#include "decide/status.h"
+#include "decide/steering.h"
+#include "target/shared/configs.h"
+#include "tick/edit.h"
 
 /*
- * A target that routes by itself makes the analysed revision the primary with the traffic that this
- * one has, and at once: so that revision must be ready still.
+ * Writing the primary (decide/RULES.md): it gets the analysed revision, then the traffic,
+ * then the canary is removed.
+ *
+ * That is one operation in several writes. First the status records the intention: phase
+ * Promoting, and the condition PrimaryWhole=False. Then the copies of the configs and the primary
+ * are written, each tick the missing part, until complete. After the first of these writes there
+ * is no way back. (Flagger writes the phase last: an interrupted release may end in a rollback to
+ * a primary of the old revision with the configs of the new one.)
  */
-static enum verdict wait_for_analysed(struct release *r)
+
+static const char being_written[] = "Promoting"; /* reason of the condition */
+
+static const char copies[] = "copiesLeft"; /* a field of the status */
+
+static bool promote_left_copies(const struct release *r)
 {
-    enum verdict verdict = r->router->only_target ? ready_or_end(r, SIDE_CANARY) : VERDICT_GO;
+    return json_bool_at(r->canary->status.json, false, copies, NULL);
+}
+
+/*
+ * The revision reads no config any more, and the primary still does: once it is written, only the
+ * status knows of the copies.
+ */
+static void note_copies(struct release *r)
+{
+    struct json_object *spec = json_at(r->info.primary, "spec", "template", "spec", NULL);
+
+    if (!r->info.config_refs && configs_has_copies(r->tick, spec))
+        json_set_bool(release_status(r), copies, true);
+}
+
+static void promote_forget_copies(struct release *r)
+{
+    if (promote_left_copies(r))
+        status_object(r, copies, NULL);
+}
+
+enum rule_result promote_begin(struct release *r)
+{
+    const char *target = release_target(r);
+
+    event_normal(r, "Copying %s template spec to %s-primary.%s", target, r->canary->target.name,
+                 r->canary->namespace_);
+    status_phase(r, PHASE_Promoting);
+    condition_set(r, CONDITION_WHOLE, being_written,
+                  arena_printf(r->tick->arena, "%s-primary.%s is being promoted to %s",
+                               r->canary->target.name, r->canary->namespace_,
+                               r->canary->status.last_applied_spec));
+    note_copies(r);
+    status_forget_waits(r);
+    steering_forget(r);
+    status_int(r, "canaryWeight", r->weights.canary);
+    status_int(r, "iterations", r->canary->status.iterations);
+    release_requeue(r, REQUEUE_NOW);
+    return RULE_DONE;
+}
+
+bool promote_is_being_written(const struct release *r)
+{
+    return release_is_promoting(r) && condition_has_reason(r, CONDITION_WHOLE, being_written);
+}
+
+bool promote_is_of_analysed(const struct release *r)
+{
+    return strcmp(r->info.hash, r->canary->status.last_applied_spec) == 0 &&
+           !revision_configs_changed(r);
+}
+
+/* The revision in the status, as a target. */
+static struct target_info analysed_target(const struct release *r)
+{
+    struct target_info then = r->info;
+
+    snprintf(then.hash, sizeof(then.hash), "%s", r->canary->status.last_applied_spec);
+    if (r->canary->status.tracked_configs)
+        then.configs = r->canary->status.tracked_configs;
+    else if (then.configs)
+        then.configs = edit_object(r->tick->arena);
+    return then;
+}
+
+enum rule_result promote_progress(struct release *r, enum carried *out)
+{
+    struct target_info then = analysed_target(r);
+
+    if (r->target->carried)
+        return r->target->carried(r->tick, &then, r->canary->status.last_promoted_spec, out);
+    *out = r->target->is_promoted(r->tick, &then) ? CARRIED_ALL : CARRIED_NOTHING;
+    return RULE_CONTINUE;
+}
+
+enum rule_result promote_is_untouched(struct release *r, bool *out)
+{
+    enum carried carried = CARRIED_NOTHING;
+    enum rule_result verdict = RULE_CONTINUE;
+
+    /* the target has another revision: detect.c decides about it first */
+    if (release_is_promoting(r))
+        verdict = r->info.primary && promote_is_being_written(r) && promote_is_of_analysed(r)
+                      ? promote_progress(r, &carried)
+                      : RULE_DONE;
+    *out = verdict == RULE_CONTINUE && carried == CARRIED_NOTHING;
+    return verdict == RULE_NEEDS_FACTS ? verdict : RULE_CONTINUE;
+}
+
+/*
+ * After a complete write, a primary without any of it was deleted since, and recreated from the
+ * revision promoted before. An unknown revision is the written one.
+ */
+enum rule_result promote_carried(struct release *r, enum carried *out)
+{
+    *out = CARRIED_ALL;
+    if (!release_is_promoting(r) || revision_is_flaggers(r))
+        return RULE_CONTINUE;
+    enum rule_result verdict = promote_progress(r, out);
+    if (*out == CARRIED_PART && !promote_is_being_written(r))
+        *out = CARRIED_ALL;
+    return verdict;
+}
+
+void promote_give_up(struct release *r)
+{
+    const char *text = arena_printf(
+        r->tick->arena,
+        "%s-primary.%s has a part of revision %s, which changed while it was promoted; what is "
+        "released next puts that right",
+        r->canary->target.name, r->canary->namespace_, r->canary->status.last_applied_spec);
+
+    if (condition_set(r, CONDITION_WHOLE, "HalfPromoted", text))
+        event_warning(r, "%s", text);
+    status_text(r, "lastPromotedSpec", "");
+}
+
+/*
+ * The end of a promotion (decide/RULES.md): the traffic goes to the promoted primary, then
+ * the target goes to zero.
+ */
+
+enum { MOMENT_MS = 2000 };
+
+/*
+ * The pause begins a moment after the step, when the mesh has reported the routes applied, and
+ * ends as much later. The end waits for that moment: then removing the pods and ending the release
+ * is one write of the status. Longer waits continue after the end.
+ */
+static bool waits_for_pause(struct release *r)
+{
+    int64_t left = r->left ? 0 : drain_left_ms(r);
+
+    if (left == 0 || left > MOMENT_MS)
+        return false;
+    r->tick->plan->stepped = false; /* the step is still to be made */
+    release_requeue_within(r, left);
+    return true;
+}
+
+/*
+ * Configs with content-dependent names leave copies behind, with old credentials in them. No pod
+ * needs them any more: the primary has rolled out.
+ */
+static enum rule_result sweep_copies(struct release *r)
+{
+    const char *why;
+
+    if (!r->info.primary || release_ready(r, SIDE_PRIMARY, &why) != READY)
+        return RULE_CONTINUE;
+    enum rule_result verdict = configs_sweep(r->tick, &r->info, promote_left_copies(r));
+    if (verdict == RULE_CONTINUE)
+        promote_forget_copies(r);
+    return verdict;
+}
+
+/* The end of every successful release: traffic is on the primary, the target goes to zero. */
+enum rule_result shift_end(struct release *r)
+{
+    bool skipped = r->canary->skip_analysis;
+    enum rule_result verdict = release_route(r, 0);
+
+    if (verdict == RULE_CONTINUE)
+        verdict = sweep_copies(r);
+    if (verdict == RULE_CONTINUE && r->info.object) { /* it may be gone */
+        if (waits_for_pause(r))
+            return RULE_DONE;
+        verdict = drain_target(r);
+    }
+    if (verdict == RULE_CONTINUE)
+        verdict = companions_check(r);
+    /* the route in the way may be gone */
+    if (verdict == RULE_CONTINUE && condition_is_set(r, CONDITION_FIRST))
+        verdict = contested_check(r);
+    if (verdict == RULE_CONTINUE && r->info.object)
+        verdict = owners_check_pods(r);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    if (r->target->settle_primary)
+        r->target->settle_primary(r->tick, &r->info);
+    status_phase(r, PHASE_Succeeded);
+    status_weight(r, 0);
+    status_reset(r);
+    status_forget_capacity(r);
+    status_text(r, "lastPromotedSpec", r->canary->status.last_applied_spec);
+    status_forget_waits(r);
+    plan_outcome(r->tick, true, skipped ? "skipped" : "completed");
+    hooks_post_rollout(r, PHASE_Succeeded);
+    if (skipped) {
+        event_normal(r, "Promotion completed! Canary analysis was skipped for %s",
+                     release_target(r));
+        plan_alert(r->tick, "info", false, "Canary analysis was skipped, promotion finished.");
+    } else {
+        event_normal(r, "Promotion completed! Scaling down %s", release_target(r));
+        plan_alert(r->tick, "info", false,
+                   "Canary analysis completed successfully, promotion finished.");
+    }
+    /* A revision pushed during the promotion is detected at once. */
+    release_requeue(r, REQUEUE_NOW);
+    return RULE_DONE;
+}
+
+static enum rule_result finalise(struct release *r)
+{
+    enum rule_result verdict = drain_begin(r);
+
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    status_phase(r, PHASE_Finalising);
+    status_weight(r, 0);
+    status_int(r, "iterations", 0);
+    return RULE_DONE;
+}
+
+/*
+ * A canary that fails, or has changed to an unanalysed revision, gives up its share at once: the
+ * primary is ready.
+ */
+static bool may_keep_a_share(struct release *r)
+{
+    const char *why;
+
+    return strcmp(r->info.hash, r->canary->status.last_applied_spec) == 0 &&
+           release_ready(r, SIDE_CANARY, &why) == READY;
+}
+
+/* The next weight follows from the status, so that a step routed before a crash is not made twice.
+ */
+static enum rule_result shift_traffic(struct release *r)
+{
+    int step = may_keep_a_share(r) ? r->canary->analysis.step_weight_promotion : 0;
+    int left = r->weights.canary;
+
+    if (!r->router->weighted || left == 0) {
+        /* with nothing to wait for, ends a wait after its route was made and not reported */
+        enum rule_result waited = capacity_wait(r, CAPACITY_PROMOTION);
+        if (waited != RULE_CONTINUE)
+            return waited;
+        return r->canary->skip_analysis ? shift_end(r) : finalise(r);
+    }
+    if (r->canary->status.canary_weight > 0)
+        left = r->canary->status.canary_weight;
+    left = step > 0 && left > step ? left - step : 0;
+    enum rule_result verdict = capacity_wait(r, CAPACITY_PROMOTION);
+    if (verdict == RULE_CONTINUE && capacity_is_empty(r))
+        return RULE_DONE; /* its time is up, and still no pod is there */
+    if (verdict == RULE_CONTINUE)
+        verdict = release_route(r, left);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    if (step > 0)
+        event_normal(r, "Advance %s primary weight %d", release_canary(r), 100 - left);
+    else if (!r->canary->skip_analysis) /* Flagger does not report it then */
+        event_normal(r, "Routing all traffic to primary");
+    if (left == 0)
+        return finalise(r);
+    status_weight(r, left);
+    return RULE_DONE;
+}
+
+/*
+ * A target that routes by itself turns the analysed revision into the primary with its traffic, at
+ * once: so the revision must still be ready.
+ */
+static enum rule_result wait_for_analysed(struct release *r)
+{
+    enum rule_result verdict =
+        r->router->only_target ? ready_or_end(r, SIDE_CANARY) : RULE_CONTINUE;
 
     if (r->phase == PHASE_Failed)
         condition_clear(r, CONDITION_WHOLE);
@@ -26,118 +312,143 @@ static enum verdict wait_for_analysed(struct release *r)
 }
 
 /*
- * A primary whose pods are replaced all at once (strategy Recreate) has none for a while. The
- * canary, which has passed the analysis, takes its share for an interval before that, and until the
- * end of the promotion; not before it has the pods for all of it. (With Flagger the requests of that share fail.)
+ * A primary with strategy Recreate has no pods for a while. The canary, which has passed the
+ * analysis, takes its share an interval before that, until the end of the promotion; not before it
+ * has the pods for everything. (With Flagger the requests of that share fail.)
  */
-static enum verdict relieve_primary(struct release *r)
+static enum rule_result relieve_primary(struct release *r)
 {
     const char *why;
 
     if (!r->router->weighted || !r->target->replaces_all || !r->target->replaces_all(&r->info) ||
         r->info.at_zero || release_ready(r, SIDE_CANARY, &why) != READY)
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     if (release_canary_serves_all(r))
-        return r->tick->due ? settled_or_hold(r) : VERDICT_STOP;
-    enum verdict verdict = share_wait(r, 100);
-    if (verdict == VERDICT_STOP && r->phase == PHASE_Failed)
-        condition_clear(r, CONDITION_WHOLE); /* the pods did not come until the deadline */
-    if (verdict == VERDICT_GO)
+        return r->tick->due ? settled_or_hold(r) : RULE_DONE;
+    enum rule_result verdict = share_wait(r, 100);
+    if (verdict == RULE_DONE && r->phase == PHASE_Failed)
+        condition_clear(r, CONDITION_WHOLE); /* the pods did not come before the deadline */
+    if (verdict == RULE_CONTINUE)
         verdict = release_route_everything(r);
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
-    release_say(r, "Routing all traffic to %s while the pods of the primary are replaced at once",
-                release_target(r));
+    event_normal(r, "Routing all traffic to %s while the pods of the primary are replaced at once",
+                 release_target(r));
     status_weight(r, 100);
     r->tick->plan->stepped = true;
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 
 /*
- * detect_other_revision() has seen in this very tick that target and configs are those that were
- * analysed, or that all of it is there already. That it is written is told by the status that has
- * something to tell next: a write of its own would help nobody.
+ * detect_other_revision() has found in this tick that target and configs are the analysed ones, or
+ * that everything was written already. The next status that reports something records it; a write
+ * of its own would help no one else.
  */
-enum verdict promote_copy(struct release *r)
+enum rule_result promote_copy(struct release *r)
 {
     enum carried carried = CARRIED_ALL;
-    enum verdict verdict = VERDICT_GO;
+    enum rule_result verdict = RULE_CONTINUE;
 
     if (!promote_is_being_written(r))
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     if (promote_is_of_analysed(r)) {
         if (r->info.missing)
             return condition_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
-        verdict = promote_look(r, &carried);
+        verdict = promote_progress(r, &carried);
     }
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
-    if (r->router->weighted) /* what was routed may be ahead of it */
+    if (r->router->weighted) /* the route may be ahead of the status */
         status_int(r, "canaryWeight", r->weights.canary);
     if (carried != CARRIED_ALL) {
         if (!r->target->is_promoted(r->tick, &r->info))
             verdict = wait_for_analysed(r);
-        if (verdict == VERDICT_GO && !r->target->is_promoted(r->tick, &r->info))
+        if (verdict == RULE_CONTINUE && !r->target->is_promoted(r->tick, &r->info))
             verdict = relieve_primary(r);
-        if (verdict == VERDICT_GO)
+        if (verdict == RULE_CONTINUE)
             verdict = r->target->promote(r->tick, &r->info);
-        if (verdict != VERDICT_GO)
+        if (verdict != RULE_CONTINUE)
             return verdict;
         if (release_has_writes(r))
-            return VERDICT_STOP;
-        /* Flagger has written it: only the id of the revision is another one. */
+            return RULE_DONE;
+        /* Written by Flagger: only the id of the revision differs. */
     }
     condition_clear_later(r, CONDITION_WHOLE);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-/* The primary has lost what was promoted: it gets it again. */
-enum verdict promote_again(struct release *r)
+/* The primary has lost the promoted revision: writes it again. */
+enum rule_result promote_again(struct release *r)
 {
     enum carried carried = CARRIED_ALL;
-    enum verdict verdict = promote_is_of_analysed(r) && !promote_is_being_written(r)
-                               ? promote_carried(r, &carried)
-                               : VERDICT_GO;
+    enum rule_result verdict = promote_is_of_analysed(r) && !promote_is_being_written(r)
+                                   ? promote_carried(r, &carried)
+                                   : RULE_CONTINUE;
 
-    if (verdict != VERDICT_GO || carried == CARRIED_ALL)
+    if (verdict != RULE_CONTINUE || carried == CARRIED_ALL)
         return verdict;
     return promote_begin(r);
 }
 
 /*
- * The primary carries the analysed revision already: Flagger was cut off before it wrote the status
- * of its promotion, and there is no way back. (Going on with the analysis could end in a rollback
- * to a primary that has the new revision.) Where Flagger cut it off, the primary's id does not
- * tell.
+ * The primary has the analysed revision already: Flagger was interrupted before it wrote the
+ * status of its promotion, and there is no way back. (Continuing the analysis could end in a
+ * rollback to a primary with the new revision.) The primary's id does not show that.
  */
-enum verdict promote_resume(struct release *r)
+enum rule_result promote_resume(struct release *r)
 {
-    enum verdict verdict = VERDICT_GO;
+    enum rule_result verdict = RULE_CONTINUE;
     bool carried = r->target->is_promoted(r->tick, &r->info);
 
     if (!carried && revision_is_flaggers(r))
         verdict = r->target->compare(r->tick, &r->info, &carried);
-    if (verdict != VERDICT_GO || !carried)
+    if (verdict != RULE_CONTINUE || !carried)
         return verdict;
     return promote_begin(r);
 }
 
 /*
- * skipAnalysis, also when it is set in the middle of an analysis: the copy at once, and success
- * when the primary runs it. (Flagger calls it a success as soon as it is copied.) A canary that has
- * a share keeps it until then.
+ * skipAnalysis, also when set during an analysis: copies at once, and succeeds when the primary
+ * runs it. (Flagger reports success as soon as it is copied.) A canary with a share keeps it until
+ * then.
  */
-enum verdict promote_skip(struct release *r)
+enum rule_result promote_skip(struct release *r)
 {
-    return r->canary->skip_analysis && !steering_is_paused(r) ? promote_begin(r) : VERDICT_GO;
+    return r->canary->skip_analysis && !steering_is_paused(r) ? promote_begin(r) : RULE_CONTINUE;
 }
 
-enum verdict promote_shift(struct release *r)
+enum rule_result promote_shift(struct release *r)
 {
     return shift_traffic(r);
 }
 
-enum verdict promote_finish(struct release *r)
+enum rule_result promote_finish(struct release *r)
 {
     return shift_end(r);
+}
+
+/*
+ * Waits for the primary that continue from tick to tick (capacity.c), independent of hooks and
+ * checks. The rules that began other waits decide about them anew at each tick.
+ */
+
+enum rule_result resume_rollback(struct release *r)
+{
+    if (!capacity_waits(r, CAPACITY_ROLLBACK))
+        return RULE_CONTINUE;
+    return rollback_run(r, r->phase == PHASE_Waiting);
+}
+
+/* The primary was ready before more replicas were requested. */
+enum rule_result resume_promotion(struct release *r)
+{
+    if (!capacity_waits(r, CAPACITY_PROMOTION) || !capacity_answers(r))
+        return RULE_CONTINUE;
+    return shift_traffic(r);
+}
+
+enum rule_result resume_settle(struct release *r)
+{
+    capacity_settle(r);
+    return RULE_CONTINUE;
 }

@@ -1,18 +1,27 @@
-/* The table of rules as a person reads it: MATRIX.txt says what is asked in which phase. */
+/*
+ * The table of rules for people, as it stands in the tree: MATRIX.txt says which rule is asked in
+ * which phase, RULES.md what each does. UPDATE_GOLDEN=1 writes both.
+ */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "decide/rules.h"
 #include "test/unit.h"
 
-enum { COLUMN = 5, MOST = 32768 };
+enum { COLUMN = 5, MOST = 1 << 20 };
 
 #define MATRIX "controller/decide/MATRIX.txt"
+#define PAGE   "controller/decide/RULES.md"
+
+/* The list stands between these lines of the page. */
+static const char list_begin[] = "<!-- rules.def -->\n", list_end[] = "<!-- end of rules.def -->\n";
 
 static const char head[] =
     "Which rules are asked in which phase, from top to bottom, until one of them ends the tick\n"
-    "(controller/decide/rules.c; what each does: RULES.md, 3).\n"
+    "(controller/decide/rules.def; what each does: RULES.md, 3).\n"
     "\n"
     "  x  asked\n"
     "  a  asked if the spec is accepted\n"
@@ -67,33 +76,104 @@ static void print_matrix(FILE *out)
         print_rule(out, &rules[i]);
 }
 
-/* It stands in the tree, so that a change of it is seen. */
-CASE(test_the_matrix_is_the_one_in_the_tree)
+/* "IN(Failed) | RUNNING" as "Failed, running". */
+static void print_phases(FILE *out, const char *set)
 {
-    static char stands[MOST];
-    char *printed = NULL;
-    size_t size = 0;
-
-    FILE *out = open_memstream(&printed, &size);
-    assert_non_null(out);
-    print_matrix(out);
-    fclose(out);
-
-    FILE *file = fopen(MATRIX, "r");
-    size_t n = file ? fread(stands, 1, sizeof(stands) - 1, file) : 0;
-    if (file)
-        fclose(file);
-    stands[n] = '\0';
-    if (strcmp(printed, stands) != 0) {
-        fprintf(stderr, "%s is not what rules.c says, which is:\n", MATRIX);
-        fputs(printed, stderr);
-        fail();
+    for (const char *at = set; *at; at++) {
+        if (strncmp(at, "IN(", 3) == 0) {
+            size_t len = strcspn(at += 3, ")");
+            fprintf(out, "%.*s", (int)len, at);
+            at += len;
+        } else if (strncmp(at, " |", 2) == 0) {
+            fputc(',', out);
+            at++;
+        } else {
+            fputc(tolower((unsigned char)*at), out);
+        }
     }
-    free(printed);
 }
 
-/* Every phase has a rule that ends its tick whatever the others say: the last one of a living
- * Canary is asked by each strategy. */
+static void print_list(FILE *out)
+{
+    static const struct {
+        const char *name, *phases, *what;
+    } rows[] = {
+#define RULE(name_, phases_, strategy_, asked_, what_) {#name_, #phases_, what_},
+#include "decide/rules.def"
+#undef RULE
+    };
+    static const char *const specs[] = {
+        [ALWAYS] = "", [IF_ACCEPTED] = "accepted", [IF_REFUSED] = "refused"};
+
+    fputs("| rule | phases | spec | what it does |\n|---|---|---|---|\n", out);
+    for (size_t i = 0; i < n_rules; i++) {
+        fprintf(out, "| `%s` | ", rows[i].name);
+        print_phases(out, rows[i].phases);
+        fprintf(out, " | %s | %s |\n", specs[rules[i].asked], rows[i].what);
+    }
+}
+
+/* Holds the file in the tree to `text`, or writes it. */
+static void check(struct arena *arena, const char *path, const char *stands, const char *text)
+{
+    struct errinfo ei;
+
+    if (strcmp(stands, text) == 0)
+        return;
+    if (getenv("UPDATE_GOLDEN")) {
+        assert_int_equal(file_write(path, text, strlen(text), 0644, &ei), ERR_OK);
+        return;
+    }
+    fprintf(stderr, "%s is not what rules.def says, which is (UPDATE_GOLDEN=1 writes it):\n%s",
+            path, text);
+    fail();
+}
+
+static char *read_page(struct arena *arena, const char *path)
+{
+    char *text;
+    size_t len;
+    struct errinfo ei;
+
+    assert_int_equal(file_read(arena, path, MOST, &text, &len, &ei), ERR_OK);
+    return text;
+}
+
+/* The text that `print` writes, owned by the arena. */
+static const char *printed(struct arena *arena, void (*print)(FILE *out))
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_non_null(out);
+    print(out);
+    fclose(out);
+    const char *kept = arena_strdup(arena, text);
+    free(text);
+    return kept;
+}
+
+CASE(test_the_matrix_is_the_one_in_the_tree)
+{
+    check(arena, MATRIX, read_page(arena, MATRIX), printed(arena, print_matrix));
+}
+
+CASE(test_the_page_has_the_list_of_rules)
+{
+    char *stands = read_page(arena, PAGE);
+    const char *begin = strstr(stands, list_begin), *end = strstr(stands, list_end);
+
+    assert_true(begin && end && begin < end);
+    int before = (int)(begin + strlen(list_begin) - stands);
+    check(arena, PAGE, stands,
+          arena_printf(arena, "%.*s%s%s", before, stands, printed(arena, print_list), end));
+}
+
+/*
+ * Every phase has a rule that ends its tick regardless of the others: for a living Canary the last
+ * one, of each strategy.
+ */
 CASE(test_no_phase_is_left_out)
 {
     for (size_t i = 0; i < COLUMNS; i++) {

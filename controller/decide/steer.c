@@ -1,25 +1,24 @@
 /*
- * What people ask of a release with a ReleaseRequest (decide/RULES.md §15). A request is about a
- * revision: one that came too late does nothing, and says so. It is carried out once, whatever
- * happens between (act/request.h): all but a rollback are one write of the status, which the rules
- * follow from the next tick on.
+ * Requests by people, ReleaseRequest objects (decide/RULES.md). A request is about one
+ * revision: if it comes too late it has no effect, which is reported. It is carried out exactly
+ * once (steering.h): everything but a rollback is one write of the status, which the rules follow
+ * from the next tick on.
  */
 #include <string.h>
 
-#include "decide/act/capacity.h"
-#include "decide/act/gates.h"
-#include "decide/act/promote.h"
-#include "decide/act/renew.h"
-#include "decide/act/request.h"
-#include "decide/act/rollback.h"
-#include "decide/release/condition.h"
-#include "decide/release/release.h"
-#include "decide/release/revision.h"
-#include "decide/release/status.h"
-#include "decide/release/steering.h"
+#include "decide/capacity.h"
+#include "decide/condition.h"
+#include "decide/gates.h"
+#include "decide/promote.h"
+#include "decide/release.h"
+#include "decide/renew.h"
+#include "decide/revision.h"
+#include "decide/rollback.h"
 #include "decide/rules.h"
+#include "decide/status.h"
+#include "decide/steering.h"
 
-/* --- why not: a sentence, NULL: it is possible */
+/* --- refusals: a sentence, NULL if possible */
 
 static const char *refuse_idle(const struct release *r)
 {
@@ -31,7 +30,7 @@ static const char *refuse_refused(const struct release *r)
     return r->refused ? "the spec of the Canary is refused, put that right first" : NULL;
 }
 
-/* An idle Canary has something to release. */
+/* True if an idle Canary has something to release. */
 static bool waits_to_begin(struct release *r)
 {
     return release_is_idle(r) && revision_changed(r);
@@ -88,12 +87,12 @@ static const char *refuse_skip(struct release *r)
     return why ? why : refuse_refused(r);
 }
 
-/* --- what is done */
+/* --- actions */
 
-static enum verdict done(struct release *r, const struct request *request, const char *sentence)
+static enum rule_result done(struct release *r, const struct request *request, const char *sentence)
 {
     request_done(r, request, sentence);
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 
 static const char *about(struct release *r, const char *before, const char *after)
@@ -101,53 +100,53 @@ static const char *about(struct release *r, const char *before, const char *afte
     return arena_printf(r->tick->arena, "%s revision %s %s", before, steering_revision(r), after);
 }
 
-static enum verdict end_analysis(struct release *r, const struct request *request)
+static enum rule_result end_analysis(struct release *r, const struct request *request)
 {
     steering_end_analysis(r);
     return done(r, request, about(r, "the analysis of", "ends, it is promoted if its gate agrees"));
 }
 
-static enum verdict leave_out_analysis(struct release *r, const struct request *request)
+static enum rule_result leave_out_analysis(struct release *r, const struct request *request)
 {
     steering_end_analysis(r);
     return done(r, request,
                 about(r, "no check is made of", "from now on, its gates are asked as ever"));
 }
 
-/* As by a rollback hook. The request stands until the rollback is written, or its wait is. */
-static enum verdict roll_back(struct release *r, const struct request *request)
+/* Like a rollback hook. The request stands until the rollback, or its wait, is written. */
+static enum rule_result roll_back(struct release *r, const struct request *request)
 {
     if (release_is_promoting(r))
         condition_clear(r, CONDITION_WHOLE);
-    release_warn(r, "Rolling back %s, asked by %s", release_canary(r), request_who(r, request));
+    event_warning(r, "Rolling back %s, asked by %s", release_canary(r), request_who(r, request));
     plan_alert(r->tick, "warn", false, "Rolling back, asked by %s", request_who(r, request));
-    enum verdict verdict = rollback_run(r, r->phase == PHASE_Waiting);
+    enum rule_result verdict = rollback_run(r, r->phase == PHASE_Waiting);
     steering_end_pause(r);
-    return verdict == VERDICT_STOP
+    return verdict == RULE_DONE
                ? done(r, request,
                       arena_printf(r->tick->arena, "revision %s is rolled back", request->revision))
                : verdict;
 }
 
-static enum verdict pause_release(struct release *r, const struct request *request)
+static enum rule_result pause_release(struct release *r, const struct request *request)
 {
     steering_pause(r, request->by, request->why);
     return done(r, request, about(r, "the release of", "takes no step until it is resumed"));
 }
 
-static enum verdict resume_release(struct release *r, const struct request *request)
+static enum rule_result resume_release(struct release *r, const struct request *request)
 {
     steering_resume(r);
     return done(r, request, about(r, "the release of", "goes on"));
 }
 
-static enum verdict analyse_again(struct release *r, const struct request *request)
+static enum rule_result analyse_again(struct release *r, const struct request *request)
 {
     steering_analyse_again(r);
     return done(r, request, about(r, "", "is analysed again") + 1);
 }
 
-static enum verdict renew(struct release *r, const struct request *request)
+static enum rule_result renew(struct release *r, const struct request *request)
 {
     renew_begin(r);
     return done(r, request,
@@ -159,7 +158,7 @@ static enum verdict renew(struct release *r, const struct request *request)
 static const struct deed {
     const char *action;
     const char *(*refuse)(struct release *r);
-    enum verdict (*carry_out)(struct release *r, const struct request *request);
+    enum rule_result (*carry_out)(struct release *r, const struct request *request);
 } deeds[] = {
     {"promote", refuse_promote, end_analysis},  {"abort", refuse_abort, roll_back},
     {"pause", refuse_pause, pause_release},     {"resume", refuse_resume, resume_release},
@@ -176,7 +175,7 @@ static const struct deed *find_deed(const char *action)
     return NULL;
 }
 
-/* Of any action. */
+/* For every action. */
 static const char *refuse(struct release *r, const struct request *request, const struct deed *deed,
                           const char *revision, bool untouched)
 {
@@ -197,16 +196,16 @@ static const char *refuse(struct release *r, const struct request *request, cons
 
 /* --- the rules */
 
-enum verdict steer_hear(struct release *r)
+enum rule_result steer_hear(struct release *r)
 {
     const struct request *request;
-    enum verdict verdict = request_find(r, &request);
+    enum rule_result verdict = request_find(r, &request);
 
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
     if (!request) {
         (void)request_clear(r);
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     }
     if (release_is_initialising(r))
         request_turn_away(r, request, "the Canary is not initialised yet");
@@ -217,71 +216,73 @@ enum verdict steer_hear(struct release *r)
     else if (r->canary->suspend)
         request_refused(r, request, "the Canary is suspended");
     else
-        return VERDICT_GO;
-    return r->canary->suspend ? VERDICT_STOP : VERDICT_GO;
+        return RULE_CONTINUE;
+    return r->canary->suspend ? RULE_DONE : RULE_CONTINUE;
 }
 
-/* A release that is just being taken back, or begun anew, has no revision for a moment, or has one
- * that is not the target's any more. */
+/*
+ * A release being taken back or restarted has no revision for a moment, or one that is no longer
+ * the target's.
+ */
 static bool is_in_between(struct release *r)
 {
     return !*steering_revision(r) ||
            (release_is_analysing(r) && (!revision_is_applied(r) || revision_configs_changed(r)));
 }
 
-/* A primary that a request has made anew is followed to its end. */
-enum verdict steer_renew(struct release *r)
+/* Completes the recreation of a primary that a request has begun. */
+enum rule_result steer_renew(struct release *r)
 {
     return renew_go_on(r);
 }
 
-enum verdict steer_carry_out(struct release *r)
+enum rule_result steer_carry_out(struct release *r)
 {
     const struct request *request;
     bool untouched = false;
-    enum verdict verdict = request_find(r, &request);
+    enum rule_result verdict = request_find(r, &request);
 
-    if (verdict == VERDICT_GO && request)
+    if (verdict == RULE_CONTINUE && request)
         verdict = promote_is_untouched(r, &untouched);
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
     bool in_between = is_in_between(r);
     if (!in_between)
         steering_forget_others(r);
     if (!request)
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     const struct deed *deed = find_deed(request->action);
     const char *why =
         refuse(r, request, deed, in_between ? r->info.hash : steering_revision(r), untouched);
     if (!why && in_between)
-        return VERDICT_GO; /* it waits for what becomes of it */
+        return RULE_CONTINUE; /* it waits for the result */
     if (!why)
         return deed->carry_out(r, request);
     request_refused(r, request, why);
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 
-/* Before a release begins: rollback hooks are heard, nothing else. */
-enum verdict steer_hold_start(struct release *r)
+/* Before a release begins, only rollback hooks are called. */
+enum rule_result steer_hold_start(struct release *r)
 {
     if (!steering_is_paused(r))
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     if (release_is_idle(r))
-        release_again(r, AGAIN_NEVER); /* the request to resume wakes it */
-    return VERDICT_STOP;
+        release_requeue(r, REQUEUE_NEVER); /* the request to resume wakes it */
+    return RULE_DONE;
 }
 
-/* No check is made any more; the gate is somebody else's, and is asked. */
-enum verdict steer_promote(struct release *r)
+/* Checks are skipped; the gate is another party's decision and is asked. */
+enum rule_result steer_promote(struct release *r)
 {
     if (!steering_ends_analysis(r) || steering_is_paused(r))
-        return VERDICT_GO;
-    enum verdict verdict = gates_confirm_promotion(r);
-    return verdict == VERDICT_GO ? promote_begin(r) : verdict;
+        return RULE_CONTINUE;
+    enum rule_result verdict = gates_confirm_promotion(r);
+    return verdict == RULE_CONTINUE ? promote_begin(r) : verdict;
 }
 
 /* The checks of this step have passed, or none was due. */
-enum verdict steer_hold(struct release *r)
+enum rule_result steer_hold(struct release *r)
 {
-    return steering_is_paused(r) ? VERDICT_STOP : VERDICT_GO;
+    return steering_is_paused(r) ? RULE_DONE : RULE_CONTINUE;
 }

@@ -71,7 +71,7 @@ static void must_allow(struct json_object *schema, const char *what, const char 
 
 CASE(routers_may_be_named)
 {
-    struct json_object *spec = spec_schema(*state, "proto/crd/canaries.yaml");
+    struct json_object *spec = spec_schema(arena, "proto/crd/canaries.yaml");
     for (const struct router *const *router = router_table; *router; router++) {
         for (const char *const *name = (*router)->providers; *name; name++) {
             if (!strchr(*name, '*'))
@@ -94,17 +94,17 @@ CASE(routers_stand_on_the_pages)
     struct errinfo info;
     char *text;
     for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
-        if (file_read(*state, pages[i], MAX_CRD, &text, NULL, &info) != ERR_OK)
+        if (file_read(arena, pages[i], MAX_CRD, &text, NULL, &info) != ERR_OK)
             fail_msg("%s", info.text);
         for (const struct router *const *router = router_table; *router; router++)
             for (const char *const *name = (*router)->providers; *name; name++)
-                must_name(*state, text, pages[i], *name);
+                must_name(arena, text, pages[i], *name);
     }
 }
 
 CASE(targets_and_scalers_may_be_named)
 {
-    struct json_object *spec = spec_schema(*state, "proto/crd/canaries.yaml");
+    struct json_object *spec = spec_schema(arena, "proto/crd/canaries.yaml");
     for (const struct target *const *target = target_table; *target; target++)
         must_allow(json_at(spec, "targetRef", "properties", "kind", NULL), "targetRef.kind",
                    (*target)->kind);
@@ -122,7 +122,7 @@ CASE(targets_and_scalers_may_be_named)
 
 CASE(metric_backends_may_be_named)
 {
-    struct json_object *spec = spec_schema(*state, "proto/crd/metrictemplates.yaml");
+    struct json_object *spec = spec_schema(arena, "proto/crd/metrictemplates.yaml");
     for (const struct metric_backend *const *backend = metric_backend_table; *backend; backend++)
         must_allow(json_at(spec, "provider", "properties", "type", NULL), "provider.type",
                    (*backend)->type);
@@ -137,7 +137,7 @@ CASE(metric_backends_may_be_named)
 
 CASE(notifiers_may_be_named)
 {
-    struct json_object *spec = spec_schema(*state, "proto/crd/alertproviders.yaml");
+    struct json_object *spec = spec_schema(arena, "proto/crd/alertproviders.yaml");
     struct json_object *type = json_at(spec, "type", NULL);
     for (const struct notifier *const *notifier = notifier_table; *notifier; notifier++)
         must_allow(type, "type", (*notifier)->type);
@@ -149,17 +149,3 @@ CASE(notifiers_may_be_named)
             fail_msg("type: the schema allows %s, which nobody tells", name);
     }
 }
-
-static int set_up(void **state)
-{
-    *state = arena_new();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    arena_free(*state);
-    return 0;
-}
-
-UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);

@@ -5,27 +5,27 @@
 #include "base/base64.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "engine/alert_template.h"
+#include "decide/alerts.h"
 #include "engine/secrets.h"
 
 enum {
     FIRST_WAIT_MS = 1000,
     MAX_WAIT_MS = 60 * 1000,
-    LASTS = 3, /* attempts in a row that failed before somebody is told */
+    LASTS = 3, /* consecutive failures before one is reported */
 };
 
 struct alert_call {
     struct arena *arena;
-    struct arena *attempt; /* of the request under way */
+    struct arena *attempt; /* of the current request */
     struct engine_context *context;
     struct channel channel;
-    struct address address; /* of the attempt: the channel's, with what its Secret says */
+    struct address address; /* of the attempt: the channel's address, completed from its Secret */
     struct alert alert;
-    alert_told_fn told;
+    alert_report_fn report;
     void *arg;
     int attempts;
     int64_t began;    /* monotonic */
-    const char *said; /* the trouble that was told last */
+    const char *said; /* last trouble reported */
     struct secret_read *read;
     struct http_call *http;
     struct timer *timer;
@@ -44,7 +44,7 @@ static void destroy(struct alert_call *call)
 
 static void end(struct alert_call *call, const char *trouble)
 {
-    call->told(call->arg, trouble, true);
+    call->report(call->arg, trouble, true);
     destroy(call);
 }
 
@@ -59,7 +59,7 @@ static int64_t wait_ms(const struct alert_call *call, int64_t asked_ms)
     return wait < MAX_WAIT_MS ? wait : MAX_WAIT_MS;
 }
 
-/* The sentence for people: which alert, where to, why not. */
+/* The message for people: which alert, to where, why it failed. */
 static const char *sentence(struct alert_call *call, const char *why)
 {
     return arena_printf(call->attempt, "alert %s by %s was not delivered: %s", call->channel.name,
@@ -81,7 +81,7 @@ static void fail(struct alert_call *call, const char *why, bool final, int64_t a
     if (call->attempts < LASTS || (call->said && strcmp(call->said, trouble) == 0))
         return;
     call->said = arena_strdup(call->arena, trouble);
-    call->told(call->arg, call->said, false); /* may free the call */
+    call->report(call->arg, call->said, false); /* may free the call */
 }
 
 /* --- the request */
@@ -123,7 +123,7 @@ static void send_request(struct alert_call *call)
 
 /* --- the Secret */
 
-/* The text under a key, without the line break that `echo` leaves; NULL: there is none. */
+/* The text under a key, without the trailing newline that `echo` adds; NULL if missing. */
 static const char *secret_text(struct arena *arena, struct json_object *secret, const char *key)
 {
     const char *encoded = json_str_at(secret, "data", key, NULL);
@@ -186,15 +186,15 @@ static void start_attempt(void *arg)
     call->attempt = arena_new();
     if (!channel->secret)
         send_request(call);
-    else if (secrets_look(call->context->secrets, channel->secret_namespace, channel->secret,
-                          &secret))
+    else if (secrets_cached(call->context->secrets, channel->secret_namespace, channel->secret,
+                            &secret))
         use_secret(call, secret);
     else
         call->read = secrets_read(call->context->secrets, channel->secret_namespace,
                                   channel->secret, on_secret, call);
 }
 
-/* --- life */
+/* --- start and end */
 
 struct channel channel_copy(struct arena *arena, const struct channel *channel)
 {
@@ -228,7 +228,7 @@ struct alert alert_copy(struct arena *arena, const struct alert *alert)
 }
 
 struct alert_call *alert_call_start(struct engine_context *context, const struct channel *channel,
-                                    const struct alert *alert, alert_told_fn told, void *arg)
+                                    const struct alert *alert, alert_report_fn report, void *arg)
 {
     struct arena *arena = arena_new();
     struct alert_call *call = ARENA_NEW(arena, struct alert_call);
@@ -237,7 +237,7 @@ struct alert_call *alert_call_start(struct engine_context *context, const struct
                                 .context = context,
                                 .channel = channel_copy(arena, channel),
                                 .alert = alert_copy(arena, alert),
-                                .told = told,
+                                .report = report,
                                 .arg = arg,
                                 .began = clock_monotonic_ms()};
     call->timer = timer_start(context->loop, 0, 0, start_attempt, call);
@@ -249,7 +249,7 @@ void alert_call_free(struct alert_call *call)
     if (!call)
         return;
     if (call->http) {
-        call->freed = true; /* on_reply comes and frees */
+        call->freed = true; /* on_reply frees it */
         http_cancel(call->http);
         return;
     }

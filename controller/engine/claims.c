@@ -9,24 +9,24 @@
 #include "base/clock.h"
 #include "base/table.h"
 
-/* The target, its primary and three Services; of the spec and of the accepted one. */
+/* The target, its primary and three Services, of the spec and of the accepted spec. */
 enum { MAX_CLAIMS = 10, MAX_NAME = 253 };
 
-/* There are five of them for each Canary, so they are kept small. */
+/* There are five for each Canary, so they are small. */
 struct claim {
-    struct claim *next;  /* in the list of its key, while the set is added */
-    uint16_t key;        /* where in the set its text begins: "Deployment/podinfo" */
-    uint8_t place;       /* in the set */
-    bool by_service : 1; /* spec.service.name names it, and not spec.targetRef.name */
-    bool target : 1;     /* it is the target itself */
+    struct claim *next;  /* in the list of its key, while the set is in the index */
+    uint16_t key;        /* offset of its text in the set: "Deployment/podinfo" */
+    uint8_t place;       /* index in the set */
+    bool by_service : 1; /* named by spec.service.name, not spec.targetRef.name */
+    bool target : 1;     /* the target itself */
     bool wanted : 1;     /* by the spec; otherwise only held */
     bool held : 1;
 };
 
-/* One block, with all its texts behind it. */
+/* One allocation, with all texts behind it. */
 struct claim_set {
     const char *namespace_, *name, *uid;
-    int64_t created; /* 0: it does not say, or no time */
+    int64_t created; /* 0 if missing or invalid */
     bool deleting;
     uint8_t n;
     struct claim claims[]; /* n */
@@ -45,12 +45,12 @@ static const char *key_of(const struct claim *claim)
 }
 
 struct claims {
-    struct table keys; /* the first claim of the list of each key */
+    struct table keys; /* first claim of each key */
 };
 
-/* --- what a Canary claims */
+/* --- the claims of a Canary */
 
-/* What is read of a Canary, before it is put into one block. */
+/* Collects claims before they are packed into one block. */
 struct draft {
     struct arena *arena;
     uint8_t n;
@@ -73,7 +73,7 @@ static struct claim *put_claim(struct draft *draft, const char *kind, const char
     return claim;
 }
 
-/* What may name an object. No object has a longer name, so whoever asks for one claims nothing. */
+/* Object names have at most 253 characters: a longer name claims nothing. */
 static bool is_name(const char *text)
 {
     return text && *text && strlen(text) <= MAX_NAME;
@@ -111,7 +111,7 @@ static const char *text_at(struct json_object *metadata, const char *key)
     return text ? text : "";
 }
 
-/* It has been initialised: what its status says was done by a spec that was accepted. */
+/* True if initialised: the status results from an accepted spec. */
 static bool has_begun(struct json_object *status)
 {
     const char *phase = json_str_at(status, "phase", NULL);
@@ -187,7 +187,7 @@ bool claim_set_same(const struct claim_set *one, const struct claim_set *other)
     return same;
 }
 
-/* --- the claims of all */
+/* --- the index */
 
 static void claim_key(const void *item, const char **namespace_, const char **key)
 {
@@ -237,7 +237,7 @@ void claims_drop(struct claims *claims, struct claim_set *set)
         struct claim *gone = &set->claims[i], *first = first_of(claims, gone);
         if (first == gone) {
             (void)table_take(&claims->keys, set->namespace_,
-                             key_of(gone)); /* its key goes with the set */
+                             key_of(gone)); /* the key belongs to the set that is removed */
             if (gone->next)
                 (void)table_put(&claims->keys, gone->next);
             continue;
@@ -265,7 +265,7 @@ void claims_neighbours(const struct claims *claims, const struct claim_set *set,
     }
 }
 
-/* --- who comes first */
+/* --- precedence */
 
 static bool comes_first(const struct claim_set *a, bool a_holds, const struct claim_set *b,
                         bool b_holds)
@@ -277,58 +277,58 @@ static bool comes_first(const struct claim_set *a, bool a_holds, const struct cl
     return strcmp(a->uid, b->uid) < 0;
 }
 
-/* Of those that come before `own`, the first. */
-static const struct claim *find_rival(const struct claims *claims, const struct claim_set *own,
-                                      const struct claim *claim)
+/* The first of those that take precedence over `own`. */
+static const struct claim *find_conflict(const struct claims *claims, const struct claim_set *own,
+                                         const struct claim *claim)
 {
-    const struct claim *rival = NULL;
+    const struct claim *conflict = NULL;
 
     for (const struct claim *e = first_of(claims, claim); e; e = e->next) {
         if (is_same_canary(set_of(e), own) || !comes_first(set_of(e), e->held, own, claim->held))
             continue;
-        if (!rival || comes_first(set_of(e), e->held, set_of(rival), rival->held))
-            rival = e;
+        if (!conflict || comes_first(set_of(e), e->held, set_of(conflict), conflict->held))
+            conflict = e;
     }
-    return rival;
+    return conflict;
 }
 
-static const char *find_heir(const struct claims *claims, struct arena *arena,
-                             const struct claim_set *own, const struct claim *claim)
+static const char *find_successor(const struct claims *claims, struct arena *arena,
+                                  const struct claim_set *own, const struct claim *claim)
 {
-    const struct claim_set *heir = NULL;
+    const struct claim_set *successor = NULL;
 
     for (const struct claim *e = first_of(claims, claim); e; e = e->next) {
         if (is_same_canary(set_of(e), own) || set_of(e)->deleting || !e->target)
             continue;
-        if (!heir || comes_first(set_of(e), false, heir, false))
-            heir = set_of(e);
+        if (!successor || comes_first(set_of(e), false, successor, false))
+            successor = set_of(e);
     }
-    return heir ? arena_printf(arena, "%s.%s", heir->name, heir->namespace_) : NULL;
+    return successor ? arena_printf(arena, "%s.%s", successor->name, successor->namespace_) : NULL;
 }
 
-struct rivalry claims_judge(const struct claims *claims, struct arena *arena,
-                            struct json_object *canary)
+struct claim_conflict claims_check(const struct claims *claims, struct arena *arena,
+                                   struct json_object *canary)
 {
     struct claim_set *own = claim_set_read(canary);
-    struct rivalry out = {0};
+    struct claim_conflict out = {0};
     bool holds = false;
 
     for (int i = 0; i < own->n; i++) {
         const struct claim *claim = &own->claims[i];
-        const struct claim *rival = find_rival(claims, own, claim);
+        const struct claim *conflict = find_conflict(claims, own, claim);
         holds |= claim->held;
-        out.barred |= rival && claim->held;
-        if (claim->target && !out.heir)
-            out.heir = find_heir(claims, arena, own, claim);
-        if (rival && claim->wanted && !out.rival)
-            out.rival = arena_printf(
+        out.locked_out |= conflict && claim->held;
+        if (claim->target && !out.successor)
+            out.successor = find_successor(claims, arena, own, claim);
+        if (conflict && claim->wanted && !out.conflict)
+            out.conflict = arena_printf(
                 arena,
                 "%s: %s is looked after by Canary %s.%s; choose another, or delete one of "
                 "the two Canaries",
                 claim->by_service ? "spec.service.name" : "spec.targetRef.name", key_of(claim),
-                set_of(rival)->name, set_of(rival)->namespace_);
+                set_of(conflict)->name, set_of(conflict)->namespace_);
     }
-    out.barred |= out.rival && !holds;
+    out.locked_out |= out.conflict && !holds;
     claim_set_free(own);
     return out;
 }

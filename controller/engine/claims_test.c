@@ -1,5 +1,7 @@
-/* claims: two Canaries that share a target or a Service are known, and who of them is refused, in
- * whatever order they come and go. */
+/*
+ * Claims: two Canaries that share a target or a Service are detected, and the same one is refused
+ * in any order of arrival.
+ */
 
 #include <string.h>
 
@@ -69,9 +71,9 @@ static struct pair pair_new(const struct one *a, const struct one *b, int first)
     return pair;
 }
 
-static struct rivalry judge(struct pair *pair, int which)
+static struct claim_conflict judge(struct pair *pair, int which)
 {
-    return claims_judge(pair->claims, pair->arena, pair->objects[which]);
+    return claims_check(pair->claims, pair->arena, pair->objects[which]);
 }
 
 static void pair_free(struct pair *pair)
@@ -113,7 +115,7 @@ CASE(who_comes_first)
          false},
         {AT("01", TARGET("x")), AT("02", "\"targetRef\":{\"kind\":\"DaemonSet\",\"name\":\"x\"}"),
          B, "Service/x", false},
-        /* who holds comes before who only claims, however old */
+        /* holding comes before claiming, regardless of age */
         {AT("01", TARGET("x")), HAS("02", TARGET("x"), PHASE("Succeeded")), A, "b.test", false},
         {HAS("01", TARGET("x"), PHASE("Initializing")),
          HAS("02", TARGET("x"), PHASE("Initializing")), B, "a.test", false},
@@ -123,7 +125,7 @@ CASE(who_comes_first)
         {HAS("01", TARGET("y"), ACCEPTED(TARGET("x"))),
          HAS("02", TARGET("y"), ACCEPTED(TARGET("y"))), A,
          "spec.targetRef.name: Deployment/y is looked after by Canary b.test", true},
-        /* what was accepted is held as long as it guards */
+        /* an accepted spec is held as long as it guards */
         {HAS("01", TARGET("y"), ACCEPTED(TARGET("x"))), AT("02", TARGET("x")), B,
          "by Canary a.test", false},
         {GOING("01", TARGET("x")), AT("02", TARGET("x")), B, "by Canary a.test", false},
@@ -134,20 +136,21 @@ CASE(who_comes_first)
         for (int first = 0; first < 2; first++) {
             struct pair pair = pair_new(&cases[i].a, &cases[i].b, first);
             for (int which = A; which <= B; which++) {
-                struct rivalry rivalry = judge(&pair, which);
+                struct claim_conflict claim_conflict = judge(&pair, which);
                 bool refused = cases[i].refused == which;
-                if (refused != (rivalry.rival != NULL))
-                    fail_msg("case %zu: %s", i, rivalry.rival ? rivalry.rival : "not refused");
-                if (refused && !strstr(rivalry.rival, cases[i].says))
-                    fail_msg("case %zu: %s", i, rivalry.rival);
-                assert_int_equal(rivalry.barred, refused && !cases[i].guards);
+                if (refused != (claim_conflict.conflict != NULL))
+                    fail_msg("case %zu: %s", i,
+                             claim_conflict.conflict ? claim_conflict.conflict : "not refused");
+                if (refused && !strstr(claim_conflict.conflict, cases[i].says))
+                    fail_msg("case %zu: %s", i, claim_conflict.conflict);
+                assert_int_equal(claim_conflict.locked_out, refused && !cases[i].guards);
             }
             pair_free(&pair);
         }
     }
 }
 
-/* Who is being deleted leaves its target to one that stays. */
+/* A Canary that is being deleted leaves its target to one that stays. */
 CASE(the_heir_lives_and_has_the_same_target)
 {
     static const struct {
@@ -164,7 +167,7 @@ CASE(the_heir_lives_and_has_the_same_target)
 
     EACH_ROW (row, cases) {
         struct pair pair = pair_new(&row->a, &row->b, 0);
-        const char *of_a = judge(&pair, 0).heir, *of_b = judge(&pair, 1).heir;
+        const char *of_a = judge(&pair, 0).successor, *of_b = judge(&pair, 1).successor;
         assert_string_equal(of_a ? of_a : "", row->of_a ? row->of_a : "");
         assert_string_equal(of_b ? of_b : "", row->of_b ? row->of_b : "");
         pair_free(&pair);
@@ -186,11 +189,11 @@ CASE(what_is_dropped_is_free)
 
     claims_neighbours(pair.claims, pair.sets[0], count, &neighbours);
     assert_true(neighbours > 0);
-    assert_non_null(judge(&pair, 1).rival);
+    assert_non_null(judge(&pair, 1).conflict);
     claims_drop(pair.claims, pair.sets[0]);
     claims_drop(pair.claims, pair.sets[0]);
-    assert_null(judge(&pair, 1).rival);
-    assert_false(judge(&pair, 1).barred);
+    assert_null(judge(&pair, 1).conflict);
+    assert_false(judge(&pair, 1).locked_out);
     pair_free(&pair);
 }
 
@@ -198,7 +201,7 @@ CASE(sets_are_the_same_when_they_claim_the_same)
 {
     const struct one one = HAS("01", TARGET("x"), PHASE("Succeeded"));
     const struct one same = HAS("01", TARGET("x"), PHASE("Progressing"));
-    const struct one others[] = {
+    const struct one peers[] = {
         HAS("01", TARGET("y"), PHASE("Succeeded")),
         HAS("01", TARGET("x"), PHASE("Initializing")),
         HAS("01", SERVED("x", "y"), PHASE("Succeeded")),
@@ -208,7 +211,7 @@ CASE(sets_are_the_same_when_they_claim_the_same)
 
     assert_true(claim_set_same(set, other));
     claim_set_free(other);
-    EACH_ROW (row, others) {
+    EACH_ROW (row, peers) {
         other = claim_set_read(canary(arena, "a", row));
         assert_false(claim_set_same(set, other));
         claim_set_free(other);
@@ -216,7 +219,7 @@ CASE(sets_are_the_same_when_they_claim_the_same)
     claim_set_free(set);
 }
 
-/* No object has a name that long, so nobody else can want it either. */
+/* No object has a name that long, so no other Canary can claim it. */
 CASE(a_name_that_no_object_can_have_claims_nothing)
 {
     static const size_t lengths[] = {253, 254, 70000};
@@ -229,7 +232,7 @@ CASE(a_name_that_no_object_can_have_claims_nothing)
             AT("01", arena_printf(arena, "\"targetRef\":{\"kind\":\"Deployment\",\"name\":\"%s\"}",
                                   name));
         struct pair pair = pair_new(&one, &one, 0);
-        assert_int_equal(judge(&pair, 1).rival != NULL, *row == 253);
+        assert_int_equal(judge(&pair, 1).conflict != NULL, *row == 253);
         pair_free(&pair);
     }
 }

@@ -1,4 +1,4 @@
-/* What every part of the engine works with; made by engine.c, lives as long as the engine. */
+/* Shared by all parts of the engine; made by engine.c, lives as long as the engine. */
 #ifndef ENGINE_CONTEXT_H
 #define ENGINE_CONTEXT_H
 
@@ -11,28 +11,33 @@
 struct engine_context {
     struct loop *loop;
     struct kube_client *kube;
-    struct kube_client *mesh; /* of what is meshed (kube/resource.h); may be the same */
+    struct kube_client *mesh; /* for meshed resources (kube/resource.h); may equal kube */
     struct http_client *http;
-    struct event_recorder *events; /* NULL: this process observes, and tells nobody */
-    struct watchset *watches;
+    struct event_recorder *events; /* NULL in shadow mode, which sends none */
+    struct object_cache *cache;
     struct outbox *outbox;
-    struct alerts *alerts;
+    struct alert_deliveries *alerts;
     struct secrets *secrets;
     struct metric_share *metrics;
-    struct template_kept *templates; /* metric/template.h */
-    struct plans *plans;             /* the last of each Canary, for those who look */
-    struct told *told;               /* the last events, for the same; NULL: nobody looks */
-    struct clock_steps steps;        /* of the wall clock */
+    struct template_kept *templates;     /* metric/template.h */
+    struct recent_plans *recent_plans;   /* the last plan of each Canary, for debugging */
+    struct recent_events *recent_events; /* for the release page; NULL: not recorded */
+    struct clock_steps steps;            /* of the wall clock */
     const struct settings *settings;
     const char *event_webhook; /* --event-webhook, NULL if none */
-    /* Asked before every write: a process that is not the leader writes nothing. */
+    /* Called before every write: only the leader writes. */
     bool (*may_write)(void *arg);
     void *may_write_arg;
-    /* How long the first list of a resource is waited for before an object of it is read. */
+    /*
+     * True while this process leads, also while it stops and may no longer write: the events of
+     * its writes are still sent. Same argument.
+     */
+    bool (*may_report)(void *arg);
+    /* How long to wait for the first list of a resource before reading an object directly. */
     int64_t list_patience_ms;
-    int64_t other_look_ms, other_patience_ms;
-    int writes; /* sent and not answered yet */
-    /* Called when that becomes 0. */
+    int64_t peer_probe_ms, peer_patience_ms;
+    int writes; /* sent and not yet answered */
+    /* Called when writes drops to 0. */
     void (*wrote)(void *arg);
 };
 

@@ -11,22 +11,24 @@
 
 enum doubt {
     DOUBT_NONE,
-    DOUBT_VERSION, /* the version that is known is not the last one */
-    DOUBT_ALL,     /* only a read is believed */
+    DOUBT_VERSION, /* a newer version than the known one is required */
+    DOUBT_ALL,     /* only a read is trusted */
 };
 
-/* One object that one canary depends on. There are some ten of them for each Canary, so they are
- * kept small: versions are marks, as in tick/wake.h. */
+/*
+ * An object that a Canary depends on. There are about ten per Canary, so they are small: versions
+ * are marks, as in tick/wake.h.
+ */
 struct dep {
-    struct dep *next;        /* in the canary's list */
-    struct dep *next_sharer; /* in the index: other canaries that depend on the same object */
+    struct dep *next;        /* in the Canary's list */
+    struct dep *next_sharer; /* in the index: other Canaries that depend on the same object */
     struct deps *deps;
-    uint64_t version;  /* as last read or written; 0: not read yet */
-    uint64_t previous; /* before our own write, as long as the watch may still show it; or 0 */
-    uint16_t kind;     /* of the index */
+    uint64_t version;  /* as last read or written; 0 if not read yet */
+    uint64_t previous; /* before our own write, while the watch may still show it; or 0 */
+    uint16_t kind;     /* index into kinds */
     uint8_t doubt;     /* enum doubt */
     bool used;
-    bool unserved; /* its resource was not served when it was read */
+    bool unserved; /* its resource was not served when read */
     char key[];    /* "namespace/name" */
 };
 
@@ -38,7 +40,7 @@ struct deps {
 
 struct deps_index {
     struct table by_key; /* the first sharer of each kind and key */
-    char **kinds;        /* "group/plural", each once */
+    char **kinds;        /* "group/plural", unique */
     uint16_t n_kinds;
     size_t n_deps;
 };
@@ -58,7 +60,7 @@ static void dep_key(const void *item, const char **kind, const char **key)
     *key = dep->key;
 }
 
-/* n_kinds: nobody depends on any object of it. */
+/* Returns n_kinds if no Canary depends on an object of the kind. */
 static uint16_t find_kind(const struct deps_index *index, const struct kube_resource *resource)
 {
     size_t len = strlen(resource->group);
@@ -225,26 +227,26 @@ void deps_doubt_all(struct deps *deps)
         dep->doubt = DOUBT_ALL;
 }
 
-enum deps_known deps_known(struct deps *deps, const struct watchset *watches,
+enum deps_known deps_known(struct deps *deps, const struct object_cache *cache,
                            const struct kube_resource *resource, const char *namespace_,
                            const char *name, struct arena *arena, struct json_object **tree)
 {
     struct dep *dep = dep_get(deps, resource, namespace_, name);
-    const struct seen *seen;
+    const struct cached_object *seen;
     dep->used = true;
     *tree = NULL;
     if (dep->doubt == DOUBT_ALL)
         return DEPS_UNKNOWN;
-    enum watchset_known known = watchset_find(watches, resource, namespace_, name, &seen);
-    if (known != WATCHSET_KNOWN)
-        return known == WATCHSET_SOON ? DEPS_SOON : DEPS_UNKNOWN;
+    enum cache_known known = cache_find(cache, resource, namespace_, name, &seen);
+    if (known != CACHE_KNOWN)
+        return known == CACHE_SOON ? DEPS_SOON : DEPS_UNKNOWN;
     uint64_t now = seen ? seen->digest.version : version_mark("");
-    /* The watch still shows what was there before our own write. */
+    /* The watch still shows the version before our own write. */
     if (now == dep->previous)
         return DEPS_UNKNOWN;
     if (dep->doubt == DOUBT_VERSION && now == dep->version)
         return DEPS_SOON;
-    if (seen && !watchset_unpack(watches, resource, seen, arena, tree))
+    if (seen && !cache_unpack(cache, resource, seen, arena, tree))
         return DEPS_UNKNOWN;
     dep->version = now;
     dep->previous = 0;
@@ -275,27 +277,27 @@ void deps_unserved(struct deps *deps, const struct kube_resource *resource, cons
     dep_get(deps, resource, namespace_, name)->unserved = true;
 }
 
-bool deps_is_unserved(struct deps *deps, const struct watchset *watches,
+bool deps_is_unserved(struct deps *deps, const struct object_cache *cache,
                       const struct kube_resource *resource, const char *namespace_,
                       const char *name)
 {
     const struct dep *dep = dep_get(deps, resource, namespace_, name);
 
     return dep->unserved && dep->doubt == DOUBT_NONE && !resource->scales &&
-           !watchset_shows(watches, resource, namespace_);
+           !cache_shows(cache, resource, namespace_);
 }
 
 void deps_wrote(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
                 const char *name, struct json_object *tree)
 {
     struct dep *dep = dep_get(deps, resource, namespace_, name);
-    /* The watch still shows what was there before the first of several writes in a row. */
+    /* The watch still shows the version before the first of several writes in a row. */
     if (!dep->previous)
         dep->previous = dep->version;
     remember(dep, tree);
 }
 
-/* Is the change news for this canary? Notes what it knows now. */
+/* True if the change is news for this Canary; records what it knows now. */
 static bool is_news(struct dep *dep, struct wake_change change, bool hears_status)
 {
     change.known = dep->version;
@@ -308,7 +310,7 @@ static bool is_news(struct dep *dep, struct wake_change change, bool hears_statu
     return news == WAKE_NEWS;
 }
 
-/* No object has such a name. */
+/* A key that no object can have. */
 static const char *list_name(char name[KEY_MAX], const char *scales)
 {
     snprintf(name, KEY_MAX, "?%s", scales);
@@ -327,7 +329,7 @@ void deps_scalers(struct deps *deps, const struct kube_resource *resource, const
 }
 
 static void wake_list(struct deps_index *index, const struct kube_resource *resource,
-                      const struct seen *seen, void (*fn)(void *owner))
+                      const struct cached_object *seen, void (*fn)(void *owner))
 {
     char name[KEY_MAX];
     struct dep *dep =
@@ -339,7 +341,7 @@ static void wake_list(struct deps_index *index, const struct kube_resource *reso
 
 /* The autoscalers of a workload have changed. */
 static void lists_changed(struct deps_index *index, const struct kube_resource *resource,
-                          const struct seen *before, const struct seen *after,
+                          const struct cached_object *before, const struct cached_object *after,
                           void (*fn)(void *owner))
 {
     const char *was = before ? before->scales : NULL;
@@ -354,7 +356,7 @@ static void lists_changed(struct deps_index *index, const struct kube_resource *
 }
 
 void deps_index_changed(struct deps_index *index, const struct kube_resource *resource,
-                        const struct seen *before, const struct seen *after,
+                        const struct cached_object *before, const struct cached_object *after,
                         bool (*hears_status)(void *owner), void (*fn)(void *owner))
 {
     assert((before || after) && "a change has an object before it or after it");
@@ -372,23 +374,23 @@ void deps_index_changed(struct deps_index *index, const struct kube_resource *re
     lists_changed(index, resource, before, after, fn);
 }
 
-void deps_index_listed(struct deps_index *index, const struct watchset *watches,
+void deps_index_listed(struct deps_index *index, const struct object_cache *cache,
                        const struct kube_resource *resource, void (*fn)(void *owner))
 {
     uint64_t absent = version_mark("");
     uint16_t kind = find_kind(index, resource);
     struct dep *dep;
     for (size_t i = 0; (dep = table_next(&index->by_key, &i));) {
-        const struct seen *seen = NULL;
+        const struct cached_object *seen = NULL;
         char namespace_[KEY_MAX];
         size_t len = strcspn(dep->key, "/");
         snprintf(namespace_, sizeof(namespace_), "%.*s", (int)len, dep->key);
         if (dep->kind != kind ||
-            !watchset_look(watches, resource, namespace_, dep->key + len + 1, &seen) || seen)
+            !cache_get(cache, resource, namespace_, dep->key + len + 1, &seen) || seen)
             continue;
         for (; dep; dep = dep->next_sharer) {
             if (!dep->unserved && (dep->version == 0 || dep->version == absent))
-                continue; /* as a list of scalers always is */
+                continue; /* always true for a list of scalers */
             dep->unserved = false;
             dep->previous = 0;
             fn(dep->deps->owner);

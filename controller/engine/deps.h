@@ -1,82 +1,87 @@
 /*
- * What a canary's rules depend on: every object that was asked for in its last tick, at the version
- * it was seen. A watch event on one of them that is news wakes the canary; everything else leaves
- * it asleep.
+ * The dependencies of a Canary: every object that its last tick needed, with the version seen. A
+ * watch event with news on one of them wakes the Canary; all other events do not.
  *
- * The objects themselves are kept by the watches, as long as somebody depends on them. What they
- * show is a fact, unless there is cause to doubt it: a write that relied on it was refused.
+ * The object cache holds the objects as long as a Canary depends on them. Cached objects are facts
+ * unless in doubt: a write based on one was refused.
  */
 #ifndef ENGINE_DEPS_H
 #define ENGINE_DEPS_H
 
-#include "engine/watchset.h"
+#include "engine/cache.h"
 
-struct deps_index; /* object -> the canaries that depend on it */
-struct deps;       /* one per canary */
+struct deps_index; /* maps objects to the Canaries that depend on them */
+struct deps;       /* one per Canary */
 
 struct deps_index *deps_index_new(void);
-void deps_index_free(struct deps_index *index); /* every deps must be gone */
-/* Calls fn(owner) for each canary for which the change is news, which tick/wake.h decides.
- * hears_status(owner) says whether status alone is. */
+void deps_index_free(struct deps_index *index); /* all deps must be freed before */
+/*
+ * Calls fn(owner) for each Canary for which the change is news, by the rules of tick/wake.h.
+ * hears_status(owner) is true if a change of status alone counts.
+ */
 void deps_index_changed(struct deps_index *index, const struct kube_resource *resource,
-                        const struct seen *before, const struct seen *after,
+                        const struct cached_object *before, const struct cached_object *after,
                         bool (*hears_status)(void *owner), void (*fn)(void *owner));
 
 /*
- * The resource has been listed whole. Calls fn(owner) for each canary that has read or written an
- * object which is not there: it went before the watch had shown it, so that no event tells of it.
- * Also for each that found the resource not served.
+ * The resource was listed in full. Calls fn(owner) for each Canary that has read or written an
+ * object which is not in the list: it was deleted before the watch started, so no event reports
+ * it. Also for each that found the resource not served.
  */
-void deps_index_listed(struct deps_index *index, const struct watchset *watches,
+void deps_index_listed(struct deps_index *index, const struct object_cache *cache,
                        const struct kube_resource *resource, void (*fn)(void *owner));
 
-/* Does any canary depend on the object? */
+/* True if a Canary depends on the object. */
 bool deps_index_has(const struct deps_index *index, const struct kube_resource *resource,
                     const char *namespace_, const char *name);
 
 struct deps *deps_new(struct deps_index *index, void *owner);
 void deps_free(struct deps *deps);
 
-/* A tick begins: nothing has been used yet. */
+/* Starts a tick: no dependency is used yet. */
 void deps_begin(struct deps *deps);
-/* A tick has ended: what it did not use is no dependency any more. */
+/* Ends a tick: dependencies that it did not use are dropped. */
 void deps_end(struct deps *deps);
-/* A write of this object was refused, for it is not as it was seen: another version is wanted. */
+/* A write was refused because the object has changed: a newer version is required. */
 void deps_doubt(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
                 const char *name);
-/* Everything is to be read from the API once more. */
+/* Everything must be read from the API again. */
 void deps_doubt_all(struct deps *deps);
 
 enum deps_known {
-    DEPS_KNOWN,   /* *tree is the object, owned by the arena; NULL: there is none */
-    DEPS_SOON,    /* the watch is about to show it; who cannot wait reads it */
+    DEPS_KNOWN,   /* *tree is the object, owned by the arena; NULL if it does not exist */
+    DEPS_SOON,    /* the watch will deliver it soon; read it directly if you cannot wait */
     DEPS_UNKNOWN, /* it must be read */
 };
-/* Marks the dependency as used in any case. */
-enum deps_known deps_known(struct deps *deps, const struct watchset *watches,
+/* Marks the dependency as used in every case. */
+enum deps_known deps_known(struct deps *deps, const struct object_cache *cache,
                            const struct kube_resource *resource, const char *namespace_,
                            const char *name, struct arena *arena, struct json_object **tree);
-/* The object was read (tree NULL: it does not exist). */
+/* The object was read; tree is NULL if it does not exist. */
 void deps_read(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
                const char *name, struct json_object *tree);
-/* ... for its resource is not served: when it has been listed, that is news. */
+/* Its resource is not served: being listed later is news. */
 void deps_unserved(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
                    const char *name);
-/* It was so when it was read, and the watch, which goes on trying, has not listed it since. Not of
- * scalers, whose watch tries rarely. */
-bool deps_is_unserved(struct deps *deps, const struct watchset *watches,
+/*
+ * True if the resource was not served when read, and the watch, which keeps trying, has not listed
+ * it since. Never true for scalers: their watch retries rarely.
+ */
+bool deps_is_unserved(struct deps *deps, const struct object_cache *cache,
                       const struct kube_resource *resource, const char *namespace_,
                       const char *name);
-/* We wrote the object ourselves: its echo in the watch is no news. tree NULL: we deleted it. */
+/* We wrote the object: its echo from the watch is no news. tree is NULL if we deleted it. */
 void deps_wrote(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
                 const char *name, struct json_object *tree);
 
-/* The list of the resource's objects that scale "Deployment/podinfo" was asked for: that one comes,
- * goes or scales another is news; so is that the resource is listed, where it was not served. */
+/*
+ * The scalers of "Deployment/podinfo" were needed: it is news if one is added, deleted or scales
+ * another workload, or if the resource becomes served.
+ */
 void deps_scalers(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
                   const char *scales, bool unserved);
 
-/* How many dependencies all Canaries have together. */
+/* Number of dependencies of all Canaries. */
 size_t deps_index_count(const struct deps_index *index);
 
 #endif

@@ -10,13 +10,14 @@
 static const struct kube_resource things = {
     .group = "example.org", .version = "v1", .plural = "things", .kind = "Thing"};
 
-/* What the watch shows of the one object, "ns/a"; NULL: it is not there. */
-static struct seen shown;
-static enum watchset_known known;
+/* The object "ns/a" as watched; NULL if it is absent. */
+static struct cached_object shown;
+static enum cache_known known;
 static bool there, packed;
 
-enum watchset_known watchset_find(const struct watchset *set, const struct kube_resource *resource,
-                                  const char *namespace_, const char *name, const struct seen **out)
+enum cache_known cache_find(const struct object_cache *set, const struct kube_resource *resource,
+                            const char *namespace_, const char *name,
+                            const struct cached_object **out)
 {
     assert_string_equal(namespace_, "ns");
     assert_string_equal(name, "a");
@@ -24,22 +25,22 @@ enum watchset_known watchset_find(const struct watchset *set, const struct kube_
     return known;
 }
 
-bool watchset_shows(const struct watchset *set, const struct kube_resource *resource,
-                    const char *namespace_)
+bool cache_shows(const struct object_cache *set, const struct kube_resource *resource,
+                 const char *namespace_)
 {
-    return known == WATCHSET_KNOWN;
+    return known == CACHE_KNOWN;
 }
 
-bool watchset_look(const struct watchset *set, const struct kube_resource *resource,
-                   const char *namespace_, const char *name, const struct seen **out)
+bool cache_get(const struct object_cache *set, const struct kube_resource *resource,
+               const char *namespace_, const char *name, const struct cached_object **out)
 {
-    return watchset_find(set, resource, namespace_, name, out) == WATCHSET_KNOWN;
+    return cache_find(set, resource, namespace_, name, out) == CACHE_KNOWN;
 }
 
 static struct json_object *thing(struct arena *arena, const char *version);
 
-bool watchset_unpack(const struct watchset *set, const struct kube_resource *resource,
-                     const struct seen *seen, struct arena *arena, struct json_object **out)
+bool cache_unpack(const struct object_cache *set, const struct kube_resource *resource,
+                  const struct cached_object *seen, struct arena *arena, struct json_object **out)
 {
     if (packed)
         *out = thing(arena, arena_printf(arena, "%" PRIu64, seen->digest.version));
@@ -49,9 +50,9 @@ bool watchset_unpack(const struct watchset *set, const struct kube_resource *res
 static void show(const char *version)
 {
     there = version != NULL;
-    shown =
-        (struct seen){.digest = {.namespace_ = "ns", .name = "a", .version = version_mark(version)},
-                      .spec_hash = 1};
+    shown = (struct cached_object){
+        .digest = {.namespace_ = "ns", .name = "a", .version = version_mark(version)},
+        .spec_hash = 1};
 }
 
 static struct json_object *thing(struct arena *arena, const char *version)
@@ -84,7 +85,7 @@ static int set_up(void **state)
     static struct fixture fixture;
     fixture = (struct fixture){.arena = unit_arena, .index = deps_index_new()};
     fixture.deps = deps_new(fixture.index, &fixture);
-    known = WATCHSET_KNOWN;
+    known = CACHE_KNOWN;
     packed = true;
     show(NULL);
     *state = &fixture;
@@ -106,10 +107,12 @@ UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
 static int news(struct fixture *f, const char *before, uint64_t hash_before, const char *after,
                 uint64_t hash_after)
 {
-    struct seen old = {.digest = {.namespace_ = "ns", .name = "a", .version = version_mark(before)},
-                       .spec_hash = hash_before};
-    struct seen new = {.digest = {.namespace_ = "ns", .name = "a", .version = version_mark(after)},
-                       .spec_hash = hash_after};
+    struct cached_object old = {
+        .digest = {.namespace_ = "ns", .name = "a", .version = version_mark(before)},
+        .spec_hash = hash_before};
+    struct cached_object new = {
+        .digest = {.namespace_ = "ns", .name = "a", .version = version_mark(after)},
+        .spec_hash = hash_after};
     f->woken = 0;
     deps_index_changed(f->index, &things, before ? &old : NULL, after ? &new : NULL, hears_status,
                        wake);
@@ -121,7 +124,7 @@ CASE(a_change_of_what_nobody_asked_for_is_no_news)
     assert_int_equal(news(*state, "1", 1, "2", 2), 0);
 }
 
-/* What a look at the object says: its version, "none", "soon" or "read it". */
+/* The result of a lookup: its version, "none", "soon" or "read it". */
 static const char *look(struct fixture *f)
 {
     struct json_object *tree = NULL;
@@ -148,9 +151,9 @@ FIXTURE_CASE(what_the_watch_shows_is_known)
     packed = false;
     assert_string_equal(look(f), "read it");
     packed = true;
-    known = WATCHSET_UNKNOWN;
+    known = CACHE_UNKNOWN;
     assert_string_equal(look(f), "read it");
-    known = WATCHSET_SOON;
+    known = CACHE_SOON;
     assert_string_equal(look(f), "soon");
 }
 
@@ -269,34 +272,34 @@ FIXTURE_CASE(the_end_of_a_tick_keeps_versions)
 
 FIXTURE_CASE(sharers_are_told_each_and_may_leave_in_any_order)
 {
-    struct fixture others[3];
+    struct fixture peers[3];
     deps_read(f->deps, &things, "ns", "a", thing(f->arena, "5"));
     for (int i = 0; i < 3; i++) {
-        others[i] = (struct fixture){0};
-        others[i].deps = deps_new(f->index, &others[i]);
-        deps_read(others[i].deps, &things, "ns", "a", thing(f->arena, "5"));
+        peers[i] = (struct fixture){0};
+        peers[i].deps = deps_new(f->index, &peers[i]);
+        deps_read(peers[i].deps, &things, "ns", "a", thing(f->arena, "5"));
     }
     assert_int_equal(news(f, "5", 1, "6", 2), 1);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(others[i].woken, 1);
-    deps_free(others[1].deps);
+        assert_int_equal(peers[i].woken, 1);
+    deps_free(peers[1].deps);
     assert_int_equal(news(f, "6", 2, "7", 3), 1);
-    deps_free(others[2].deps); /* the first in the index */
+    deps_free(peers[2].deps); /* the first in the index */
     assert_int_equal(news(f, "7", 3, "8", 4), 1);
-    deps_free(others[0].deps);
+    deps_free(peers[0].deps);
     assert_int_equal(news(f, "8", 4, "9", 5), 1);
-    assert_int_equal(others[0].woken, 3);
-    assert_int_equal(others[1].woken, 1);
-    assert_int_equal(others[2].woken, 2);
+    assert_int_equal(peers[0].woken, 3);
+    assert_int_equal(peers[1].woken, 1);
+    assert_int_equal(peers[2].woken, 2);
 }
 
 CASE(what_is_not_in_a_list_is_news_for_who_has_seen_it)
 {
-    static const struct kube_resource others = {
+    static const struct kube_resource peers = {
         .group = "example.org", .version = "v1", .plural = "others", .kind = "Other"};
     struct fixture *f = *state;
     deps_read(f->deps, &things, "ns", "a", thing(f->arena, "5"));
-    deps_index_listed(f->index, NULL, &others, wake);
+    deps_index_listed(f->index, NULL, &peers, wake);
     assert_int_equal(f->woken, 0);
     show("5");
     deps_index_listed(f->index, NULL, &things, wake);
@@ -322,7 +325,7 @@ CASE(a_list_of_scalers_wakes_when_one_comes_goes_or_turns)
 {
     struct fixture *f = *state;
     static const struct {
-        char *before, *after; /* what it scales; "": there is none */
+        char *before, *after; /* the workload that it scales; "" if none */
         int woken;
     } rows[] = {
         {"", "Deployment/a", 1},
@@ -336,10 +339,10 @@ CASE(a_list_of_scalers_wakes_when_one_comes_goes_or_turns)
 
     deps_scalers(f->deps, &things, "ns", "Deployment/a", false);
     EACH_ROW (row, rows) {
-        struct seen old = {.digest = {.namespace_ = "ns", .name = "x", .version = 1},
-                           .scales = row->before};
-        struct seen new = {.digest = {.namespace_ = "ns", .name = "x", .version = 2},
-                           .scales = row->after};
+        struct cached_object old = {.digest = {.namespace_ = "ns", .name = "x", .version = 1},
+                                    .scales = row->before};
+        struct cached_object new = {.digest = {.namespace_ = "ns", .name = "x", .version = 2},
+                                    .scales = row->after};
         bool was = !row->before || *row->before, is = !row->after || *row->after;
         f->woken = 0;
         deps_index_changed(f->index, &things, was ? &old : NULL, is ? &new : NULL, hears_status,

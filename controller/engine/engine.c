@@ -1,50 +1,53 @@
 #include "engine/engine.h"
 
 #include <malloc.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
 
+#include "base/fair.h"
 #include "base/log.h"
 #include "base/table.h"
-#include "engine/alerts.h"
+#include "engine/alert_deliveries.h"
+#include "engine/cache.h"
 #include "engine/claims.h"
-#include "engine/gauges.h"
+#include "engine/controller_metrics.h"
 #include "engine/job.h"
 #include "engine/metrics/metric_share.h"
 #include "engine/outbox.h"
-#include "engine/plans.h"
+#include "engine/recent.h"
 #include "engine/secrets.h"
-#include "engine/told.h"
-#include "engine/turns.h"
-#include "engine/watchset.h"
 #include "metric/template.h"
 
-enum { PUMP_MS = 10, LIST_PATIENCE_MS = 10000, TEMPLATES_MAX = 16 * 1024 * 1024 };
+enum { LIST_PATIENCE_MS = 10000, REPORT_MS = 5000, TEMPLATES_MAX = 16 * 1024 * 1024 };
 
-/* A Canary: its job, and that job's place in the queue of those that want to run. */
+/* A Canary: its job, and the job's entry in the queue of runs. */
 struct entry {
-    TAILQ_ENTRY(entry) link; /* of all, in the order in which they were found */
+    TAILQ_ENTRY(entry) link; /* all entries, in order of discovery */
     struct job *job;
-    struct entry *next; /* in the queue */
-    bool queued, running;
-    bool behind; /* it runs, and no release of it was under way when it began to */
+    struct space *space;
+    struct fair_item queued;
+    bool running;
+    bool running_idle; /* running, and no release of it was under way at the start of the run */
     bool has_run;
     bool rests; /* no release of it is under way */
 };
 
-struct queue {
-    struct entry *first, **last;
-    int count;
+/* Queues in order of priority. */
+enum queues {
+    QUEUE_GOING_ON, /* runs that continue after webhooks or metrics have answered */
+    QUEUE_STEPPING, /* releases under way: bursts of changes elsewhere do not delay them */
+    QUEUE_WAITING,  /* other runs */
+    QUEUE_ADOPTED,  /* first runs of idle Canaries */
+    QUEUES
 };
 
-/* Whoever stands in an earlier one comes first. */
-enum queues {
-    QUEUE_GOING_ON, /* runs that have waited for others, before */
-    QUEUE_STEPPING, /* releases under way: a burst of changes of others does not hold them up */
-    QUEUE_WAITING,  /* other runs */
-    QUEUE_ADOPTED,  /* the first runs of Canaries at rest */
-    QUEUES
+/* A namespace that has Canaries. */
+struct space {
+    char *name;
+    int canaries;
+    struct fair_lane lanes[QUEUES];
 };
 
 struct engine {
@@ -54,17 +57,19 @@ struct engine {
     struct claims *claims;
     struct table entries; /* by namespace and name */
     TAILQ_HEAD(, entry) found;
-    struct queue queues[QUEUES];
+    struct table spaces; /* by name */
+    struct fair_queue queues[QUEUES];
     struct timer *pump_timer;
-    int running, behind, max_runs; /* behind: so many of those that run */
-    unsigned int picked;           /* of the queues */
+    int running, running_idle, max_runs; /* running_idle: running, without a release under way */
+    unsigned int picked;                 /* counts calls of next_queue() */
     bool leads;
     bool (*is_leader)(void *arg);
     void *arg;
-    /* of engine_stop() */
+    /* set by engine_stop() */
     void (*stopped)(void *arg, bool quiet);
     void *stopped_arg;
     struct timer *stop_timer;
+    int64_t report_ms; /* time left for sending the last events */
 };
 
 static void entry_key(const void *item, const char **namespace_, const char **name)
@@ -75,11 +80,16 @@ static void entry_key(const void *item, const char **namespace_, const char **na
     *name = job_name(entry->job);
 }
 
+static bool may_report(void *arg)
+{
+    const struct engine *engine = arg;
+    return engine->leads && (!engine->is_leader || engine->is_leader(engine->arg));
+}
+
 static bool may_write(void *arg)
 {
     const struct engine *engine = arg;
-    return engine->leads && !engine->stopped &&
-           (!engine->is_leader || engine->is_leader(engine->arg));
+    return !engine->stopped && may_report(arg);
 }
 
 /* --- the queue */
@@ -89,62 +99,66 @@ static struct entry *entry_of(const struct engine *engine, const char *namespace
     return table_get(&engine->entries, namespace_, name);
 }
 
-static void queue_init(struct queue *queue)
+static void space_key(const void *item, const char **first, const char **second)
 {
-    *queue = (struct queue){.last = &queue->first};
+    *first = ((const struct space *)item)->name;
+    *second = NULL;
 }
 
-static void queue_add(struct queue *queue, struct entry *entry)
+/* Registers one more Canary of the namespace. */
+static struct space *enter_space(struct engine *engine, const char *name)
 {
-    entry->queued = true;
-    entry->next = NULL;
-    *queue->last = entry;
-    queue->last = &entry->next;
-    queue->count++;
+    struct space *space = table_get(&engine->spaces, name, NULL);
+
+    if (!space) {
+        space = heap_alloc(sizeof(*space));
+        *space = (struct space){.name = heap_strdup(name)};
+        for (int i = 0; i < QUEUES; i++)
+            fair_lane_init(&space->lanes[i], &engine->queues[i]);
+        (void)table_put(&engine->spaces, space);
+    }
+    space->canaries++;
+    return space;
 }
 
-/* False: it does not stand there. */
-static bool queue_remove(struct queue *queue, struct entry *entry)
+/* Unregisters a Canary; it must not be queued. */
+static void leave_space(struct engine *engine, struct space *space)
 {
-    struct entry **link = &queue->first;
-    while (*link && *link != entry)
-        link = &(*link)->next;
-    if (!*link)
-        return false;
-    *link = entry->next;
-    if (!*link)
-        queue->last = link;
-    queue->count--;
-    entry->queued = false;
-    return true;
+    if (--space->canaries > 0)
+        return;
+    (void)table_take(&engine->spaces, space->name, NULL);
+    free(space->name);
+    free(space);
 }
 
-static bool anybody_queued(const struct engine *engine)
+static bool any_queued(const struct engine *engine)
 {
     for (int i = 0; i < QUEUES; i++)
-        if (engine->queues[i].first)
+        if (engine->queues[i].count > 0)
             return true;
     return false;
 }
 
 /*
- * Whether the first of it may run now. A quarter of the places is for releases under way: those
- * that come later must not take all of them and then wait for a slow server. A Canary at rest that
- * this process has not looked at yet waits until what others asked for has been listed: then it
- * finds everything there.
+ * True if the first entry of the queue may run now. A quarter of the slots is reserved for
+ * releases under way: later runs must not take all slots and then wait for a slow server. An idle
+ * Canary that this process has not run yet waits until the resources that others need have been
+ * listed: then it finds everything in memory.
  */
 static bool may_go(const struct engine *engine, enum queues i)
 {
-    if (!engine->queues[i].first)
+    if (engine->queues[i].count == 0)
         return false;
-    if (i >= QUEUE_WAITING && engine->behind >= engine->max_runs - engine->max_runs / 4)
+    if (i >= QUEUE_WAITING && engine->running_idle >= engine->max_runs - engine->max_runs / 4)
         return false;
-    return i != QUEUE_ADOPTED || !watchset_listing(engine->context.watches);
+    return i != QUEUE_ADOPTED || !cache_listing(engine->context.cache);
 }
 
-/* Whose turn it is; NULL: nobody's. One of eight is of those behind: releases that are more than
- * can be served in time do not keep them waiting for ever. */
-static struct queue *next_queue(struct engine *engine)
+/*
+ * The queue to serve next; NULL if none. Every eighth run comes from the idle queue: releases that
+ * exceed the capacity do not starve it.
+ */
+static struct fair_queue *next_queue(struct engine *engine)
 {
     enum { ONE_IN = 8 };
 
@@ -156,48 +170,51 @@ static struct queue *next_queue(struct engine *engine)
     return NULL;
 }
 
-/* Nobody runs before all are known: one of them may have to wait for another. */
+/* Nothing runs before all Canaries are known: one of them may have to wait for another. */
 static bool may_run(const struct engine *engine)
 {
     return engine->running < engine->max_runs && engine->leads && !engine->stopped &&
-           watchset_synced(engine->context.watches, &tick_canaries);
+           cache_synced(engine->context.cache, &tick_canaries);
 }
 
 static void pump_soon(struct engine *engine);
 
-static void set_running(struct engine *engine, struct entry *entry, bool running, bool behind)
+static struct entry *entry_queued(struct fair_item *item)
 {
-    engine->running += (int)running - (int)entry->running;
-    engine->behind += (int)behind - (int)entry->behind;
-    entry->running = running;
-    entry->behind = behind;
+    return (struct entry *)((char *)item - offsetof(struct entry, queued));
 }
 
-/* A run that finds all that it needs in memory ends at once: many of them must not hold up what
- * else the loop has to do. */
+static void set_running(struct engine *engine, struct entry *entry, bool running, bool running_idle)
+{
+    engine->running += (int)running - (int)entry->running;
+    engine->running_idle += (int)running_idle - (int)entry->running_idle;
+    entry->running = running;
+    entry->running_idle = running_idle;
+}
+
+/* A run that finds everything in memory ends at once: a series of them must not block the loop. */
 static void pump(void *arg)
 {
     struct engine *engine = arg;
-    int64_t until = clock_monotonic_ms() + PUMP_MS;
-    struct queue *queue;
+    struct fair_queue *queue;
 
     engine->pump_timer = NULL;
     while (may_run(engine) && (queue = next_queue(engine))) {
-        if (clock_monotonic_ms() > until) {
-            pump_soon(engine);
-            return;
-        }
-        struct entry *entry = queue->first;
-        queue_remove(queue, entry);
-        if (queue == &engine->queues[QUEUE_ADOPTED] && !queue->first)
-            malloc_trim(0); /* the last one: little of what the others needed is needed again */
+        struct entry *entry = entry_queued(fair_take(queue));
+        if (queue == &engine->queues[QUEUE_ADOPTED] && queue->count == 0)
+            malloc_trim(
+                0); /* the last one: most of what these runs allocated is not needed again */
         entry->has_run = true;
         set_running(engine, entry, true, queue >= &engine->queues[QUEUE_WAITING]);
         job_run(entry->job);
+        if (!loop_has_time(engine->context.loop)) {
+            pump_soon(engine);
+            return;
+        }
     }
 }
 
-/* From the loop, never from within the run or the watch callback that gave cause. */
+/* Runs from the loop, never from within the run or watch callback that caused it. */
 static void pump_soon(struct engine *engine)
 {
     if (!engine->pump_timer)
@@ -217,26 +234,26 @@ static void on_wants(void *arg, struct job *job, bool goes_on)
 {
     struct engine *engine = arg;
     struct entry *entry = entry_of(engine, job_namespace(job), job_name(job));
-    if (!entry || entry->queued)
+    if (!entry || entry->queued.lane)
         return;
-    queue_add(&engine->queues[queue_for(entry, goes_on)], entry);
+    fair_add(&entry->space->lanes[queue_for(entry, goes_on)], &entry->queued);
     pump_soon(engine);
 }
 
-/* Its run has ended, or waits for others. */
+/* The run has ended, or waits for answers. */
 static void on_leaves(void *arg, struct job *job)
 {
     struct engine *engine = arg;
     struct entry *entry = entry_of(engine, job_namespace(job), job_name(job));
     if (entry)
         set_running(engine, entry, false, false);
-    if (anybody_queued(engine))
+    if (any_queued(engine))
         pump_soon(engine);
 }
 
-/* --- which Canaries there are */
+/* --- Canaries */
 
-static void add_canary(struct engine *engine, const struct seen *seen)
+static void add_canary(struct engine *engine, const struct cached_object *seen)
 {
     const struct digest *digest = &seen->digest;
     struct entry *entry = entry_of(engine, digest->namespace_, digest->name);
@@ -244,6 +261,7 @@ static void add_canary(struct engine *engine, const struct seen *seen)
         return;
     entry = heap_alloc(sizeof(*entry));
     *entry = (struct entry){.job = job_new(&engine->owner, digest->namespace_, digest->name),
+                            .space = enter_space(engine, digest->namespace_),
                             .rests = seen->rests};
     (void)table_put(&engine->entries, entry);
     job_note_release(entry->job, seen->releases);
@@ -253,8 +271,8 @@ static void add_canary(struct engine *engine, const struct seen *seen)
     job_wake(entry->job);
 }
 
-/* What a replica that stands by knows of releases, it knows by the watch alone. */
-static void note_release(struct engine *engine, const struct seen *seen)
+/* A standby replica knows releases from the watch alone. */
+static void note_release(struct engine *engine, const struct cached_object *seen)
 {
     struct entry *entry = entry_of(engine, seen->digest.namespace_, seen->digest.name);
     if (entry)
@@ -266,8 +284,7 @@ static void remove_canary(struct engine *engine, const struct digest *digest)
     struct entry *entry = entry_of(engine, digest->namespace_, digest->name);
     if (!entry)
         return;
-    for (int i = 0; entry->queued && i < QUEUES; i++)
-        queue_remove(&engine->queues[i], entry);
+    fair_remove(&entry->queued);
     set_running(engine, entry, false, false);
     (void)table_take(&engine->entries, digest->namespace_, digest->name);
     TAILQ_REMOVE(&engine->found, entry, link);
@@ -275,8 +292,9 @@ static void remove_canary(struct engine *engine, const struct digest *digest)
              LOG_STR("namespace", digest->namespace_));
     job_gone(entry->job);
     job_free(entry->job);
+    leave_space(engine, entry->space);
     free(entry);
-    if (anybody_queued(engine))
+    if (any_queued(engine))
         pump_soon(engine);
 }
 
@@ -297,9 +315,9 @@ static void wake_named(void *arg, const char *namespace_, const char *name)
         job_wake(entry->job);
 }
 
-/* Who shares something with a Canary that has changed its claims may have to step back, or may
- * begin. */
-static void on_claims(struct engine *engine, const struct seen *before, const struct seen *after)
+/* When a Canary changes its claims, those that share one may have to step back, or may begin. */
+static void on_claims(struct engine *engine, const struct cached_object *before,
+                      const struct cached_object *after)
 {
     if (before)
         claims_drop(engine->claims, before->claims);
@@ -314,10 +332,10 @@ static void on_claims(struct engine *engine, const struct seen *before, const st
 }
 
 static void take_change(struct engine *engine, const struct kube_resource *resource,
-                        const struct seen *before, const struct seen *after)
+                        const struct cached_object *before, const struct cached_object *after)
 {
     if (!before && !after) {
-        deps_index_listed(engine->index, engine->context.watches, resource, owner_wake);
+        deps_index_listed(engine->index, engine->context.cache, resource, owner_wake);
         if (resource == &tick_canaries)
             pump_soon(engine);
         return;
@@ -333,8 +351,8 @@ static void take_change(struct engine *engine, const struct kube_resource *resou
         remove_canary(engine, &before->digest);
 }
 
-static void on_change(void *arg, const struct kube_resource *resource, const struct seen *before,
-                      const struct seen *after)
+static void on_change(void *arg, const struct kube_resource *resource,
+                      const struct cached_object *before, const struct cached_object *after)
 {
     struct engine *engine = arg;
     engine->owner.changed = resource;
@@ -351,26 +369,33 @@ static bool is_wanted(void *arg, const struct kube_resource *resource, const cha
             secrets_keep(engine->context.secrets, namespace_, name));
 }
 
-/* Who is driven by it may have to be taken over. */
-static void on_other(void *arg, const struct other *other, bool changed)
+/* The Canaries of that controller may have to be taken over. */
+static void on_other(void *arg, const struct peer *peer, bool changed)
 {
     struct engine *engine = arg;
     struct entry *entry;
 
     engine->owner.changed = &kube_leases;
-    TAILQ_FOREACH(entry, &engine->found, link) job_note_other(entry->job, other, changed);
+    TAILQ_FOREACH(entry, &engine->found, link) job_note_peer(entry->job, peer, changed);
     engine->owner.changed = NULL;
 }
 
-/* The texts of a list were large: what they have left of the heap goes back to the system. */
+/* The texts of a list were large: returns the freed heap to the system. */
 static void on_settled(void *arg)
 {
     malloc_trim(0);
     pump_soon(arg);
 }
 
-/* --- life */
+/* --- start and stop */
 
+static void on_told(void *arg)
+{
+    struct engine *engine = arg;
+    engine->stopped(engine->stopped_arg, engine->context.writes == 0);
+}
+
+/* The next leader reports only its own writes: report ours before it leads. */
 static void end_stop(void *arg)
 {
     struct engine *engine = arg;
@@ -378,10 +403,13 @@ static void end_stop(void *arg)
     if (engine->context.writes > 0)
         log_warn("stopping_unquiet", NULL, "writes are not answered; they may still be applied",
                  LOG_INT("writes", engine->context.writes));
-    engine->stopped(engine->stopped_arg, engine->context.writes == 0);
+    if (engine->context.events)
+        event_flush(engine->context.events, engine->report_ms, on_told, engine);
+    else
+        on_told(engine);
 }
 
-/* From the loop: whoever wrote goes on to use what done may free. */
+/* Runs from the loop: the caller still uses memory that the callback may free. */
 static void on_wrote(void *arg)
 {
     struct engine *engine = arg;
@@ -396,11 +424,12 @@ void engine_stop(struct engine *engine, int64_t max_ms, void (*done)(void *arg, 
 {
     engine->stopped = done;
     engine->stopped_arg = arg;
+    engine->report_ms = max_ms < REPORT_MS ? max_ms : REPORT_MS;
     engine->stop_timer = timer_start(engine->context.loop, engine->context.writes > 0 ? max_ms : 0,
                                      0, end_stop, engine);
 }
 
-/* What the parts of the engine share, without what is made of it. */
+/* The context without the parts that are created later. */
 static struct engine_context context_of(struct engine *engine, const struct engine_options *options)
 {
     return (struct engine_context){
@@ -412,27 +441,29 @@ static struct engine_context context_of(struct engine *engine, const struct engi
         .event_webhook = options->event_webhook,
         .may_write = may_write,
         .may_write_arg = engine,
+        .may_report = may_report,
         .wrote = on_wrote,
-        .other_look_ms = options->other_look_ms,
-        .other_patience_ms = options->other_patience_ms,
+        .peer_probe_ms = options->peer_probe_ms,
+        .peer_patience_ms = options->peer_patience_ms,
         .list_patience_ms =
             options->list_patience_ms > 0 ? options->list_patience_ms : LIST_PATIENCE_MS};
 }
 
 static struct job_owner owner_of(struct engine *engine, const struct engine_options *options)
 {
-    return (struct job_owner){
-        .context = &engine->context,
-        .index = engine->index,
-        .claims = engine->claims,
-        .others = others_new(&engine->context, on_other, engine),
-        .turns = turns_new(options->max_releases, options->max_releases_per_namespace, job_called),
-        .retry_ceiling_ms = options->retry_ceiling_ms,
-        .observes = options->observe,
-        .wants = on_wants,
-        .waits = on_leaves,
-        .ended = on_leaves,
-        .arg = engine};
+    return (struct job_owner){.context = &engine->context,
+                              .index = engine->index,
+                              .claims = engine->claims,
+                              .peers = peers_new(&engine->context, on_other, engine),
+                              .slots = release_slots_new(options->max_releases,
+                                                         options->max_releases_per_namespace,
+                                                         job_called),
+                              .retry_ceiling_ms = options->retry_ceiling_ms,
+                              .observes = options->observe,
+                              .wants = on_wants,
+                              .waits = on_leaves,
+                              .ended = on_leaves,
+                              .arg = engine};
 }
 
 struct engine *engine_new(const struct engine_options *options)
@@ -446,7 +477,8 @@ struct engine *engine_new(const struct engine_options *options)
         .arg = options->arg,
     };
     for (int i = 0; i < QUEUES; i++)
-        queue_init(&engine->queues[i]);
+        fair_init(&engine->queues[i]);
+    table_init(&engine->spaces, space_key);
     engine->index = deps_index_new();
     engine->claims = claims_new();
     table_init(&engine->entries, entry_key);
@@ -455,7 +487,7 @@ struct engine *engine_new(const struct engine_options *options)
     if (!options->observe)
         engine->context.events = event_recorder_new(options->loop, options->kube, "flagger");
     engine->context.outbox = outbox_new(&engine->context);
-    engine->context.alerts = alerts_new(&engine->context, wake_named, engine);
+    engine->context.alerts = alert_deliveries_new(&engine->context, wake_named, engine);
     engine->context.secrets = secrets_new(&engine->context);
     engine->context.metrics =
         metric_share_new(&(struct metric_ways){.loop = options->loop,
@@ -464,16 +496,16 @@ struct engine *engine_new(const struct engine_options *options)
                                                .kube = options->kube,
                                                .may_write = may_write,
                                                .may_write_arg = engine});
-    engine->context.plans = plans_new();
+    engine->context.recent_plans = recent_plans_new();
     engine->context.templates = template_kept_new(TEMPLATES_MAX);
-    engine->context.told = told_new();
-    engine->context.watches = watchset_new(
+    engine->context.recent_events = recent_events_new();
+    engine->context.cache = cache_new(
         options->loop, options->kube, &options->scope,
-        &(struct watchset_owner){
+        &(struct cache_owner){
             .changed = on_change, .wanted = is_wanted, .settled = on_settled, .arg = engine});
-    watchset_add(engine->context.watches, &tick_canaries);
-    gauges_releases(0, 0);
-    gauges_info(FLAGGER_VERSION, options->settings->mesh_provider);
+    cache_add(engine->context.cache, &tick_canaries);
+    controller_metrics_releases(0, 0);
+    controller_metrics_info(FLAGGER_VERSION, options->settings->mesh_provider);
     return engine;
 }
 
@@ -484,26 +516,29 @@ void engine_free(struct engine *engine)
     timer_stop(engine->pump_timer);
     timer_stop(engine->stop_timer);
     engine->stop_timer = NULL;
-    watchset_free(engine->context.watches);
-    turns_free(engine->owner.turns);
-    engine->owner.turns = NULL;
+    cache_free(engine->context.cache);
+    release_slots_free(engine->owner.slots);
+    engine->owner.slots = NULL;
     struct entry *entry;
     while ((entry = TAILQ_FIRST(&engine->found))) {
         TAILQ_REMOVE(&engine->found, entry, link);
         job_free(entry->job);
+        fair_remove(&entry->queued);
+        leave_space(engine, entry->space);
         free(entry);
     }
+    table_fini(&engine->spaces);
     table_fini(&engine->entries);
-    others_free(engine->owner.others);
+    peers_free(engine->owner.peers);
     deps_index_free(engine->index);
     claims_free(engine->claims);
     outbox_free(engine->context.outbox);
-    alerts_free(engine->context.alerts);
+    alert_deliveries_free(engine->context.alerts);
     secrets_free(engine->context.secrets);
     metric_share_free(engine->context.metrics);
-    plans_free(engine->context.plans);
+    recent_plans_free(engine->context.recent_plans);
     template_kept_free(engine->context.templates);
-    told_free(engine->context.told);
+    recent_events_free(engine->context.recent_events);
     event_recorder_free(engine->context.events);
     free(engine);
 }
@@ -524,14 +559,14 @@ void engine_lead(struct engine *engine, bool leads)
 
 bool engine_ready(const struct engine *engine)
 {
-    return watchset_synced(engine->context.watches, &tick_canaries);
+    return cache_synced(engine->context.cache, &tick_canaries);
 }
 
-/* --- looking */
+/* --- snapshots */
 
-void engine_look(const struct engine *engine, struct engine_look *out)
+void engine_snapshot(const struct engine *engine, struct engine_snapshot *out)
 {
-    *out = (struct engine_look){
+    *out = (struct engine_snapshot){
         .context = &engine->context,
         .canaries = engine->entries.count,
         .running = engine->running,
@@ -542,23 +577,21 @@ void engine_look(const struct engine *engine, struct engine_look *out)
         .deps = deps_index_count(engine->index),
         .leads = engine->leads && (!engine->is_leader || engine->is_leader(engine->arg)),
         .stopping = engine->stopped != NULL,
-        .releases = turns_under_way(engine->owner.turns),
-        .releases_waiting = turns_waiting(engine->owner.turns),
+        .releases = release_slots_under_way(engine->owner.slots),
+        .releases_waiting = release_slots_waiting(engine->owner.slots),
     };
 }
 
-/* One pass over the queue, for one Canary only. */
+/* Walks the queue once; only for snapshots of a single Canary. */
 static int place_of(const struct engine *engine, const struct entry *entry)
 {
     int place = 1;
 
-    if (!entry->queued)
+    if (!entry->queued.lane)
         return 0;
-    for (int i = 0; i < QUEUES; i++)
-        for (const struct entry *at = engine->queues[i].first; at; at = at->next, place++)
-            if (at == entry)
-                return place;
-    return 0;
+    for (int i = 0; entry->queued.lane != &entry->space->lanes[i]; i++)
+        place += engine->queues[i].count;
+    return place + fair_before(&entry->queued);
 }
 
 const struct job *engine_find(const struct engine *engine, const char *namespace_, const char *name,

@@ -1,5 +1,6 @@
-/* Who waits for whom: webhooks and metrics that take their time hold up no other Canary. */
+/* Waits between Canaries: slow webhooks and metrics delay no other Canary. */
 #include "engine/fixture_test.h"
+#include "tick/need.h"
 
 enum { CROWD = 64 };
 
@@ -27,13 +28,13 @@ static void let_crowd_hang(struct fixture *f)
     assert_int_equal(noted(f, "write status"), 1);
 }
 
-static enum verdict rule_hook_of_the_crowd(struct fixture *f, struct tick *tick)
+static enum rule_result rule_hook_of_the_crowd(struct fixture *f, struct tick *tick)
 {
     const struct hook_answer *answer;
     if (is_crowd(tick) && !need_hook(tick, 0, PHASE_Progressing, "c1", &answer))
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     plan_a_status(f, tick);
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 
 FIXTURE_CASE(hooks_that_hang_hold_up_nobody)
@@ -42,7 +43,7 @@ FIXTURE_CASE(hooks_that_hang_hold_up_nobody)
     let_crowd_hang(f);
 }
 
-static enum verdict rule_metric_of_the_crowd(struct fixture *f, struct tick *tick)
+static enum rule_result rule_metric_of_the_crowd(struct fixture *f, struct tick *tick)
 {
     const struct metric_answer *answer;
     struct metric_question question = {
@@ -53,9 +54,9 @@ static enum verdict rule_metric_of_the_crowd(struct fixture *f, struct tick *tic
         .query = tick->canary->name, /* or one would be asked for all */
         .interval_ms = 60000};
     if (is_crowd(tick) && !need_metric(tick, &question, &answer))
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     plan_a_status(f, tick);
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 
 FIXTURE_CASE(metrics_that_hang_hold_up_nobody)
@@ -64,13 +65,13 @@ FIXTURE_CASE(metrics_that_hang_hold_up_nobody)
     let_crowd_hang(f);
 }
 
-static enum verdict rule_inform_the_crowd(struct fixture *f, struct tick *tick)
+static enum rule_result rule_inform_the_crowd(struct fixture *f, struct tick *tick)
 {
     if (is_crowd(tick))
         plan_hook(tick, 0, PHASE_Succeeded);
     else
         plan_a_status(f, tick);
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 
 FIXTURE_CASE(informing_hooks_that_hang_hold_up_nobody)
@@ -79,12 +80,12 @@ FIXTURE_CASE(informing_hooks_that_hang_hold_up_nobody)
     let_crowd_hang(f);
 }
 
-static enum verdict rule_inform_and_step(struct fixture *f, struct tick *tick)
+static enum rule_result rule_inform_and_step(struct fixture *f, struct tick *tick)
 {
     plan_hook(tick, 0, PHASE_Succeeded);
     tick->plan->stepped = true;
-    tick->plan->again = AGAIN_INTERVAL;
-    return VERDICT_STOP;
+    tick->plan->requeue = REQUEUE_INTERVAL;
+    return RULE_DONE;
 }
 
 /* Not even the release that it informs of. */
@@ -99,11 +100,11 @@ FIXTURE_CASE(a_release_goes_on_beside_its_informing_hook)
     assert_int_equal(f->hangs, 1); /* one at a time */
 }
 
-static enum verdict rule_inform_twice(struct fixture *f, struct tick *tick)
+static enum rule_result rule_inform_twice(struct fixture *f, struct tick *tick)
 {
     plan_hook(tick, 0, PHASE_Succeeded);
     plan_hook(tick, 0, PHASE_Succeeded);
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 
 FIXTURE_CASE(informing_hooks_are_told)
@@ -124,17 +125,17 @@ FIXTURE_CASE(after_an_informing_hook_that_failed_the_rest_is_left_out)
 }
 
 /* A release of two ticks; the second one ends it. */
-static enum verdict rule_release_each(struct fixture *f, struct tick *tick)
+static enum rule_result rule_release_each(struct fixture *f, struct tick *tick)
 {
     size_t at = is_crowd(tick) ? strtoul(tick->canary->name + 1, NULL, 10) : (size_t)f->crowd;
 
-    tick->plan->again = AGAIN_NEVER;
+    tick->plan->requeue = REQUEUE_NEVER;
     if (f->steps[at] == 0 && tick->queued) {
         tick->plan->queues = true;
     } else if (f->steps[at] == 0) {
         f->steps[at] = 1;
         tick->plan->begins = true;
-        tick->plan->again = AGAIN_NOW;
+        tick->plan->requeue = REQUEUE_NOW;
         f->under_way++;
         f->most_under_way = f->under_way > f->most_under_way ? f->under_way : f->most_under_way;
     } else if (f->steps[at] == 1) {
@@ -142,7 +143,7 @@ static enum verdict rule_release_each(struct fixture *f, struct tick *tick)
         f->under_way--;
         note(f, "ended");
     }
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 
 static void end_when_all_have_ended(void *arg)
@@ -166,7 +167,7 @@ static void release_each(struct fixture *f, int max)
     assert_int_equal(noted(f, "ended"), RELEASES + 1);
 }
 
-/* Who waits is called when a release ends, and by nothing else. */
+/* A waiting Canary is called when a release ends, and at no other time. */
 FIXTURE_CASE(no_more_releases_than_may_be)
 {
     release_each(f, 3);
@@ -179,12 +180,12 @@ FIXTURE_CASE(as_many_releases_as_there_are)
     assert_true(f->most_under_way > 3);
 }
 
-static enum verdict rule_begin_if_it_may(struct fixture *f, struct tick *tick)
+static enum rule_result rule_begin_if_it_may(struct fixture *f, struct tick *tick)
 {
-    tick->plan->again = AGAIN_NEVER;
+    tick->plan->requeue = REQUEUE_NEVER;
     tick->plan->queues = tick->queued;
     note(f, tick->queued ? "queued" : "goes on");
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 
 /* The watch shows more of them than may be: each goes on, as after a restart with another limit. */
@@ -201,17 +202,17 @@ FIXTURE_CASE(releases_under_way_are_not_held_up)
     assert_int_equal(noted(f, "goes on"), 5);
 }
 
-/* All look at the same thing, whose change wakes them in the order in which they were found. */
-static enum verdict rule_look_at_the_thing(struct fixture *f, struct tick *tick)
+/* All read the same object; its change wakes them in order of discovery. */
+static enum rule_result rule_look_at_the_thing(struct fixture *f, struct tick *tick)
 {
     struct json_object *thing;
     if (!need_object(tick, &things, "test", "a", &thing))
-        return VERDICT_NEED_FACTS;
-    tick->plan->again = AGAIN_NEVER;
+        return RULE_NEEDS_FACTS;
+    tick->plan->requeue = REQUEUE_NEVER;
     note(f, is_crowd(tick) ? "crowd" : "podinfo");
     if (f->thing_spec > 0 && noted(f, "podinfo") > 0 && noted(f, "crowd") == f->crowd)
         loop_drain(f->loop);
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 
 static void change_the_thing(void *arg)
@@ -246,18 +247,18 @@ FIXTURE_CASE(a_release_under_way_runs_before_a_burst_of_others)
     assert_in_range(before, 0, RUNS);
 }
 
-static enum verdict rule_step_beside_writes(struct fixture *f, struct tick *tick)
+static enum rule_result rule_step_beside_writes(struct fixture *f, struct tick *tick)
 {
-    tick->plan->again = AGAIN_NEVER;
+    tick->plan->requeue = REQUEUE_NEVER;
     if (is_crowd(tick)) {
         plan_a_status(f, tick);
-        return VERDICT_STOP;
+        return RULE_DONE;
     }
     note(f, "step");
     tick->plan->wake_ms = 20;
     if (f->hangs > 0 && noted(f, "step") >= 5)
         loop_drain(f->loop);
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 
 /* Nor does a slow server: those at rest do not take all places and wait there. */
@@ -272,7 +273,7 @@ FIXTURE_CASE(writes_of_others_that_hang_hold_up_no_release)
     assert_false(f->timed_out);
 }
 
-static enum verdict rule_note_who(struct fixture *f, struct tick *tick)
+static enum rule_result rule_note_who(struct fixture *f, struct tick *tick)
 {
     int place;
 
@@ -281,10 +282,10 @@ static enum verdict rule_note_who(struct fixture *f, struct tick *tick)
         note(f, is_crowd(tick) ? "release" : "podinfo");
     else if (noted(f, "early") == 0)
         note(f, "early");
-    tick->plan->again = AGAIN_NOW;
+    tick->plan->requeue = REQUEUE_NOW;
     if (!is_crowd(tick))
         loop_drain(f->loop);
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 
 /* More releases than can be served: they ask again at once, each time. */
@@ -306,22 +307,52 @@ FIXTURE_CASE(one_at_rest_runs_behind_releases_without_end)
         assert_in_range(before, 0, 7);
 }
 
+static enum rule_result rule_note_once_found(struct fixture *f, struct tick *tick)
+{
+    int place;
+
+    if (engine_find(f->engine, "test", "podinfo", &place))
+        note(f, is_crowd(tick) ? "crowd" : "podinfo");
+    tick->plan->requeue = REQUEUE_NEVER;
+    if (!is_crowd(tick))
+        loop_drain(f->loop);
+    return RULE_DONE;
+}
+
+/* Nor do many of one namespace keep the one of another waiting, that comes behind all of them: each
+ * namespace has a turn a round. */
+FIXTURE_CASE(namespaces_take_turns)
+{
+    f->rule = rule_note_once_found;
+    f->crowd = CROWD;
+    f->crowd_namespace = "crowd";
+    f->stop_after = 0;
+    run_engine(f, false);
+    assert_false(f->timed_out);
+    int before = 0;
+    while (strcmp(f->log[before], "podinfo") != 0)
+        before++;
+    assert_in_range(before, 0, 1);
+}
+
 /* --- after a start */
 
-static enum verdict rule_look_at_a_thing(struct fixture *f, struct tick *tick)
+static enum rule_result rule_look_at_a_thing(struct fixture *f, struct tick *tick)
 {
     struct json_object *thing;
     if (!need_object(tick, &things, "test", "a", &thing)) {
         note(f, "asked");
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     }
     assert_non_null(thing);
-    tick->plan->again = AGAIN_NEVER;
-    return VERDICT_STOP;
+    tick->plan->requeue = REQUEUE_NEVER;
+    return RULE_DONE;
 }
 
-/* The first that is looked at lets the resource be listed; the others wait for that, and nobody
- * reads what the list brings. */
+/*
+ * The first run makes the resource listed; the others wait for the list, and none reads its
+ * objects again.
+ */
 FIXTURE_CASE(canaries_at_rest_are_adopted_from_lists)
 {
     f->rule = rule_look_at_a_thing;
@@ -332,18 +363,18 @@ FIXTURE_CASE(canaries_at_rest_are_adopted_from_lists)
     run_engine(f, false);
     assert_false(f->timed_out);
     assert_in_range(f->decided, CROWD + 1, CROWD + 4);
-    /* Once each: the fact is at hand; and the list wakes who has waited for it. */
+    /* Once each: the fact is cached; and the list wakes those that have waited for it. */
     assert_in_range(noted(f, "asked"), CROWD + 1, CROWD + 4);
     assert_int_equal(noted(f, "list things"), 2); /* and the watch */
     assert_int_equal(noted(f, "read thing"), 0);
     assert_int_equal(noted(f, "read canary"), 0);
 }
 
-static enum verdict rule_note_order(struct fixture *f, struct tick *tick)
+static enum rule_result rule_note_order(struct fixture *f, struct tick *tick)
 {
     note(f, "ran %s", phase_name(tick->canary->status.phase));
-    tick->plan->again = AGAIN_NEVER;
-    return VERDICT_STOP;
+    tick->plan->requeue = REQUEUE_NEVER;
+    return RULE_DONE;
 }
 
 /* podinfo stands behind all of them in the list, and has a release under way. */

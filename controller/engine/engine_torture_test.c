@@ -1,17 +1,18 @@
 /* The engine when each of its requests fails once, and when it is ended at each of them. */
 #include "engine/fixture_test.h"
+#include "tick/need.h"
 
-static enum verdict rule_everything(struct fixture *f, struct tick *tick)
+static enum rule_result rule_everything(struct fixture *f, struct tick *tick)
 {
     struct json_object *thing;
     const struct hook_answer *answer;
     if (!need_object(tick, &things, "test", "a", &thing) ||
         !need_hook(tick, 0, PHASE_Progressing, "c1", &answer))
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     plan_a_status(f, tick);
     plan_event(tick, "Normal", PHASE_Progressing, "done");
-    tick->plan->again = answer->passed ? AGAIN_NEVER : AGAIN_NOW;
-    return VERDICT_STOP;
+    tick->plan->requeue = answer->passed ? REQUEUE_NEVER : REQUEUE_NOW;
+    return RULE_DONE;
 }
 
 /* Each write of the status raises the version. */

@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/expo.h"
 #include "base/json.h"
+#include "base/metrics.h"
 #include "decide/decide.h"
 #include "engine/engine.h"
 #include "net/server/server.h"
 #include "test/unit.h"
+#include "tick/plan.h"
 
 enum { MAX_LOG = 256, WATCHDOG_MS = 8000 };
 
@@ -30,35 +31,36 @@ struct fixture {
     /* the cluster */
     int version; /* resourceVersion of everything */
     bool gone;
-    const char *phase;                    /* status.phase */
-    const char *metrics;                  /* what /metrics said at the end */
-    const char *interval;                 /* spec.analysis.interval */
-    const char *target;                   /* spec.targetRef.name */
-    bool deleting;                        /* and waits for our finalizer */
-    const char *hook_fields;              /* further ones of the webhook, NULL: none */
-    const char *asked;                    /* what the webhook must be sent, NULL: anything */
-    struct http_conn_request *watches[8]; /* of the canaries */
+    const char *phase;                  /* status.phase */
+    const char *metrics;                /* contents of /metrics at the end */
+    const char *interval;               /* spec.analysis.interval */
+    const char *target;                 /* spec.targetRef.name */
+    bool deleting;                      /* and waits for our finalizer */
+    const char *hook_fields;            /* further ones of the webhook, NULL if none */
+    const char *asked;                  /* expected payload of the webhook; NULL for any */
+    struct http_conn_request *cache[8]; /* of the canaries */
     int n_watches;
     struct http_conn_request *things_watch;
-    int thing_version; /* of the thing "a"; 0: there is none */
+    int thing_version; /* of the thing "a"; 0 if there is none */
     int thing_spec, thing_status;
     int fail_reads, fail_writes; /* the next so many answer with the status */
     int fail_status;
     bool fails_by_role;    /* in the words of the API server's authorizer */
     bool gone_on_failure;  /* the Canary */
-    bool moves_on_failure; /* the Canary's version: somebody else has written it */
+    bool moves_on_failure; /* the Canary's version changes, written by another client */
     bool tells_failure;    /* and the watch shows it */
-    int fail_at, drain_at; /* the request with this number fails, or ends the loop; 0: none */
+    int fail_at, drain_at; /* the request with this number fails, or ends the loop; 0 if none */
     int requests;
-    const char *controller; /* status.controller of podinfo and its twin; NULL: none */
+    const char *controller; /* status.controller of podinfo and its twin; NULL if none */
     int renewals;           /* of the lease that another controller holds */
     bool renews;            /* with each look at it */
-    const char *notes;      /* its annotations; NULL: none */
+    const char *notes;      /* its annotations; NULL if none */
     int looks;              /* at it */
     bool twin;              /* a second Canary, with the same target */
-    const char *junk;       /* in podinfo's object; NULL: none */
-    int crowd; /* Canaries c0, c1, ... before it, whose webhook, metrics and writes find no answer */
+    const char *junk;       /* in podinfo's object; NULL if none */
+    int crowd; /* Canaries c0, c1, ... before it; their webhooks, metrics and writes get no answer */
     const char *crowd_phase;              /* NULL: as that of podinfo */
+    const char *crowd_namespace;          /* NULL: the same */
     int hangs;                            /* requests that got no answer */
     int max_releases;                     /* as engine options have it */
     int under_way, most_under_way;        /* releases, by the rules of the test */
@@ -66,7 +68,8 @@ struct fixture {
     const char *hook_path;                /* of podinfo's webhook */
     struct http_conn_request *held_write; /* of the status, if hold_writes */
     bool hold_writes;
-    bool stops; /* the end waits for writes; how it ended stands in the log */
+    int event_ms; /* so long an event takes; -1: it is not answered */
+    bool stops;   /* the end waits for writes; how it ended stands in the log */
     int stop_ms;
     bool hook_fails;
     bool no_things; /* their resource is not installed */
@@ -77,11 +80,11 @@ struct fixture {
     bool late_list; /* things are listed after one was read, which is gone by then */
     bool deaf;      /* the Canary goes with its finalizer, which only the watch says */
     struct http_conn_request *held;
-    /* what happened */
+    /* the log of events */
     char *log[MAX_LOG];
     int logged;
     int decided, hooks, broke;
-    enum verdict (*rule)(struct fixture *f, struct tick *tick);
+    enum rule_result (*rule)(struct fixture *f, struct tick *tick);
     int stop_after; /* decisions after which the loop ends */
     bool leads;
     bool timed_out;
@@ -107,7 +110,7 @@ UNIT_HELPER int noted(const struct fixture *f, const char *text)
     return count;
 }
 
-/* Was an event recorded that has this in it? */
+/* True if an event with this text was recorded. */
 UNIT_HELPER bool told(const struct fixture *f, const char *text)
 {
     for (int i = 0; i < f->logged; i++)
@@ -116,11 +119,11 @@ UNIT_HELPER bool told(const struct fixture *f, const char *text)
     return false;
 }
 
-__attribute__((weak)) enum verdict decide(struct tick *tick)
+__attribute__((weak)) enum rule_result decide(struct tick *tick)
 {
     struct fixture *f = now;
-    enum verdict verdict = f->rule(f, tick);
-    if (verdict != VERDICT_NEED_FACTS) {
+    enum rule_result verdict = f->rule(f, tick);
+    if (verdict != RULE_NEEDS_FACTS) {
         f->decided++;
         if (f->decided == f->stop_after)
             timer_start(f->loop, 200, 0, (timer_fn)loop_drain, f->loop);
@@ -132,30 +135,30 @@ __attribute__((weak)) enum verdict decide(struct tick *tick)
 
 static const char *named_canary_text(struct fixture *f, const char *name)
 {
-    return arena_printf(
-        f->arena,
-        "{\"apiVersion\":\"flagger.app/"
-        "v1beta1\",\"kind\":\"Canary\",\"metadata\":{\"name\":\"%s\","
-        "\"namespace\":\"test\",\"uid\":\"%s\",\"generation\":1,\"resourceVersion\":"
-        "\"%d\"%s},\"spec\":{"
-        "\"provider\":\"kubernetes\",\"targetRef\":{\"apiVersion\":\"apps/"
-        "v1\",\"kind\":\"Deployment\","
-        "\"name\":\"%s\"},\"service\":{\"port\":80},\"analysis\":{"
-        "\"interval\":\"%s\",\"threshold\":1,"
-        "\"iterations\":1,\"webhooks\":[{\"name\":\"check\",\"url\":\"http://"
-        "127.0.0.1:%d/%s\"%s}]}},"
-        "\"status\":{\"phase\":\"%s\"%s%s}}",
-        name, name, f->version,
-        f->deleting ? ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\","
-                      "\"finalizers\":[\"finalizer.flagger.app\"]"
-                    : "",
-        f->target, f->interval, http_server_port(f->server), *name == 'c' ? "hang" : f->hook_path,
-        f->hook_fields ? f->hook_fields : "",
-        *name == 'c' && f->crowd_phase ? f->crowd_phase : f->phase,
-        f->junk && strcmp(name, "podinfo") == 0 ? f->junk : "",
-        f->controller && *name != 'c'
-            ? arena_printf(f->arena, ",\"controller\":\"%s\"", f->controller)
-            : "");
+    return arena_printf(f->arena,
+                        "{\"apiVersion\":\"flagger.app/"
+                        "v1beta1\",\"kind\":\"Canary\",\"metadata\":{\"name\":\"%s\","
+                        "\"namespace\":\"%s\",\"uid\":\"%s\",\"generation\":1,\"resourceVersion\":"
+                        "\"%d\"%s},\"spec\":{"
+                        "\"provider\":\"kubernetes\",\"targetRef\":{\"apiVersion\":\"apps/"
+                        "v1\",\"kind\":\"Deployment\","
+                        "\"name\":\"%s\"},\"service\":{\"port\":80},\"analysis\":{"
+                        "\"interval\":\"%s\",\"threshold\":1,"
+                        "\"iterations\":1,\"webhooks\":[{\"name\":\"check\",\"url\":\"http://"
+                        "127.0.0.1:%d/%s\"%s}]}},"
+                        "\"status\":{\"phase\":\"%s\"%s%s}}",
+                        name, *name == 'c' && f->crowd_namespace ? f->crowd_namespace : "test",
+                        name, f->version,
+                        f->deleting ? ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\","
+                                      "\"finalizers\":[\"finalizer.flagger.app\"]"
+                                    : "",
+                        f->target, f->interval, http_server_port(f->server),
+                        *name == 'c' ? "hang" : f->hook_path, f->hook_fields ? f->hook_fields : "",
+                        *name == 'c' && f->crowd_phase ? f->crowd_phase : f->phase,
+                        f->junk && strcmp(name, "podinfo") == 0 ? f->junk : "",
+                        f->controller && *name != 'c'
+                            ? arena_printf(f->arena, ",\"controller\":\"%s\"", f->controller)
+                            : "");
 }
 
 static const char *canary_text(struct fixture *f)
@@ -220,7 +223,7 @@ static void get_canaries(void *arg, struct http_conn_request *req)
         crowd = arena_printf(f->arena, "%s%s,", crowd,
                              named_canary_text(f, arena_printf(f->arena, "c%d", i)));
     reply_list(f, req, f->gone ? "" : arena_printf(f->arena, "%s%s%s", crowd, canary_text(f), twin),
-               &f->watches[f->n_watches++ % 8]);
+               &f->cache[f->n_watches++ % 8]);
 }
 
 static void on_held_gone(void *arg)
@@ -367,6 +370,18 @@ static void get_thing(void *arg, struct http_conn_request *req)
     f->held = NULL;
 }
 
+static void answer_event(void *arg)
+{
+    struct fixture *f = now;
+    note(f, "told");
+    http_reply(arg, 201, "application/json", "{}", 2);
+}
+
+static void on_event_gone(void *arg)
+{
+    note(arg, "the event is cut off");
+}
+
 static void post_event(void *arg, struct http_conn_request *req)
 {
     struct fixture *f = arg;
@@ -377,7 +392,12 @@ static void post_event(void *arg, struct http_conn_request *req)
         return;
     if (json_parse(f->arena, body, len, 65536, &event, NULL) == ERR_OK)
         note(f, "event %s", json_str_at(event, "message", NULL));
-    http_reply(req, 201, "application/json", body, len);
+    if (f->event_ms < 0)
+        http_req_on_gone(req, on_event_gone, f);
+    else if (f->event_ms > 0)
+        timer_start(f->loop, f->event_ms, 0, answer_event, req);
+    else
+        http_reply(req, 201, "application/json", body, len);
 }
 
 static void post_hook(void *arg, struct http_conn_request *req)
@@ -433,14 +453,14 @@ static const struct http_route routes[] = {
     {NULL, NULL, NULL},
 };
 
-/* One line to every watch of the canaries. */
+/* Sends one line to every watch of the Canaries. */
 UNIT_HELPER void tell_watch(struct fixture *f, const char *type)
 {
     const char *line =
         arena_printf(f->arena, "{\"type\":\"%s\",\"object\":%s}\n", type, canary_text(f));
     for (int i = 0; i < 8; i++)
-        if (f->watches[i])
-            http_stream_send(f->watches[i], line, strlen(line));
+        if (f->cache[i])
+            http_stream_send(f->cache[i], line, strlen(line));
 }
 
 UNIT_HELPER void tell_things_watch(struct fixture *f)
@@ -454,10 +474,10 @@ UNIT_HELPER void tell_things_watch(struct fixture *f)
 UNIT_HELPER const struct kube_resource things = {
     .group = "example.org", .version = "v1", .plural = "things", .kind = "Thing"};
 
-static enum verdict rule_rest(struct fixture *f, struct tick *tick)
+static enum rule_result rule_rest(struct fixture *f, struct tick *tick)
 {
-    tick->plan->again = AGAIN_NEVER;
-    return VERDICT_STOP;
+    tick->plan->requeue = REQUEUE_NEVER;
+    return RULE_DONE;
 }
 
 UNIT_HELPER void plan_a_status(struct fixture *f, struct tick *tick)
@@ -483,7 +503,7 @@ static void close_all(struct fixture *f)
         note(f, "ready");
     struct buf metrics;
     buf_init(&metrics, 1 << 20);
-    expo_write(&metrics);
+    metrics_write(&metrics);
     f->metrics = arena_strndup(f->arena, metrics.data, metrics.len);
     buf_fini(&metrics);
     engine_free(f->engine);
@@ -492,9 +512,9 @@ static void close_all(struct fixture *f)
     http_client_free(f->http);
     http_client_free(f->outside);
     for (int i = 0; i < 8; i++) {
-        if (f->watches[i])
-            http_stream_end(f->watches[i]);
-        f->watches[i] = NULL; /* a case may still change something */
+        if (f->cache[i])
+            http_stream_end(f->cache[i]);
+        f->cache[i] = NULL; /* a case may still change something */
     }
     if (f->things_watch)
         http_stream_end(f->things_watch);
@@ -591,8 +611,8 @@ static void run_engine(struct fixture *f, bool elects)
                                                     .max_releases = f->max_releases,
                                                     .retry_ceiling_ms = 1000,
                                                     .list_patience_ms = f->list_patience_ms,
-                                                    .other_look_ms = 20,
-                                                    .other_patience_ms = 30,
+                                                    .peer_probe_ms = 20,
+                                                    .peer_patience_ms = 30,
                                                     .is_leader = elects ? is_leader : NULL,
                                                     .arg = f});
     assert_int_equal(loop_run(f->loop), 0);

@@ -1,12 +1,13 @@
 #include "engine/hook_call.h"
 
+#include <assert.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/utf8.h"
-#include "engine/hook_headers.h"
 #include "engine/secrets.h"
 #include "kube/secret_ca.h"
 #include "proto/webhook.h"
@@ -27,15 +28,16 @@ struct hook_call {
     struct canary_webhook webhook;
     const char *body;
     struct hook_headers headers; /* from Secrets */
-    int n_read;                  /* of webhook.headers_from, so far */
+    int n_read;                  /* number of webhook.headers_from read */
     const char *ca_pem;          /* from the Secret of webhook.ca_secret */
     struct secret_read *read;
-    const char *url; /* webhook.url, or where that redirects to */
-    int redirects;   /* of this attempt */
+    const char *url; /* webhook.url, or the target of its redirect */
+    int redirects;   /* during this attempt */
     hook_done_fn done;
     void *arg;
     int attempts;
-    int64_t no_room_ms; /* when there was none for its answer first, 0: never; monotonic */
+    /* When the client first had no room for the answer, monotonic; 0 if never. */
+    int64_t no_room_ms;
     struct http_call *http;
     struct timer *timer;
     bool freed;
@@ -68,14 +70,13 @@ static int64_t wait_ms(const struct hook_call *call, const struct http_result *r
     return wait < MAX_WAIT_MS ? wait : MAX_WAIT_MS;
 }
 
-/* Of chat services the path is the secret, and texts reach events and logs. */
+/* The path is the secret of chat services, and texts reach events and logs. */
 static const char *shown_url(struct hook_call *call)
 {
     return url_origin(call->arena, call->webhook.url);
 }
 
-/* The body tells why; without one the status does. Several attempts are told as Flagger tells them.
- */
+/* The body gives the reason, else the status. Several attempts are worded as in Flagger. */
 static const char *answer_text(struct hook_call *call, const struct http_result *result,
                                bool passed)
 {
@@ -103,7 +104,7 @@ static bool is_redirect(const struct http_result *result)
            (status == 301 || status == 302 || status == 303 || status == 307 || status == 308);
 }
 
-/* From http to https of the same host is no other place, but to headers that are credentials. */
+/* An upgrade from http to https on the same host is allowed, unless the headers are credentials. */
 static bool leads_elsewhere(const struct hook_call *call, const char *to)
 {
     static const char plain[] = "http:", safe[] = "https:";
@@ -115,9 +116,10 @@ static bool leads_elsewhere(const struct hook_call *call, const char *to)
 }
 
 /*
- * A hook is answered where it was asked for: another host may be one that only the controller reaches, such as the
- * metadata service of a cloud. A sign-on proxy answers a POST with 302 to its login page, which a GET fetches with 200: that is nobody's approval.
- * NULL: the redirect asks the same question of the same host.
+ * Only the host of the URL may answer a hook: another host may be one that only the controller
+ * reaches, such as the metadata service of a cloud. A sign-on proxy answers a POST with 302 to its
+ * login page, which a GET fetches with 200: that is no approval. NULL if the redirect repeats the
+ * POST on the same host.
  */
 static const char *no_answer(struct hook_call *call, const struct http_result *result)
 {
@@ -149,7 +151,7 @@ static void follow(struct hook_call *call, const struct http_result *result)
     send_request(call);
 }
 
-/* That there was no room here says nothing of the service: it is asked again, within its own time. */
+/* Lack of room here says nothing about the service: retry within the hook's own time-out. */
 static bool time_is_left(struct hook_call *call)
 {
     int64_t now = clock_monotonic_ms();
@@ -189,13 +191,13 @@ static void on_reply(void *arg, const struct http_result *result)
     end(call, &answer);
 }
 
-/* Nothing depends on the answer of such a hook. */
+/* No decision depends on the answer of such a hook. */
 static bool informs(const struct hook_call *call)
 {
     return call->webhook.type == HOOK_EVENT || call->webhook.type == HOOK_POST_ROLLOUT;
 }
 
-/* The address of --event-webhook is the operator's. */
+/* The operator sets the address of --event-webhook. */
 static bool is_own(const struct hook_call *call)
 {
     const char *own = call->context->event_webhook;
@@ -238,7 +240,7 @@ static void send_once(void *arg)
 
 /* --- headersFrom and caSecretRef */
 
-/* The Secret to be read next; NULL when all have been. */
+/* The next Secret to read; NULL if all were read. */
 static const char *next_secret(const struct hook_call *call)
 {
     if (call->n_read < call->webhook.n_headers_from)
@@ -264,7 +266,7 @@ static void tell_unasked(void *arg)
     end(call, &answer);
 }
 
-/* The sentence takes the place of the body, which nobody gets. */
+/* The reason is stored in body, which is not sent any more. */
 static void give_up(struct hook_call *call, const char *why)
 {
     call->body = arena_printf(call->arena, "%s: %s",
@@ -284,7 +286,7 @@ static enum err take_secret(struct hook_call *call, struct json_object *secret,
     return err;
 }
 
-/* False: it cannot be used, and the call has been given up. */
+/* False if it cannot be used; the call has been given up then. */
 static bool add_secret(struct hook_call *call, struct json_object *secret)
 {
     struct errinfo info;
@@ -304,7 +306,7 @@ static void read_secrets(struct hook_call *call)
     const char *name;
     while ((name = next_secret(call))) {
         struct json_object *tree;
-        if (!secrets_look(secrets, call->namespace_, name, &tree)) {
+        if (!secrets_cached(secrets, call->namespace_, name, &tree)) {
             call->read = secrets_read(secrets, call->namespace_, name, on_secret, call);
             return;
         }
@@ -366,7 +368,7 @@ void hook_call_free(struct hook_call *call)
     if (!call)
         return;
     if (call->http) {
-        call->freed = true; /* on_reply comes and frees */
+        call->freed = true; /* on_reply frees it */
         http_cancel(call->http);
         return;
     }
@@ -399,4 +401,152 @@ const char *hook_body(struct arena *arena, const struct canary *canary,
         .release = asks_a_gate(webhook) ? release_of(canary) : NULL,
     };
     return webhook_text(arena, &message);
+}
+
+/* Shorter values are not redacted: they are no secret, and would remove half of a sentence. */
+enum { LEAST_SECRET = 4 };
+
+/* The payload of a hook is JSON. */
+static bool is_reserved(const char *name)
+{
+    return http_header_is_reserved(name) || strcasecmp(name, "Content-Type") == 0;
+}
+
+static bool is_name(const char *text)
+{
+    static const char allowed[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "!#$%&'*+-.^_`|~";
+    return *text && text[strspn(text, allowed)] == '\0';
+}
+
+static bool has_control(const char *value, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)value[i];
+        if ((c < 0x20 && c != '\t') || c == 0x7f)
+            return true;
+    }
+    return false;
+}
+
+static struct http_header *find(struct hook_headers *headers, const char *name)
+{
+    for (int i = 0; i < headers->count; i++)
+        if (strcasecmp(headers->list[i].name, name) == 0)
+            return &headers->list[i];
+    return NULL;
+}
+
+static enum err decode(struct arena *arena, const char *secret, const char *key,
+                       struct json_object *encoded, const char **out, struct errinfo *ei)
+{
+    char *value;
+    size_t len;
+    struct errinfo why;
+
+    if (is_reserved(key))
+        return err_set(ei, ERR_INVALID, "Secret %s: key %.80s is a header that cannot be set",
+                       secret, key);
+    if (!is_name(key))
+        return err_set(ei, ERR_INVALID, "Secret %s: key \"%.80s\" is no name of a header", secret,
+                       key);
+    if (!json_object_is_type(encoded, json_type_string) ||
+        base64_decode(arena, json_object_get_string(encoded), &value, &len, &why) != ERR_OK)
+        return err_set(ei, ERR_INVALID, "Secret %s: the value of key %.80s is not base64", secret,
+                       key);
+    if (has_control(value, len))
+        return err_set(ei, ERR_INVALID,
+                       "Secret %s: the value of key %.80s has a line break or another control "
+                       "character in it, which no header may have",
+                       secret, key);
+    *out = value;
+    return ERR_OK;
+}
+
+/* Secrets of the cluster itself: registry passwords, tokens, keys. */
+static bool is_of_cluster(const char *type)
+{
+    static const char *const all[] = {"kubernetes.io/", "bootstrap.kubernetes.io/", "helm.sh/",
+                                      NULL};
+
+    for (int i = 0; all[i]; i++) {
+        if (strncmp(type, all[i], strlen(all[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Permission to write Canaries must not imply permission to read Secrets: only Secrets meant for
+ * this are sent, by the label flagger.app/headers or, for older manifests, because every key is a
+ * common header.
+ */
+static enum err check_meant(const char *name, struct json_object *secret, struct json_object *data,
+                            struct errinfo *ei)
+{
+    const char *type = json_str_at(secret, "type", NULL);
+    const char *label = json_str_at(secret, "metadata", "labels", "flagger.app/headers", NULL);
+
+    if (type && is_of_cluster(type))
+        return err_set(ei, ERR_INVALID, "Secret %s: its type %.80s is never sent as headers", name,
+                       type);
+    if (label && strcmp(label, "true") == 0)
+        return ERR_OK;
+    json_object_object_foreach(data, key, value)
+    {
+        (void)value;
+        if (strcasecmp(key, "Authorization") != 0 && strncasecmp(key, "X-", 2) != 0)
+            return err_set(
+                ei, ERR_INVALID,
+                "Secret %s: expected its label flagger.app/headers: \"true\", for key %.80s "
+                "is neither Authorization nor X-...",
+                name, key);
+    }
+    return ERR_OK;
+}
+
+enum err hook_headers_add(struct hook_headers *headers, struct arena *arena, const char *name,
+                          struct json_object *secret, struct errinfo *ei)
+{
+    struct json_object *data = json_at(secret, "data", NULL);
+
+    if (!json_object_is_type(data, json_type_object) || json_object_object_length(data) == 0)
+        return err_set(ei, ERR_INVALID, "Secret %s has no keys", name);
+    enum err meant = check_meant(name, secret, data, ei);
+    if (meant != ERR_OK)
+        return meant;
+    json_object_object_foreach(data, key, encoded)
+    {
+        const char *value = NULL;
+        enum err err = decode(arena, name, key, encoded, &value, ei);
+        if (err != ERR_OK)
+            return err;
+        assert(value);
+        struct http_header *header = find(headers, key);
+        if (!header && headers->count == HOOK_HEADERS_MAX)
+            return err_set(ei, ERR_INVALID, "Secret %s: more than %d headers", name,
+                           (int)HOOK_HEADERS_MAX);
+        headers->bytes += strlen(key) + strlen(value);
+        if (headers->bytes > HOOK_HEADERS_MAX_BYTES)
+            return err_set(ei, ERR_INVALID, "Secret %s: the headers are longer than %d bytes", name,
+                           (int)HOOK_HEADERS_MAX_BYTES);
+        if (!header)
+            header = &headers->list[headers->count++];
+        *header = (struct http_header){arena_strdup(arena, key), value};
+    }
+    return ERR_OK;
+}
+
+const char *hook_headers_redact(const struct hook_headers *headers, struct arena *arena,
+                                const char *text)
+{
+    for (int i = 0; i < headers->count; i++) {
+        const char *value = headers->list[i].value;
+        const char *token = strrchr(value, ' '); /* for "Bearer TOKEN" */
+        if (strlen(value) >= LEAST_SECRET)
+            text = arena_strike_out(arena, text, value);
+        if (token && strlen(token + 1) >= LEAST_SECRET)
+            text = arena_strike_out(arena, text, token + 1);
+    }
+    return text;
 }

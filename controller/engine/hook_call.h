@@ -1,38 +1,69 @@
 /*
- * One webhook of a Canary, called over HTTP with its time-out and retries (engine/WEBHOOKS.md).
+ * Calls one webhook of a Canary over HTTP, with its time-out and retries (engine/WEBHOOKS.md).
  *
- * Passing: 200, 201, 202 as Flagger, and 204. Repeated up to `retries` times: no answer (a TLS
- * verification failure or a bad URL is final), 429, and 5xx but 501; waits 1 s, 2 s, 4 s ... at
- * most 30 s, or Retry-After with 429 and 503.
+ * Passed: 200, 201, 202 as in Flagger, and 204. Retried up to `retries` times: no answer (a TLS
+ * verification failure or a bad URL is final), 429, and 5xx except 501; after 1 s, 2 s, 4 s, up to
+ * 30 s, or as Retry-After says with 429 and 503.
  *
- * With headersFrom and caSecretRef, the Secrets are read first; one that is missing or wrong is an
- * answer that did not pass (hook_answer.unasked). What comes from a Secret goes to the host of the
- * URL only: a redirect to another host is not followed, and the answer says so. The values are
- * struck out of every answer and message.
+ * With headersFrom and caSecretRef the Secrets are read first; if one is missing or wrong, the
+ * answer is a failure (hook_answer.unasked). Data from Secrets is sent to the host of the URL
+ * only: a redirect to another host is not followed, and the answer says so. The values are
+ * redacted in every answer and message.
  */
 #ifndef ENGINE_HOOK_CALL_H
 #define ENGINE_HOOK_CALL_H
 
+#include "base/json.h"
 #include "engine/context.h"
+#include "net/client.h"
+#include "tick/need.h"
 
 struct hook_call;
-/* answer->text is valid only inside; exactly once, never before hook_call_start() has returned, not
- * after hook_call_free(). */
+/*
+ * answer->text is valid in the call only. Called exactly once, never before hook_call_start() has
+ * returned, never after hook_call_free().
+ */
 typedef void (*hook_done_fn)(void *arg, const struct hook_answer *answer);
 
-/* Everything is copied. body is the payload (webhook_text()); namespace_ is the Canary's. */
+/* Everything is copied. body: the payload (webhook_text()); namespace_: of the Canary. */
 struct hook_call *hook_call_start(struct engine_context *context, const char *namespace_,
                                   const struct canary_webhook *webhook, const char *body,
                                   hook_done_fn done, void *arg);
-/* How often it was sent so far. */
+/* Number of attempts so far. */
 int hook_call_attempts(const struct hook_call *call);
 void hook_call_free(struct hook_call *call); /* NULL is allowed */
 
-/* What hook_call_start() needs of a webhook, in the arena: without metadata. */
+/* A copy of the fields that hook_call_start() needs, in the arena; without metadata. */
 struct canary_webhook hook_call_copy(struct arena *arena, const struct canary_webhook *webhook);
 
-/* The payload of a hook in a phase, about the revision with this checksum. Owned by the arena. */
+/* The payload of a hook in a phase, for the revision with this checksum. Owned by the arena. */
 const char *hook_body(struct arena *arena, const struct canary *canary,
                       const struct canary_webhook *webhook, enum phase phase, const char *checksum);
+
+/*
+ * Request headers from Secrets (headersFrom): each key is a header. Pure.
+ *
+ * They are credentials: their values appear in no log line, error or event.
+ */
+
+enum { HOOK_HEADERS_MAX = 32, HOOK_HEADERS_MAX_BYTES = 16 * 1024 };
+
+struct hook_headers {
+    struct http_header list[HOOK_HEADERS_MAX + 1]; /* terminated by name NULL */
+    int count;
+    size_t bytes; /* of names and values */
+};
+
+/*
+ * Adds the keys of a Secret; an existing header of the name (in any case) is replaced. Everything
+ * lives in the arena. ERR_INVALID, without the value in the message: no key, a key that is no
+ * header or that the request sets itself, a control character in a value, too many or too large
+ * headers.
+ */
+enum err hook_headers_add(struct hook_headers *headers, struct arena *arena, const char *name,
+                          struct json_object *secret, struct errinfo *ei) MUST_USE;
+/* The text with every header value removed: a service may echo its request. */
+const char *hook_headers_redact(const struct hook_headers *headers, struct arena *arena,
+                                const char *text);
 
 #endif

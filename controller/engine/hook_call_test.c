@@ -11,7 +11,7 @@
 
 enum { MAX_REPLIES = 8 };
 
-/* What the server answers, one after the other (the last one for ever), and what it was sent. */
+/* The server's answers in order (the last one repeated), and the requests that it got. */
 struct fixture {
     struct loop *loop;
     struct http_client *http;
@@ -184,7 +184,7 @@ FIXTURE_CASE(the_last_attempt_keeps_the_body)
     assert_int_equal(f->asked, 2);
 }
 
-/* What passes does so whatever it says; what is told is cut, at a character. */
+/* A passing answer may have any text; the shown part is cut at a character. */
 FIXTURE_CASE(a_long_answer_is_cut)
 {
     enum { LONG = 300 * 1024 };
@@ -281,7 +281,7 @@ FIXTURE_CASE(events_leave_in_order_and_carry_what_happened)
     outbox_free(outbox);
 }
 
-/* A namespace whose receivers take nothing, and one that has an event to tell. */
+/* One namespace has receivers that accept nothing, another has an event to send. */
 FIXTURE_CASE(a_namespace_that_fills_the_outbox_gives_way)
 {
     enum { CANARIES = 24, EVENTS = 200, OTHERS = 10 };
@@ -295,19 +295,19 @@ FIXTURE_CASE(a_namespace_that_fills_the_outbox_gives_way)
         canary.name = arena_printf(f->arena, "c%d", i % CANARIES);
         outbox_event(outbox, &canary, PHASE_Progressing, "Normal", "step", 1);
     }
-    assert_int_equal(outbox_look(outbox).events, OUTBOX_MAX);
+    assert_int_equal(outbox_counts(outbox).events, OUTBOX_MAX);
     canary.namespace_ = "modest";
     canary.name = "podinfo";
     for (int i = 0; i < OTHERS; i++)
         outbox_event(outbox, &canary, PHASE_Progressing, "Normal", "step", 1);
-    assert_int_equal(outbox_look_at(outbox, "podinfo.modest").events, OTHERS);
-    assert_int_equal(outbox_look(outbox).events, OUTBOX_MAX);
+    assert_int_equal(outbox_counts_of(outbox, "podinfo.modest").events, OTHERS);
+    assert_int_equal(outbox_counts(outbox).events, OUTBOX_MAX);
     outbox_free(outbox);
     loop_drain(f->loop);
     assert_int_equal(loop_run(f->loop), 0);
 }
 
-/* Messages of a deleted Canary that wait are dropped, but for those that tell of its deletion. */
+/* Waiting messages of a deleted Canary are dropped, except those about its deletion. */
 FIXTURE_CASE(messages_of_a_deleted_canary_are_dropped)
 {
     struct canary_webhook webhook;
@@ -321,8 +321,8 @@ FIXTURE_CASE(messages_of_a_deleted_canary_are_dropped)
     outbox_event(outbox, &canary, PHASE_Terminating, "Normal", "deleted", 1);
     outbox_event(outbox, &other, PHASE_Progressing, "Normal", "other", 1);
     outbox_forget(outbox, "podinfo.test");
-    assert_int_equal(outbox_look_at(outbox, "podinfo.test").events, 2);
-    assert_int_equal(outbox_look_at(outbox, "other.test").events, 1);
+    assert_int_equal(outbox_counts_of(outbox, "podinfo.test").events, 2);
+    assert_int_equal(outbox_counts_of(outbox, "other.test").events, 1);
     f->wanted = 3;
     assert_int_equal(loop_run(f->loop), 0);
     assert_int_equal(f->asked, 3);
@@ -330,7 +330,7 @@ FIXTURE_CASE(messages_of_a_deleted_canary_are_dropped)
     for (int i = 0; i < 3; i++)
         deleted = deleted || strstr(f->seen[i], "deleted");
     assert_true(deleted);
-    assert_int_equal(outbox_look(outbox).events, 0);
+    assert_int_equal(outbox_counts(outbox).events, 0);
     /* nothing is left that could be forgotten */
     outbox_forget(outbox, "podinfo.test");
     outbox_free(outbox);

@@ -1,4 +1,4 @@
-#include "engine/hook_headers.h"
+#include "engine/hook_call.h"
 
 #include <string.h>
 
@@ -89,7 +89,7 @@ CASE(test_what_is_no_header)
 CASE(test_which_secrets_are_meant)
 {
     static const struct {
-        const char *secret, *told; /* NULL: it is */
+        const char *secret, *told; /* NULL if valid */
     } cases[] = {
         {"{\"data\":{\"Authorization\":\"YQ==\",\"x-team\":\"YQ==\"}}", NULL},
         {"{\"type\":\"Opaque\",\"data\":{\"authorization\":\"YQ==\"}}", NULL},

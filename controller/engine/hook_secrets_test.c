@@ -6,13 +6,13 @@
 
 #include "base/base64.h"
 #include "base/json.h"
+#include "engine/cache.h"
 #include "engine/hook_call.h"
 #include "engine/outbox.h"
+#include "engine/rows_test.h"
 #include "engine/secrets.h"
-#include "engine/watchset.h"
 #include "net/server/server.h"
 #include "net/test_certs.h"
-#include "test/unit.h"
 
 enum { WATCHDOG_MS = 8000, POLL_MS = 5 };
 
@@ -28,7 +28,7 @@ struct fixture {
     bool timed_out;
     /* the API */
     int version;       /* of the Secret "key" */
-    int secret_status; /* what reading it answers */
+    int secret_status; /* status of reading it */
     int reads;
     bool hold_reads;
     const char *ca; /* the Secret holds this under ca.crt instead of headers */
@@ -173,15 +173,15 @@ static void on_drain(void *arg)
     if (f->held)
         http_reply_json(f->held, 503, "{}");
     f->held = NULL;
-    watchset_free(f->context.watches);
+    cache_free(f->context.cache);
     outbox_free(f->context.outbox);
     secrets_free(f->context.secrets);
     kube_client_free(f->kube);
     http_client_free(f->http);
 }
 
-static void on_watch(void *arg, const struct kube_resource *resource, const struct seen *before,
-                     const struct seen *after)
+static void on_watch(void *arg, const struct kube_resource *resource,
+                     const struct cached_object *before, const struct cached_object *after)
 {
 }
 
@@ -210,8 +210,8 @@ static int set_up(void **state)
     f->http = http_client_new(f->loop, NULL);
     f->kube = kube_client_new(f->loop, f->http, &f->config, &(struct kube_client_options){0});
     f->context = (struct engine_context){.loop = f->loop, .http = f->http, .kube = f->kube};
-    f->context.watches = watchset_new(f->loop, f->kube, &(struct watchset_scope){0},
-                                      &(struct watchset_owner){.changed = on_watch, .arg = f});
+    f->context.cache = cache_new(f->loop, f->kube, &(struct cache_scope){0},
+                                 &(struct cache_owner){.changed = on_watch, .arg = f});
     f->context.secrets = secrets_new(&f->context);
     f->context.outbox = outbox_new(&f->context);
     f->watchdog = timer_start(f->loop, WATCHDOG_MS, 0, on_watchdog, f);
@@ -275,87 +275,14 @@ static void call(struct fixture *f, const char *path, const char *secret)
     assert_true(f->answered);
 }
 
-/* --- cases */
+/* --- the rows of hooks.yaml */
 
-FIXTURE_CASE(the_keys_are_sent_as_headers)
-{
-    call(f, "/hook", "key");
-    assert_true(f->passed && !f->unasked);
-    assert_string_equal(f->authorization, "Bearer token-7");
-    assert_string_equal(f->team, "red");
-    assert_string_equal(f->content_type, "application/json");
-    assert_string_equal(f->body, "{\"name\":\"podinfo\"}");
-}
-
-FIXTURE_CASE(a_secret_that_is_missing_is_told)
-{
-    call(f, "/hook", "gone");
-    assert_true(!f->passed && f->unasked);
-    assert_string_equal(f->text, "headersFrom: Secret gone.test does not exist");
-    assert_int_equal(f->asked, 0);
-}
-
-FIXTURE_CASE(a_secret_that_must_not_be_read_is_told)
-{
-    f->secret_status = 403;
-    call(f, "/hook", "key");
-    assert_true(!f->passed && f->unasked);
-    assert_non_null(strstr(f->text, "headersFrom: Secret key.test cannot be read: "));
-    assert_non_null(strstr(f->text, "as told"));
-    assert_int_equal(f->asked, 0);
-}
-
-FIXTURE_CASE(a_second_attempt_has_them_too)
-{
-    f->first_status = 503;
-    call(f, "/hook", "key");
-    assert_true(f->passed);
-    assert_int_equal(f->asked, 2);
-    assert_string_equal(f->authorization, "Bearer token-7");
-    assert_int_equal(f->reads, 1);
-}
-
-FIXTURE_CASE(what_the_service_echoes_is_struck_out)
-{
-    f->status = 403;
-    f->replies = "nobody knows token-7";
-    call(f, "/hook", "key");
-    assert_string_equal(f->text, "nobody knows ***");
-}
-
-FIXTURE_CASE(a_redirect_on_the_same_host_is_followed)
-{
-    call(f, "/redirect?to=/hook", "key");
-    assert_true(f->passed);
-    assert_string_equal(f->method, "POST");
-    assert_string_equal(f->authorization, "Bearer token-7");
-    assert_string_equal(f->body, "{\"name\":\"podinfo\"}");
-}
-
-FIXTURE_CASE(a_redirect_that_was_found_is_not_fetched)
-{
-    call(f, "/redirect?status=302&to=/hook", "key");
-    assert_false(f->passed);
-    assert_int_equal(f->asked, 0);
-}
-
-FIXTURE_CASE(a_redirect_to_another_host_gets_nothing)
-{
-    call(f, arena_printf(f->arena, "/redirect?to=http://127.0.0.1:%d/", http_server_port(f->other)),
-         "key");
-    assert_false(f->passed);
-    assert_non_null(strstr(f->text, "which is another host"));
-    assert_int_equal(f->others_asked, 0);
-}
-
-FIXTURE_CASE(redirects_without_end_are_not_followed)
-{
-    call(f, "/redirect", "key");
-    assert_false(f->passed);
-    assert_non_null(strstr(f->text, " redirects more than 10 times"));
-}
-
-/* --- all hooks */
+static const struct row_column columns[] = {
+    ROW_NUMBER(struct fixture, secret_status),
+    ROW_NUMBER(struct fixture, first_status),
+    ROW_NUMBER(struct fixture, status),
+    ROW_TEXT(struct fixture, replies),
+};
 
 static void ask(struct fixture *f, enum hook_type type, const char *path)
 {
@@ -366,73 +293,59 @@ static void ask(struct fixture *f, enum hook_type type, const char *path)
     assert_int_equal(loop_run(f->loop), 0);
 }
 
-/* A gate behind a sign-on proxy: 302, and the login page says 200. */
-static void no_consent(struct fixture *f, enum hook_type type, int status)
+/* OTHER in a path is the address of the other host. */
+static const char *path_of(struct fixture *f, const char *path)
 {
-    ask(f, type, arena_printf(f->arena, "/redirect?status=%d&to=/hook", status));
-    assert_false(f->passed);
-    assert_int_equal(f->asked, 0);
-    assert_non_null(
-        strstr(f->text, arena_printf(f->arena, "redirects with %d to http://", status)));
-    assert_non_null(strstr(f->text, "expected one from url itself"));
+    const char *at = strstr(path, "OTHER");
+
+    return at ? arena_printf(f->arena, "%.*shttp://127.0.0.1:%d/", (int)(at - path), path,
+                             http_server_port(f->other))
+              : path;
 }
 
-FIXTURE_CASE(a_login_page_approves_no_rollout)
+static enum hook_type type_of(const char *name)
 {
-    no_consent(f, HOOK_CONFIRM_ROLLOUT, 302);
-}
-FIXTURE_CASE(a_login_page_approves_no_traffic)
-{
-    no_consent(f, HOOK_CONFIRM_TRAFFIC_INCREASE, 301);
-}
-FIXTURE_CASE(a_login_page_approves_no_promotion)
-{
-    no_consent(f, HOOK_CONFIRM_PROMOTION, 303);
-}
-FIXTURE_CASE(a_login_page_asks_for_no_rollback)
-{
-    no_consent(f, HOOK_ROLLBACK, 302);
+    for (enum hook_type type = HOOK_ROLLOUT; type <= HOOK_EVENT; type++)
+        if (strcmp(hook_type_name(type), name) == 0)
+            return type;
+    fail_msg("no type of webhook \"%s\"", name);
+    return HOOK_ROLLOUT;
 }
 
-FIXTURE_CASE(consent_may_move_on_its_host)
+static struct json_object *seen(struct fixture *f)
 {
-    ask(f, HOOK_CONFIRM_ROLLOUT, "/redirect?status=308&to=/hook");
-    assert_true(f->passed);
-    assert_string_equal(f->method, "POST");
-    assert_int_equal(f->asked, 1);
+    struct json_object *out = json_own(f->arena, json_object_new_object());
+
+    json_set_bool(out, "passed", f->passed);
+    json_set_bool(out, "unasked", f->unasked);
+    json_set_str(out, "text", f->text);
+    json_set_int(out, "asked", f->asked);
+    json_set_int(out, "others_asked", f->others_asked);
+    json_set_int(out, "reads", f->reads);
+    json_set_str(out, "method", f->method);
+    json_set_str(out, "authorization", f->authorization);
+    json_set_str(out, "team", f->team);
+    json_set_str(out, "content_type", f->content_type);
+    json_set_str(out, "body", f->body);
+    return out;
 }
 
-FIXTURE_CASE(consent_of_another_host_is_none)
+static void run_row(void **state)
 {
-    ask(f, HOOK_CONFIRM_ROLLOUT,
-        arena_printf(f->arena, "/redirect?to=http://127.0.0.1:%d/", http_server_port(f->other)));
-    assert_false(f->passed);
-    assert_int_equal(f->others_asked, 0);
-    assert_non_null(strstr(f->text, "which is another host"));
+    struct fixture *f = *state;
+    const char *type = json_str_at(row_case, "type", NULL);
+    const char *secret = json_str_at(row_case, "secret", NULL);
+    const char *path = path_of(f, json_str_at(row_case, "path", NULL));
+
+    row_case_given(f->arena, columns, sizeof(columns) / sizeof(columns[0]), f);
+    if (type)
+        ask(f, type_of(type), path);
+    else
+        call(f, path, secret ? secret : "key");
+    row_case_seen(f->arena, seen(f));
 }
 
-/* The metadata service of a cloud answers a GET, and what it says would be in a status. */
-FIXTURE_CASE(no_check_turns_into_a_fetch)
-{
-    no_consent(f, HOOK_ROLLOUT, 302);
-}
-FIXTURE_CASE(no_smoke_test_turns_into_a_fetch)
-{
-    no_consent(f, HOOK_PRE_ROLLOUT, 303);
-}
-FIXTURE_CASE(no_check_goes_to_another_host)
-{
-    ask(f, HOOK_ROLLOUT,
-        arena_printf(f->arena, "/redirect?to=http://127.0.0.1:%d/", http_server_port(f->other)));
-    assert_false(f->passed);
-    assert_int_equal(f->others_asked, 0);
-}
-FIXTURE_CASE(a_check_may_move_on_its_host)
-{
-    ask(f, HOOK_ROLLOUT, "/redirect?status=307&to=/hook");
-    assert_true(f->passed);
-    assert_string_equal(f->method, "POST");
-}
+ROW_CASES("controller/engine/hooks.yaml", "call", run_row)
 
 /* --- how often it is read */
 
@@ -471,10 +384,10 @@ static void second_call(struct fixture *f)
 static void poll_seen(void *arg)
 {
     struct fixture *f = arg;
-    const struct seen *seen;
+    const struct cached_object *seen;
     f->poll = NULL;
     const char *version = arena_printf(f->arena, "%d", f->version);
-    if (f->watch && watchset_look(f->context.watches, &kube_secrets, "test", "key", &seen) &&
+    if (f->watch && cache_get(f->context.cache, &kube_secrets, "test", "key", &seen) &&
         seen->digest.version == version_mark(version))
         start(f);
     else
@@ -523,11 +436,11 @@ FIXTURE_CASE(nobody_else_is_believed)
     f->http = http_client_new(f->loop, &(struct http_client_options){.ca_file = ca.cert_file});
     kube_client_free(f->kube);
     f->kube = kube_client_new(f->loop, f->http, &f->config, &(struct kube_client_options){0});
-    watchset_free(f->context.watches);
+    cache_free(f->context.cache);
     f->context.http = f->http;
     f->context.kube = f->kube;
-    f->context.watches = watchset_new(f->loop, f->kube, &(struct watchset_scope){0},
-                                      &(struct watchset_owner){.changed = on_watch, .arg = f});
+    f->context.cache = cache_new(f->loop, f->kube, &(struct cache_scope){0},
+                                 &(struct cache_owner){.changed = on_watch, .arg = f});
     f->ca = other_ca.cert_pem;
     call_safe(f, "key", NULL);
     assert_false(f->passed);

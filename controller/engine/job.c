@@ -1,31 +1,35 @@
-#include "engine/job_internal.h"
+#include "engine/job.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "engine/alerts.h"
-#include "engine/gather.h"
-#include "engine/gauges.h"
+#include "engine/alert_deliveries.h"
+#include "engine/apply_plan.h"
+#include "engine/cache.h"
+#include "engine/controller_metrics.h"
+#include "engine/fetch_facts.h"
+#include "engine/job_internal.h"
 #include "engine/outbox.h"
-#include "engine/perform.h"
-#include "engine/plans.h"
-#include "engine/read_one.h"
+#include "engine/recent.h"
+#include "kube/rate_limit.h"
 
-/* Events wake a canary at most so often in so long: an object that changes without end, or somebody
- * who fights over a route, must not keep the controller busy. */
+/*
+ * Limits how often events wake a Canary: an object that changes constantly, or a controller that
+ * fights over a route, must not keep this one busy.
+ */
 enum { BURST_RUNS = 50, BURST_MS = 10000 };
 
 static const struct machine_state states[] = {
     [JOB_IDLE] = {.name = "idle", .next = 1u << JOB_QUEUED},
     [JOB_QUEUED] = {.name = "queued", .next = 1u << JOB_READING},
-    [JOB_READING] = {.name = "reading", .next = 1u << JOB_GATHERING | 1u << JOB_IDLE},
-    [JOB_GATHERING] = {.name = "gathering",
-                       .next = 1u << JOB_ASKING | 1u << JOB_PERFORMING | 1u << JOB_IDLE},
+    [JOB_READING] = {.name = "reading", .next = 1u << JOB_FETCHING | 1u << JOB_IDLE},
+    [JOB_FETCHING] = {.name = "gathering",
+                      .next = 1u << JOB_ASKING | 1u << JOB_APPLYING | 1u << JOB_IDLE},
     [JOB_ASKING] = {.name = "asking", .next = 1u << JOB_ANSWERED},
-    [JOB_ANSWERED] = {.name = "answered", .next = 1u << JOB_GATHERING},
-    [JOB_PERFORMING] = {.name = "performing", .next = 1u << JOB_READING | 1u << JOB_IDLE},
+    [JOB_ANSWERED] = {.name = "answered", .next = 1u << JOB_FETCHING},
+    [JOB_APPLYING] = {.name = "performing", .next = 1u << JOB_READING | 1u << JOB_IDLE},
 };
 const struct machine job_machine = {MACHINE_STATES(states), .event = "job_state"};
 
@@ -44,10 +48,10 @@ struct job *job_new(const struct job_owner *owner, const char *namespace_, const
                         .name = heap_strdup(name),
                         .label = heap_printf("%s.%s", name, namespace_),
                         .since = clock_monotonic_ms()};
-    job->turn.namespace_ = job->namespace_;
+    job->slot.namespace_ = job->namespace_;
     job->deps = deps_new(owner->index, job);
-    job->observer = owner->observes ? observer_new() : NULL;
-    gauges_total(namespace_, 1);
+    job->shadow = owner->observes ? shadow_new() : NULL;
+    controller_metrics_total(namespace_, 1);
     return job;
 }
 
@@ -55,12 +59,12 @@ static void drop_run(struct job *job)
 {
     timer_stop(job->pause);
     job->pause = NULL;
-    read_one_free(job->read);
-    gather_free(job->gather);
-    perform_free(job->perform);
+    object_read_free(job->read);
+    fetch_free(job->fetch);
+    apply_free(job->apply);
     job->read = NULL;
-    job->gather = NULL;
-    job->perform = NULL;
+    job->fetch = NULL;
+    job->apply = NULL;
     arena_free(job->arena);
     job->arena = NULL;
     job->tick = NULL;
@@ -68,9 +72,17 @@ static void drop_run(struct job *job)
 
 void job_gone(struct job *job)
 {
-    perform_gone(job->perform);
-    alerts_forget(job->owner->context->alerts, job->namespace_, job->name);
+    apply_gone(job->apply);
+    alert_deliveries_forget(job->owner->context->alerts, job->namespace_, job->name);
     outbox_forget(job->owner->context->outbox, job->label);
+}
+
+/* Records that the Canary is left to the peer controller, or no longer is. */
+void job_set_left(struct job *job, bool left)
+{
+    if (left != job->left)
+        peer_count_left(job->peer, left ? 1 : -1);
+    job->left = left;
 }
 
 void job_free(struct job *job)
@@ -79,17 +91,17 @@ void job_free(struct job *job)
         return;
     drop_run(job);
     timer_stop(job->timer);
-    if (job->owner->turns)
-        job_set_turn(job, TURN_NONE);
+    if (job->owner->slots)
+        job_set_slot(job, SLOT_NONE);
     deps_free(job->deps);
-    observer_free(job->observer);
-    plans_forget(job->owner->context->plans, job->namespace_, job->name);
-    gauges_total(job->namespace_, -1);
-    if (job->other)
+    shadow_free(job->shadow);
+    recent_plans_forget(job->owner->context->recent_plans, job->namespace_, job->name);
+    controller_metrics_total(job->namespace_, -1);
+    if (job->peer)
         job_set_left(job, false);
-    others_let_go(job->owner->others, job->other);
+    peers_let_go(job->owner->peers, job->peer);
     if (job->target)
-        gauges_forget(job->target, job->namespace_);
+        controller_metrics_forget(job->target, job->namespace_);
     free(job->namespace_);
     free(job->name);
     free(job->label);
@@ -139,7 +151,7 @@ static void on_timer(void *arg)
     ask_to_run(job);
 }
 
-/* Runs after so long, or when it would have run anyway. */
+/* Runs after ms, or at the time already set if that is earlier. */
 static void run_after(struct job *job, int64_t ms)
 {
     int64_t at = clock_monotonic_ms() + ms;
@@ -174,28 +186,28 @@ static void wake_up(struct job *job)
     run_after(job, job->burst_since + BURST_MS - now);
 }
 
-void job_set_turn(struct job *job, enum turn_state state)
+void job_set_slot(struct job *job, enum slot_state state)
 {
-    struct turns *turns = job->owner->turns;
+    struct release_slots *slots = job->owner->slots;
 
-    turns_set(turns, &job->turn, state);
-    gauges_releases(turns_under_way(turns), turns_waiting(turns));
+    release_slots_set(slots, &job->slot, state);
+    controller_metrics_releases(release_slots_under_way(slots), release_slots_waiting(slots));
 }
 
 void job_note_release(struct job *job, bool under_way)
 {
     if (job->runs == 0)
-        job_set_turn(job, under_way ? TURN_HAS : TURN_NONE);
+        job_set_slot(job, under_way ? SLOT_HELD : SLOT_NONE);
 }
 
 bool job_releases(const struct job *job)
 {
-    return job->turn.state == TURN_HAS;
+    return job->slot.state == SLOT_HELD;
 }
 
-void job_called(struct turn *turn)
+void job_called(struct release_slot *slot)
 {
-    struct job *job = (struct job *)(void *)((char *)turn - offsetof(struct job, turn));
+    struct job *job = (struct job *)(void *)((char *)slot - offsetof(struct job, slot));
 
     note_waker(job, "turn");
     wake_up(job);
@@ -209,10 +221,10 @@ void job_wake(struct job *job)
     wake_up(job);
 }
 
-/* Who has taken over waits for one look more. */
-void job_note_other(struct job *job, const struct other *other, bool changed)
+/* After a takeover, wait for one more check of the old lease. */
+void job_note_peer(struct job *job, const struct peer *peer, bool changed)
 {
-    if (job->other == other && (changed || job->taken))
+    if (job->peer == peer && (changed || job->taken))
         job_wake(job);
 }
 
@@ -232,12 +244,12 @@ void job_end(struct job *job, int64_t ms)
 
 int job_place(const struct job *job)
 {
-    return turns_place(job->owner->turns, &job->turn);
+    return release_slots_place(job->owner->slots, &job->slot);
 }
 
-void job_look(const struct job *job, struct job_look *out)
+void job_snapshot(const struct job *job, struct job_snapshot *out)
 {
-    *out = (struct job_look){
+    *out = (struct job_snapshot){
         .namespace_ = job->namespace_,
         .name = job->name,
         .label = job->label,
@@ -245,20 +257,20 @@ void job_look(const struct job *job, struct job_look *out)
         .idle = job->state == JOB_IDLE,
         .since_ms = job->since,
         .phase = job->tick ? job->canary->status.phase : job->wake.phase,
-        .other = job->other && !job->taken ? other_lease(job->other) : NULL,
-        .other_state = job->other ? other_state(job->other) : OTHER_UNKNOWN,
-        .queued = job->turn.state == TURN_WAITS,
+        .peer = job->peer && !job->taken ? peer_lease(job->peer) : NULL,
+        .peer_state = job->peer ? peer_state(job->peer) : PEER_UNKNOWN,
+        .queued = job->slot.state == SLOT_WAITING,
         .wakes_ms = job->timer ? job->timer_at : -1,
         .woken_by = job->woken_by,
         .woken_ms = job->woken_at,
         .runs = job->runs,
-        .again = job->woken,
+        .run_again = job->woken,
         .failures = job->failures,
         .failed_text = job->failed_text,
         .failed_ms = job->failed_at,
-        .gather = job->gather,
-        .perform = job->perform,
-        .observer = job->observer,
+        .fetch = job->fetch,
+        .apply = job->apply,
+        .shadow = job->shadow,
         .bytes = sizeof(*job),
     };
     if (job->arena) {
@@ -268,17 +280,118 @@ void job_look(const struct job *job, struct job_look *out)
     }
 }
 
-void job_tell_observed(const struct job *job)
+void job_report_observed(const struct job *job)
 {
-    struct observer_look look;
+    struct shadow_snapshot snapshot;
 
-    observer_look(job->observer, &look);
-    if (look.observed == OBSERVED_NOTHING)
+    shadow_snapshot(job->shadow, &snapshot);
+    if (snapshot.observed == OBSERVED_NOTHING)
         return;
-    gauges_observed(job->namespace_, observed_name(look.observed));
-    if (look.observed == OBSERVED_AGREES)
-        log_info("observed_agrees", job->label, look.text);
+    controller_metrics_observed(job->namespace_, observed_name(snapshot.observed));
+    if (snapshot.observed == OBSERVED_AGREES)
+        log_info("observed_agrees", job->label, snapshot.text);
     else
-        log_warn("observed_differs", job->label, look.text,
-                 LOG_STR("what", observed_name(look.observed)));
+        log_warn("observed_differs", job->label, snapshot.text,
+                 LOG_STR("what", observed_name(snapshot.observed)));
+}
+
+/* --- failures of a run: the delay before the next try, and the report */
+
+enum { FIRST_RETRY_MS = 500, FAILURE_PAUSE_MS = 5 * 60 * 1000, FAILURES_TOLD = 3 };
+
+int64_t job_retry_ms(struct job *job)
+{
+    int64_t wait = FIRST_RETRY_MS;
+    for (int i = 0; i < job->failures && wait < job->owner->retry_ceiling_ms; i++)
+        wait *= 2;
+    if (wait > job->owner->retry_ceiling_ms)
+        wait = job->owner->retry_ceiling_ms;
+    job->failures++;
+    return wait + backoff_random(wait / 4 + 1);
+}
+
+/*
+ * Reported once while it lasts. A message that keeps changing is reported once in
+ * FAILURE_PAUSE_MS.
+ */
+static bool is_news(struct job *job, const char *text)
+{
+    int64_t now = clock_monotonic_ms();
+    if (job->failed_text &&
+        (strcmp(job->failed_text, text) == 0 || now - job->failed_at < FAILURE_PAUSE_MS))
+        return false;
+    free(job->failed_text);
+    job->failed_text = heap_strdup(text);
+    job->failed_at = now;
+    return true;
+}
+
+static void forget_refused(struct job *job)
+{
+    free(job->refused.resource);
+    free(job->refused.name);
+    free(job->refused.text);
+    job->refused.resource = job->refused.name = job->refused.text = NULL;
+    job->refused.tells = false;
+}
+
+/*
+ * An event may be lost during an outage of the API: a long failure is reported again once it is
+ * over.
+ */
+void job_recover(struct job *job)
+{
+    struct engine_context *context = job->owner->context;
+    if (job->failures > 0)
+        log_info("tick_recovered", job->label, "the release goes on after failures",
+                 LOG_INT("failures", job->failures));
+    if (job->failures >= FAILURES_TOLD && job->failed_text &&
+        context->may_write(context->may_write_arg))
+        report_event(context, job->canary, job->canary->status.phase, "Normal",
+                     arena_printf(job->arena, "Going on after %d failed tries: %s", job->failures,
+                                  job->failed_text),
+                     job->tick->now_ms);
+    job->failures = 0;
+    free(job->failed_text);
+    free(job->unwritable);
+    job->failed_text = job->unwritable = NULL;
+    forget_refused(job);
+}
+
+void job_denied(struct job *job, const char *text)
+{
+    job->tells = !job->unwritable || strcmp(job->unwritable, text) != 0;
+    if (!job->tells)
+        return;
+    free(job->unwritable);
+    job->unwritable = heap_strdup(text);
+}
+
+void job_refused(struct job *job, const struct effect *effect, const char *text)
+{
+    if (job->refused.text && strcmp(job->refused.resource, effect->resource->plural) == 0 &&
+        strcmp(job->refused.name, effect->name) == 0)
+        return;
+    forget_refused(job);
+    job->refused.resource = heap_strdup(effect->resource->plural);
+    job->refused.name = heap_strdup(effect->name);
+    job->refused.text = heap_strdup(text);
+    job->refused.tells = true;
+}
+
+void job_fail(struct job *job, enum err err, const struct errinfo *info)
+{
+    int64_t wait = job_retry_ms(job);
+    /* A server that did not answer does not put the watches in doubt. */
+    if (err != ERR_RETRY)
+        deps_doubt_all(job->deps);
+    log_warn("tick_failed", job->label, info->text, LOG_STR("error", err_name(err)),
+             LOG_INT("retry_ms", wait));
+    struct engine_context *context = job->owner->context;
+    bool told_next = (err == ERR_DENIED && job->tells) || job->refused.text;
+    if (job->tick && err != ERR_CANCELLED && !told_next &&
+        context->may_write(context->may_write_arg) && is_news(job, info->text))
+        report_event(context, job->canary, job->canary->status.phase, "Warning", info->text,
+                     job->tick->now_ms);
+    job_end(job, wait);
 }

@@ -1,22 +1,22 @@
 /*
- * One Canary: when its rules run, and the run itself (read the Canary, decide, fetch what is
- * missing, decide again, carry out the plan).
+ * One Canary: when its rules run, and the run itself (read the Canary, decide, fetch missing
+ * facts, decide again, apply the plan).
  *
- *   IDLE -> QUEUED -> READING -> GATHERING <-> (decide) -> PERFORMING -> IDLE
+ *   IDLE -> QUEUED -> READING -> FETCHING <-> (decide) -> APPLYING -> IDLE
  *
- * A run that asks webhooks or metrics gives its place back for as long as that takes (ASKING), and
- * queues once more when it has the answers (ANSWERED).
+ * A run that calls webhooks or queries metrics gives up its place while it waits (ASKING), and
+ * queues again for the answers (ANSWERED).
  *
- * An idle job has no timer unless its rules asked to be called again. At most one run of a job is
- * under way.
+ * An idle job has no timer unless its rules asked to be called again. A job has at most one run at
+ * a time.
  */
 #ifndef ENGINE_JOB_H
 #define ENGINE_JOB_H
 
 #include "engine/context.h"
 #include "engine/deps.h"
-#include "engine/others.h"
-#include "engine/turns.h"
+#include "engine/peer_controllers.h"
+#include "engine/slots.h"
 
 struct job;
 
@@ -24,78 +24,81 @@ struct job_owner {
     struct engine_context *context;
     struct deps_index *index;
     const struct claims *claims;
-    struct others *others;
-    struct turns *turns; /* made with job_called(); NULL once the owner ends */
-    /* What the event that is being told is about, while job_wake() is called for one; NULL: for
-     * another reason. Static lifetime. */
-    const struct kube_resource *changed;
-    int64_t retry_ceiling_ms; /* the longest wait after a failure */
-    bool observes;            /* no plan is carried out: see observe/observer.h */
-    /* The job wants to run: call job_run() when there is room; first those that go on with a run.
+    struct peers *peers;
+    struct release_slots *slots; /* made with job_called(); NULL once the owner ends */
+    /*
+     * The resource of the event that caused the current call of job_wake(); NULL if another reason
+     * did. Static lifetime.
      */
+    const struct kube_resource *changed;
+    int64_t retry_ceiling_ms; /* the longest delay after a failure */
+    bool observes;            /* shadow mode: no plan is applied, see shadow/shadow.h */
+    /* The job wants to run: call job_run() when there is room. Continued runs come first. */
     void (*wants)(void *arg, struct job *job, bool goes_on);
-    /* It waits for others and needs no room until it wants to go on. */
+    /* The job waits for answers and needs no room until it calls wants() again. */
     void (*waits)(void *arg, struct job *job);
-    /* Its run has ended. */
+    /* The run has ended. */
     void (*ended)(void *arg, struct job *job);
     void *arg;
 };
 
 /* The owner must outlive the job. */
 struct job *job_new(const struct job_owner *owner, const char *namespace_, const char *name);
-/* The Canary is gone: the events that its last plan still has are sent. Call job_free() next. */
+/* The Canary was deleted: sends the events left in its last plan. Call job_free() next. */
 void job_gone(struct job *job);
-void job_free(struct job *job); /* cancels what is under way; ended is not called */
+void job_free(struct job *job); /* cancels the run; ended is not called */
 const char *job_namespace(const struct job *job);
 const char *job_name(const struct job *job);
 
-/* Before its first run: whether the watch shows a release of it under way. */
+/* Before the first run: tells if the watch shows a release under way. */
 void job_note_release(struct job *job, bool under_way);
-/* A release of it is under way, as far as is known. */
+/* True if a release is under way, as far as known. */
 bool job_releases(const struct job *job);
-/* The turn of a job has come. */
-void job_called(struct turn *turn);
+/* Called when the job is offered a release slot. */
+void job_called(struct release_slot *slot);
 
-/* Another controller was looked at. */
-void job_note_other(struct job *job, const struct other *other, bool changed);
+/* Called after each check of the lease of a peer controller. */
+void job_note_peer(struct job *job, const struct peer *peer, bool changed);
 
-/* Something happened: run, or run once more after the run that is under way. */
+/* Something happened: run, or run again after the current run. */
 void job_wake(struct job *job);
 void job_run(struct job *job);
-/* Whether a change of nothing but an object's status wakes it: it runs, or its last plan read the
- * status of some object. */
+/*
+ * True if a change of only the status of an object wakes the job: it is running, or its last plan
+ * depends on some object's status.
+ */
 bool job_hears_status(const struct job *job);
 
-/* How a job stands now, for those who look only. Texts are borrowed until the loop turns; times are
- * monotonic. */
-struct job_look {
+/* A snapshot for debugging. Texts are borrowed until the loop continues; times are monotonic. */
+struct job_snapshot {
     const char *namespace_, *name, *label; /* label: "name.namespace" */
     const char *state;                     /* "idle", "queued", ... */
     bool idle;
-    int64_t since_ms;  /* when it entered the state */
-    enum phase phase;  /* as the run reads it, or the last one left it; PHASE_NONE: not known yet */
-    const char *other; /* the lease of another controller that drives it; NULL: none */
-    enum other_state other_state;
-    bool queued;      /* a release of it waits for its turn; its place: job_place() */
-    int64_t wakes_ms; /* when it runs without any event, -1: not at all */
-    const char
-        *woken_by; /* the plural of a resource, "timer", "turn" or "leadership"; NULL: by nobody */
+    int64_t since_ms; /* when it entered the state */
+    /* As read by the current run, or left by the last one; PHASE_NONE if unknown. */
+    enum phase phase;
+    const char *peer; /* lease of the peer controller that drives it; NULL if none */
+    enum peer_state peer_state;
+    bool queued;      /* a release waits for a slot; its position: job_place() */
+    int64_t wakes_ms; /* next run without any event; -1: none */
+    /* Plural of a resource, "timer", "turn" or "leadership"; NULL if never woken. */
+    const char *woken_by;
     int64_t woken_ms;
-    uint64_t runs;           /* begun by this process */
-    bool again;              /* it runs once more after the run under way */
+    uint64_t runs;           /* started by this process */
+    bool run_again;          /* runs once more after the current run */
     int failures;            /* in a row */
-    const char *failed_text; /* the last failure that was told, NULL: none since a run succeeded */
+    const char *failed_text; /* last failure reported; NULL: none since a run succeeded */
     int64_t failed_ms;
-    /* Of the run under way; began_ms 0: there is none. */
+    /* The current run; began_ms is 0 if there is none. */
     int64_t began_ms;
     int rounds, conflicts;
-    const struct gather *gather;     /* NULL: asks for nothing */
-    const struct perform *perform;   /* NULL: writes nothing */
-    const struct observer *observer; /* NULL: this process looks after the Canary itself */
-    size_t bytes;                    /* of memory that every job takes, texts apart */
+    const struct fetch *fetch;   /* NULL if nothing is being fetched */
+    const struct apply *apply;   /* NULL if no plan is being applied */
+    const struct shadow *shadow; /* NULL unless in shadow mode */
+    size_t bytes;                /* memory of each job, without texts */
 };
-void job_look(const struct job *job, struct job_look *out);
-/* Among the releases that wait for their turn, from 1; 0: none of it waits. */
+void job_snapshot(const struct job *job, struct job_snapshot *out);
+/* Position among the releases that wait for a slot, from 1; 0 if none of this Canary does. */
 int job_place(const struct job *job);
 
 #endif

@@ -1,13 +1,10 @@
 /*
- * What a job is, shared by
+ * Shared by
  *
- *   job.c          when it runs: timers, what wakes it, its states and its end; how it stands, for
- *                  those who look only; what an observer found
+ *   job.c          states, timers, wake-ups, failures and the end of a run; snapshots
  *   job_run.c      the run
- *   job_canary.c   what the run learns of its Canary before the rules are asked
- *   job_failure.c  what goes wrong in a run
  *
- * job_run.c uses the others, and none of them uses it.
+ * job_run.c calls job.c, never the other way round.
  */
 #ifndef ENGINE_JOB_INTERNAL_H
 #define ENGINE_JOB_INTERNAL_H
@@ -15,108 +12,111 @@
 #include "base/machine.h"
 #include "engine/claims.h"
 #include "engine/job.h"
-#include "observe/observer.h"
+#include "shadow/shadow.h"
+#include "tick/plan.h"
 #include "tick/wake.h"
 
 enum job_state {
     JOB_IDLE,
     JOB_QUEUED,
     JOB_READING,
-    JOB_GATHERING,
-    JOB_ASKING,   /* waits for webhooks and metrics, which may take long: the owner has its place */
-    JOB_ANSWERED, /* queued once more, with the answers */
-    JOB_PERFORMING
+    JOB_FETCHING,
+    JOB_ASKING, /* waiting for webhooks and metrics, which may take long: its place is free for others */
+    JOB_ANSWERED, /* queued again, with the answers */
+    JOB_APPLYING
 };
 
 struct job {
     const struct job_owner *owner;
     char *namespace_, *name;
     char *label;  /* "name.namespace", for the log */
-    char *target; /* targetRef.name once known, for the gauges */
+    char *target; /* targetRef.name once known, for metrics */
     enum job_state state;
     int64_t since;        /* monotonic: when it entered the state */
-    const char *woken_by; /* see struct job_look */
+    const char *woken_by; /* see struct job_snapshot */
     int64_t woken_at;
     uint32_t runs;
     struct wake wake;
-    bool woken; /* again, after this run */
-    struct turn turn;
-    struct other *other; /* another controller that drives it, or from which it was taken over */
-    int64_t taken;       /* with the look at that one that must come first; 0: it was not */
-    bool left;           /* to the other one, which has been told */
-    bool claimed;        /* our name was written, and has not been seen yet */
+    bool woken; /* run again after this run */
+    struct release_slot slot;
+    struct peer *peer; /* controller that owns, or owned, this Canary */
+    int64_t taken;     /* lease check due before we act; 0: not taken over */
+    bool left;         /* left to the peer, as reported */
+    bool claimed;      /* our name was written and has not been read back yet */
     struct deps *deps;
-    struct observer *observer; /* decides in place of the rules, and plans nothing; NULL: none */
+    struct shadow *shadow; /* replaces the rules in shadow mode; NULL otherwise */
     struct timer *timer;
     int64_t timer_at; /* monotonic: when it fires */
     int64_t burst_since;
-    int burst_runs;            /* that events asked for since then */
-    int64_t warned_generation; /* of the spec whose webhooks were looked at */
-    bool cadence_known;        /* wake.next_due holds what the status told at the first tick */
+    int burst_runs;            /* runs caused by events since burst_since */
+    int64_t warned_generation; /* of the spec with the webhooks last checked */
+    bool cadence_known;        /* wake.next_due was set from the status at the first tick */
     int failures;              /* in a row */
-    char *failed_text; /* the last of them that was told, NULL: none since a run succeeded */
-    int64_t failed_at; /* monotonic: when it was */
-    char *unwritable;  /* why the last write was denied, NULL: it was not */
-    bool tells;        /* ... which the rules have not told yet */
-    /* The last write that was refused for good, until a plan is carried out; text NULL: none was. */
+    char *failed_text;         /* last failure reported; NULL: none since a run succeeded */
+    int64_t failed_at;         /* monotonic, of failed_text */
+    char *unwritable;          /* why the last write was denied; NULL if it was not */
+    bool tells;                /* the rules have not reported it yet */
+    /* The last write that was refused for good, until a plan is applied; text is NULL if none was.
+     */
     struct {
         char *resource, *name, *text;
         bool tells;
     } refused;
-    /* of the run under way; what is large lies in its arena */
+    /* of the current run; large data lives in its arena */
     struct arena *arena;
     struct canary *canary;
     struct tick *tick;
-    struct rivalry rivalry;
+    struct claim_conflict claim_conflict;
     int64_t began; /* monotonic */
     int rounds, conflicts;
     struct timer *pause; /* after a conflict, or until the watch shows the Canary */
-    int64_t patience;    /* monotonic: until when the watch is waited for; 0: not yet */
-    struct read_one *read;
-    struct gather *gather;
-    enum err asked; /* how the round ended that held no place */
+    int64_t patience;    /* monotonic deadline for the watch; 0: not waiting yet */
+    struct object_read *read;
+    struct fetch *fetch;
+    enum err asked; /* result of the round that ran without a place */
     struct errinfo *asked_info;
-    struct perform *perform;
+    struct apply *apply;
 };
 
 extern const struct machine job_machine;
 void job_set_state(struct job *job, enum job_state state);
-void job_set_turn(struct job *job, enum turn_state state);
-/* Ends the run; wakes again after `ms`, or not by itself when ms is negative. */
+void job_set_slot(struct job *job, enum slot_state state);
+/* Ends the run; wakes again after ms, or only by events if ms is negative. */
 void job_end(struct job *job, int64_t ms);
 
-/* The run cannot go on, and ends; the release holds as it stands, and everything is derived anew on
- * the next try. */
+/* Ends a run that cannot continue: the release holds, and the next try derives everything anew. */
 void job_fail(struct job *job, enum err err, const struct errinfo *info);
-/* The API server denied a write: the rules tell it with the next run, once. */
+/* The API server denied a write: the rules report it once, in the next run. */
 void job_denied(struct job *job, const char *text);
-/* ... or refused it for good: the same. */
+/* Same for a write that was refused for good. */
 void job_refused(struct job *job, const struct effect *effect, const char *text);
-/* How long to wait before the next try; longer each time. */
+/* Delay before the next try; grows with each failure. */
 int64_t job_retry_ms(struct job *job);
-/* A plan was carried out: the failures before it are over. */
+/* A plan was applied: resets the failures. */
 void job_recover(struct job *job);
 
-/* The object takes too much memory: its outline says whom to tell. */
+/* The object exceeds the memory limit: fills in from its outline what an event needs. */
 void job_take_outline(struct job *job, struct json_object *outline);
 /*
- * A spec that cannot be read is told once: the condition Accepted=False remembers the sentence. It
- * is touched no further until it changes. True: a plan was made that does so; false: all is done.
+ * Reports an unreadable spec once: the condition Accepted=False keeps the message, and the Canary
+ * is left alone until it changes. Returns true if a plan was made, false if nothing is left to do.
  */
 bool job_take_mistake(struct job *job, struct json_object *tree, const struct errinfo *info);
-/* A step is due, and not only a repair. */
+/* True if a step is due, not only a repair. */
 bool job_is_due(struct job *job);
-/* What its status says about who drives it, and how that one stands. */
-void job_see_other(struct job *job);
+/* Finds the peer controller named in the status, and its state. */
+void job_find_peer(struct job *job);
 void job_set_left(struct job *job, bool left);
-/* The plan that is about to be carried out, or has been, writes our name. */
+/* Call when a plan that writes our name is about to be applied, or was. */
 void job_note_claim(struct job *job);
-/* How this Canary stands to others of the same target or Services, whose gauges would have the same
- * labels. */
-void job_judge(struct job *job, struct json_object *tree);
-/* Logs and counts what the observer of a run has found. */
-void job_tell_observed(const struct job *job);
-/* Once a spec: a Secret goes to whoever answers where nobody verifies who that is. */
-void job_warn_of_secrets(struct job *job);
+/*
+ * Checks for conflicts with other Canaries on the same target or Services: their metrics would
+ * have the same labels.
+ */
+void job_check_claims(struct job *job, struct json_object *tree);
+/* Logs and counts the findings of the observer. */
+void job_report_observed(const struct job *job);
+/* Warns once per spec if a Secret is sent to a server without verifying its identity. */
+void job_warn_of_insecure_secrets(struct job *job);
 
 #endif

@@ -21,31 +21,31 @@ struct message {
     const char *namespace_;
     struct canary_webhook webhook;
     const char *body;
-    /* of hooks */
+    /* for hooks */
     const struct canary *canary;
     enum phase phase;
     outbox_answer_fn answered;
     bool follows;
-    bool last; /* of a Canary that is being deleted, which it tells of */
-    /* of alerts */
+    bool last; /* reports the deletion of its Canary */
+    /* for alerts */
     struct channel channel;
     struct alert alert;
-    alert_told_fn told;
-    void *told_arg;
+    alert_report_fn report;
+    void *report_arg;
 };
 
-/* The messages of one kind of one Canary, alerts by channel; lives while there are any. */
+/* Messages of one kind for one Canary, alerts by channel; freed when empty. */
 struct queue {
     struct outbox *outbox;
     enum message_kind kind;
     char *canary, *namespace_;
-    char *line; /* its kind, with alerts and the channel's name */
+    char *line; /* the kind; for alerts with the name of the channel */
     struct message *first, **last;
     int count;
-    struct hook_call *call; /* of the first message */
+    struct hook_call *call; /* for the first message */
     struct alert_call *alert_call;
-    bool troubled; /* the first was not taken at its first try */
-    bool gone;     /* the Canary is */
+    bool troubled; /* the first message has failed once */
+    bool gone;     /* the Canary was deleted */
 };
 
 struct outbox {
@@ -116,7 +116,7 @@ void outbox_free(struct outbox *outbox)
 
 /* --- sending */
 
-static void tell_answer(struct queue *queue, const struct hook_answer *answer)
+static void report_answer(struct queue *queue, const struct hook_answer *answer)
 {
     const struct message *message = queue->first;
     if (message->answered)
@@ -141,24 +141,25 @@ static void on_answer(void *arg, const struct hook_answer *answer)
 {
     struct queue *queue = arg;
     queue->call = NULL;
-    tell_answer(queue, answer);
-    /* As in Flagger: the hooks after one that failed are left out. */
+    report_answer(queue, answer);
+    /* As in Flagger: hooks after a failed one are skipped. */
     while (!answer->passed && queue->first->next && queue->first->next->follows)
         drop_first(queue);
     send_next(queue);
 }
 
-/* The Canary is gone, and its channel does not take them. */
+/* The Canary was deleted and the channel does not accept its alerts. */
 static void forget_alerts(struct queue *queue)
 {
     alert_call_free(queue->alert_call);
     queue->alert_call = NULL;
     for (struct message *message = queue->first; message; message = message->next)
-        message->told(message->told_arg, "the Canary was deleted before its alert was taken", true);
+        message->report(message->report_arg, "the Canary was deleted before its alert was taken",
+                        true);
     queue_free(queue);
 }
 
-static void on_alert_told(void *arg, const char *trouble, bool ended)
+static void on_alert_report(void *arg, const char *trouble, bool ended)
 {
     struct queue *queue = arg;
     queue->troubled = true;
@@ -166,7 +167,7 @@ static void on_alert_told(void *arg, const char *trouble, bool ended)
         forget_alerts(queue);
         return;
     }
-    queue->first->told(queue->first->told_arg, trouble, ended);
+    queue->first->report(queue->first->report_arg, trouble, ended);
     if (!ended)
         return;
     queue->alert_call = NULL;
@@ -177,14 +178,14 @@ static void send_first(struct queue *queue)
 {
     if (queue->kind == MESSAGE_ALERTS) {
         queue->alert_call = alert_call_start(queue->outbox->context, &queue->first->channel,
-                                             &queue->first->alert, on_alert_told, queue);
+                                             &queue->first->alert, on_alert_report, queue);
         return;
     }
     queue->call = hook_call_start(queue->outbox->context, queue->first->namespace_,
                                   &queue->first->webhook, queue->first->body, on_answer, queue);
 }
 
-/* --- what waits */
+/* --- waiting messages */
 
 static struct queue *queue_get(struct outbox *outbox, const char *canary, const char *namespace_,
                                enum message_kind kind, const char *line)
@@ -203,7 +204,7 @@ static struct queue *queue_get(struct outbox *outbox, const char *canary, const 
     return queue;
 }
 
-/* The message under way is the first; the one after it is the oldest that may be dropped. */
+/* The first message is being sent; the second is the oldest that may be dropped. */
 static void drop_oldest(struct queue *queue, const char *why)
 {
     struct message *oldest = queue->first->next;
@@ -212,16 +213,16 @@ static void drop_oldest(struct queue *queue, const char *why)
         queue->last = &queue->first->next;
     queue->count--;
     shares_give_back(&queue->outbox->waiting[queue->kind], queue->namespace_, 1);
-    if (oldest->told)
-        oldest->told(oldest->told_arg, arena_printf(oldest->arena, "an alert was dropped: %s", why),
-                     true);
+    if (oldest->report)
+        oldest->report(oldest->report_arg,
+                       arena_printf(oldest->arena, "an alert was dropped: %s", why), true);
     log_error("message_dropped", queue->canary,
               "too many messages wait for receivers that do not take them",
               LOG_STR("kind", kind_names[queue->kind]), LOG_STR("why", why));
     arena_free(oldest->arena);
 }
 
-/* The longest queue of a namespace in which something waits behind the message under way. */
+/* The longest queue of a namespace with messages behind the one being sent. */
 static struct queue *find_longest(struct outbox *outbox, const char *namespace_,
                                   enum message_kind kind)
 {
@@ -235,8 +236,8 @@ static struct queue *find_longest(struct outbox *outbox, const char *namespace_,
 }
 
 /*
- * Room for one more, of a namespace that has fewer than others: the oldest message of the one that has
- * most goes. False: that is the one that asks, or nothing of the other may go.
+ * Makes room for one more message: drops the oldest of the namespace that has most. False if that
+ * is this namespace, or if it has none to drop.
  */
 static bool make_room(struct outbox *outbox, const char *namespace_, enum message_kind kind,
                       const char *canary, const char *receiver)
@@ -302,7 +303,7 @@ static void post_event(struct outbox *outbox, const struct canary *canary,
         return;
     struct message *message = message_new(canary, webhook);
     struct arena *arena = message->arena;
-    /* The hook's own metadata does not overwrite what the event says. */
+    /* Metadata of the hook does not replace the fields of the event. */
     struct json_object *metadata = json_copy(arena, facts);
     if (webhook->metadata) {
         json_object_object_foreach(webhook->metadata, key, value)
@@ -311,9 +312,9 @@ static void post_event(struct outbox *outbox, const struct canary *canary,
                 json_set(metadata, key, value);
         }
     }
-    struct canary_webhook told = *webhook;
-    told.metadata = metadata;
-    message->body = hook_body(arena, canary, &told, phase, canary_checksum(arena, canary));
+    struct canary_webhook merged = *webhook;
+    merged.metadata = metadata;
+    message->body = hook_body(arena, canary, &merged, phase, canary_checksum(arena, canary));
     post(outbox, message, label_of(arena, canary), canary->namespace_, MESSAGE_EVENTS,
          kind_names[MESSAGE_EVENTS]);
 }
@@ -345,7 +346,7 @@ void outbox_event(struct outbox *outbox, const struct canary *canary, enum phase
 
 /* --- informing hooks */
 
-/* What an event needs of a Canary: its name, what its checksum is made of, its event receivers. */
+/* Copies the parts of a Canary that an event needs: name, checksum input, event receivers. */
 static const struct canary *copy_canary(struct arena *arena, const struct canary *canary)
 {
     struct canary *copy = ARENA_NEW(arena, struct canary);
@@ -392,7 +393,7 @@ void outbox_hook(struct outbox *outbox, const struct canary *canary,
 /* --- alerts */
 
 bool outbox_alert(struct outbox *outbox, const char *canary, const struct channel *channel,
-                  const struct alert *alert, alert_told_fn told, void *arg)
+                  const struct alert *alert, alert_report_fn report, void *arg)
 {
     if (!make_room(outbox, alert->namespace_, MESSAGE_ALERTS, canary, channel->name))
         return false;
@@ -401,8 +402,8 @@ bool outbox_alert(struct outbox *outbox, const char *canary, const struct channe
     *message = (struct message){.arena = arena,
                                 .channel = channel_copy(arena, channel),
                                 .alert = alert_copy(arena, alert),
-                                .told = told,
-                                .told_arg = arg};
+                                .report = report,
+                                .report_arg = arg};
     post(outbox, message, canary, message->alert.namespace_, MESSAGE_ALERTS,
          arena_printf(arena, "%s %s", kind_names[MESSAGE_ALERTS], channel->name));
     return true;
@@ -410,7 +411,7 @@ bool outbox_alert(struct outbox *outbox, const char *canary, const struct channe
 
 /* --- deleted Canaries */
 
-/* A call that is under way goes on, unless it has been tried before. */
+/* A call under way continues, unless it has failed before. */
 static void forget_messages(struct queue *queue)
 {
     struct message *first = queue->first, *kept = NULL, **last = &kept, *next;
@@ -457,16 +458,16 @@ void outbox_forget(struct outbox *outbox, const char *canary)
     } while (changed);
 }
 
-/* --- looking */
+/* --- counts */
 
-struct outbox_look outbox_look(const struct outbox *outbox)
+struct outbox_counts outbox_counts(const struct outbox *outbox)
 {
-    return (struct outbox_look){.events = (int)outbox->waiting[MESSAGE_EVENTS].taken,
-                                .hooks = (int)outbox->waiting[MESSAGE_HOOKS].taken,
-                                .alerts = (int)outbox->waiting[MESSAGE_ALERTS].taken};
+    return (struct outbox_counts){.events = (int)outbox->waiting[MESSAGE_EVENTS].taken,
+                                  .hooks = (int)outbox->waiting[MESSAGE_HOOKS].taken,
+                                  .alerts = (int)outbox->waiting[MESSAGE_ALERTS].taken};
 }
 
-struct outbox_look outbox_look_at(const struct outbox *outbox, const char *canary)
+struct outbox_counts outbox_counts_of(const struct outbox *outbox, const char *canary)
 {
     int count[MESSAGE_KINDS] = {0};
     const struct queue *queue;
@@ -474,7 +475,7 @@ struct outbox_look outbox_look_at(const struct outbox *outbox, const char *canar
         if (strcmp(queue->canary, canary) == 0)
             count[queue->kind] += queue->count;
     }
-    return (struct outbox_look){.events = count[MESSAGE_EVENTS],
-                                .hooks = count[MESSAGE_HOOKS],
-                                .alerts = count[MESSAGE_ALERTS]};
+    return (struct outbox_counts){.events = count[MESSAGE_EVENTS],
+                                  .hooks = count[MESSAGE_HOOKS],
+                                  .alerts = count[MESSAGE_ALERTS]};
 }

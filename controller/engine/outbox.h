@@ -1,37 +1,40 @@
 /*
- * What is told to others without waiting: events, to webhooks of type `event` or the global
- * --event-webhook, and the hooks that only inform (post-rollout).
+ * Fire-and-forget notifications: events for webhooks of type `event` and the global --event-
+ * webhook, hooks that only inform (post-rollout), and alerts.
  *
- * Events of one Canary leave in order, one at a time, and so do its informing hooks, in a queue of
- * their own; an endpoint that is slow or down holds up nobody else, and no run. At most
- * OUTBOX_MAX_PER_CANARY messages wait in a queue, the oldest is dropped with a log line; at most
- * OUTBOX_MAX events, as many hooks and as many alerts wait in all: for one more the oldest of the
- * namespace that has most is dropped. Failures of events are
- * logged only (engine/WEBHOOKS.md), those of hooks are told to their sender.
+ * Events of one Canary are sent in order, one at a time, and so are its informing hooks, in a
+ * queue of their own; a slow or failing endpoint delays neither other queues nor a run. A queue
+ * holds at most OUTBOX_MAX_PER_CANARY messages; the oldest is dropped with a log line. In total at
+ * most OUTBOX_MAX events, hooks and alerts each wait: beyond that the oldest message of the
+ * namespace with most messages is dropped. Failures of events are only logged
+ * (engine/WEBHOOKS.md), those of hooks are reported to the caller.
  */
 #ifndef ENGINE_OUTBOX_H
 #define ENGINE_OUTBOX_H
 
 #include "engine/alert_call.h"
 #include "engine/context.h"
+#include "tick/need.h"
 
 enum { OUTBOX_MAX_PER_CANARY = 256, OUTBOX_MAX = 4096 };
 
 struct outbox;
 struct outbox *outbox_new(struct engine_context *context);
-void outbox_free(struct outbox *outbox); /* what waits is dropped */
-/* Tells the event receivers of the canary. type: Normal or Warning; now_ms: wall clock. Everything
- * is copied. */
+void outbox_free(struct outbox *outbox); /* waiting messages are dropped */
+/*
+ * Notifies the event receivers of the Canary. type: Normal or Warning; now_ms: wall clock.
+ * Everything is copied.
+ */
 void outbox_event(struct outbox *outbox, const struct canary *canary, enum phase phase,
                   const char *type, const char *text, int64_t now_ms);
 
-/* What an informing hook said. canary is a copy with what perform_event() needs of it. */
+/* The answer of an informing hook. canary is a copy with the fields that report_event() needs. */
 typedef void (*outbox_answer_fn)(struct engine_context *context, const struct canary *canary,
                                  enum phase phase, const char *hook,
                                  const struct hook_answer *answer);
 /*
- * Calls an informing hook of the canary, with its retries. One that follows is left out when the
- * hook before it failed, or was left out. Everything is copied; answered is called at most once,
+ * Calls an informing hook of the Canary, with its retries. A hook with `follows` is skipped if the
+ * hook before it failed or was skipped. Everything is copied; answered is called at most once,
  * never before this has returned.
  */
 void outbox_hook(struct outbox *outbox, const struct canary *canary,
@@ -39,25 +42,26 @@ void outbox_hook(struct outbox *outbox, const struct canary *canary,
                  outbox_answer_fn answered);
 
 /*
- * Sends an alert of the Canary "name.namespace". Those of one channel leave in order, one at a time;
- * a channel that is down holds up no other. Everything is copied. told: as of alert_call_start(),
- * with ended also when the message is dropped. False: too many wait already, and told is not called.
+ * Sends an alert of the Canary "name.namespace". Alerts of one channel are sent in order, one at a
+ * time; a failing channel delays no other. Everything is copied. report: as for
+ * alert_call_start(), with ended also if the message is dropped. Returns false if the outbox is
+ * full; report is not called then.
  */
 bool outbox_alert(struct outbox *outbox, const char *canary, const struct channel *channel,
-                  const struct alert *alert, alert_told_fn told, void *arg);
+                  const struct alert *alert, alert_report_fn report, void *arg);
 
 /*
- * The Canary "name.namespace" is gone: what waits for it is dropped, but for what tells of its
- * deletion, and so is what was tried and not taken. Alerts still have one try.
+ * The Canary "name.namespace" was deleted: drops its waiting messages, except those about its
+ * deletion, and messages that have failed once. Alerts get one more try.
  */
 void outbox_forget(struct outbox *outbox, const char *canary);
 
-/* Events, informing hooks and alerts that wait or are being sent, of all Canaries. */
-struct outbox_look {
+/* Events, informing hooks and alerts waiting or being sent, of all Canaries. */
+struct outbox_counts {
     int events, hooks, alerts;
 };
-struct outbox_look outbox_look(const struct outbox *outbox);
-/* The same of one Canary, "name.namespace". */
-struct outbox_look outbox_look_at(const struct outbox *outbox, const char *canary);
+struct outbox_counts outbox_counts(const struct outbox *outbox);
+/* The same for one Canary, "name.namespace". */
+struct outbox_counts outbox_counts_of(const struct outbox *outbox, const char *canary);
 
 #endif

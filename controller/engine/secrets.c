@@ -3,24 +3,24 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "engine/watchset.h"
+#include "engine/cache.h"
 
 struct kept {
     struct kept *next;
     char *key;                /* "namespace/name" */
-    struct json_object *tree; /* a reference */
+    struct json_object *tree; /* holds a reference */
 };
 
 struct secrets {
     struct engine_context *context;
-    struct kept *kept; /* the last used first */
+    struct kept *kept; /* most recently used first */
     int count;
 };
 
 struct secret_read {
     struct secrets *secrets;
     char *key;
-    struct read_one *read;
+    struct object_read *read;
     read_done_fn done;
     void *arg;
 };
@@ -51,7 +51,7 @@ void secrets_free(struct secrets *secrets)
     free(secrets);
 }
 
-/* Takes it out of the list. */
+/* Removes it from the list. */
 static struct kept *take(struct secrets *secrets, const char *key)
 {
     for (struct kept **link = &secrets->kept; *link; link = &(*link)->next) {
@@ -90,18 +90,18 @@ bool secrets_keep(const struct secrets *secrets, const char *namespace_, const c
     return false;
 }
 
-static bool is_current(const struct kept *kept, const struct seen *seen)
+static bool is_current(const struct kept *kept, const struct cached_object *seen)
 {
     const char *version = json_str_at(kept->tree, "metadata", "resourceVersion", NULL);
     return version && version_mark(version) == seen->digest.version;
 }
 
-bool secrets_look(struct secrets *secrets, const char *namespace_, const char *name,
-                  struct json_object **tree)
+bool secrets_cached(struct secrets *secrets, const char *namespace_, const char *name,
+                    struct json_object **tree)
 {
-    const struct seen *seen;
-    watchset_add(secrets->context->watches, &kube_secrets);
-    if (!watchset_look(secrets->context->watches, &kube_secrets, namespace_, name, &seen))
+    const struct cached_object *seen;
+    cache_add(secrets->context->cache, &kube_secrets);
+    if (!cache_get(secrets->context->cache, &kube_secrets, namespace_, name, &seen))
         return false;
     *tree = NULL;
     char *key = heap_printf("%s/%s", namespace_, name);
@@ -121,7 +121,7 @@ static void on_read(void *arg, enum err err, struct json_object *tree, const str
 {
     struct secret_read *read = arg;
     struct secrets *secrets = read->secrets;
-    if (err == ERR_NOT_FOUND) /* of Secrets, which every API server serves */
+    if (err == ERR_NOT_FOUND) /* Secrets are served by every API server */
         err = ERR_OK;
     if (err == ERR_OK) {
         struct kept *old = take(secrets, read->key);
@@ -131,7 +131,7 @@ static void on_read(void *arg, enum err err, struct json_object *tree, const str
             struct kept *kept = heap_alloc(sizeof(*kept));
             *kept = (struct kept){.key = heap_strdup(read->key), .tree = json_object_get(tree)};
             put_first(secrets, kept);
-            watchset_learn(secrets->context->watches, &kube_secrets, tree);
+            cache_learn(secrets->context->cache, &kube_secrets, tree);
         }
     }
     read->done(read->arg, err, tree, info);
@@ -148,7 +148,7 @@ struct secret_read *secrets_read(struct secrets *secrets, const char *namespace_
                                  .done = done,
                                  .arg = arg};
     read->read =
-        read_one_start(secrets->context, &kube_secrets, namespace_, name, NULL, on_read, read);
+        object_read_start(secrets->context, &kube_secrets, namespace_, name, NULL, on_read, read);
     return read;
 }
 
@@ -156,7 +156,7 @@ void secret_read_free(struct secret_read *read)
 {
     if (!read)
         return;
-    read_one_free(read->read);
+    object_read_free(read->read);
     free(read->key);
     free(read);
 }

@@ -3,18 +3,17 @@
 #include <math.h>
 
 /*
- * A bet. The share of the primary is estimated from its past, as if half a request of 1/(2 * guess)
- * had been bad before: so the guess matters until something bad was seen. The share of the canary is
- * expected to have `odds` times the odds of what is tolerated (or, where the null is that it is
- * worse, of the primary); what was seen of it counts beside as many bad requests of that share as
- * `firm` says.
+ * A bet. The share of the primary is estimated from its past, as if half a request in 1/(2 *
+ * guess) had been bad before: the guess matters until a bad request is seen. The share of the
+ * canary is expected at `odds` times the odds of the tolerated share (or, if the null is that it
+ * is worse, of the primary's); its own past counts beside `firm` bad requests of that share.
  */
 struct bet {
     double weight, guess, odds, firm;
-    bool recent; /* of the last looks only: finds what has begun lately */
+    bool recent; /* of the last samples only: detects recent changes */
 };
 
-static const double STAY = INFINITY; /* firm: what is seen of the canary moves nothing */
+static const double STAY = INFINITY; /* firm: the canary's past has no influence */
 
 static const struct bet worse_bets[JUDGE_WORSE_BETS] = {
     {.weight = 0.16, .guess = 0.005, .odds = 3, .firm = 1},
@@ -42,7 +41,7 @@ static const struct bet *bets_against(bool above, int *count)
     return above ? not_worse_bets : worse_bets;
 }
 
-/* A share that leaves everything possible: no alternative is certain. */
+/* Keeps every outcome possible: no alternative is certain. */
 static double possible(double share)
 {
     return fmin(fmax(share, 1e-12), 1 - 1e-12);
@@ -83,9 +82,9 @@ int judge_bets(const struct judge_null *null, const struct judge_past *past,
 }
 
 /*
- * By how much more clumps must be counted for one than their mean square over their mean says, where
- * a bad request multiplies what is won by e^t: large clumps are rare, but win much. For clumps whose
- * sizes fall off exponentially, that is where
+ * By how much the clump size must exceed mean square over mean, if a bad request multiplies the
+ * winnings by e^t: large clumps are rare but win much. For exponentially distributed clump sizes
+ * that is where
  *     E[e^(t * c / G)] - 1 = E[c] / G * (e^t - 1).
  */
 static double heavier(double t)
@@ -95,7 +94,7 @@ static double heavier(double t)
 
 static double power_of(const struct bet *bet, double clumps)
 {
-    /* What follows the canary is seldom at more than five times the odds. */
+    /* The canary is rarely at more than five times the odds. */
     double odds = bet->odds > 1 && bet->firm < STAY ? 5 : bet->odds;
 
     return 1 / (1 + (clumps - 1) * heavier(log(odds)));
@@ -115,4 +114,65 @@ double judge_won(const double log_won[], bool above, double clumps)
     for (int i = 0; i < count; i++)
         sum += exp(logs[i] - most);
     return most + log(sum);
+}
+
+/* The clump size of the one assumed pair, and the largest correction of an estimate. */
+static const double UNSEEN_CLUMPS = 2, MOST_RAISED = 20, MOST_SUM = 1e25;
+
+static void compare(struct judge_evidence *evidence, struct judge_counts *last,
+                    struct judge_counts counts)
+{
+    double total = last->total + counts.total, bad = last->bad + counts.bad;
+
+    if (!(counts.total > 0))
+        return;
+    if (last->total > 0 && bad > 0) {
+        double expected = bad * (counts.total / total), off = counts.bad - expected;
+        double chance = expected * (last->total / total) * (1 - bad / total);
+        evidence->scatter = fmin(evidence->scatter + off * off, MOST_SUM);
+        evidence->chance = fmin(evidence->chance + chance, MOST_SUM);
+        evidence->squares = fmin(evidence->squares + chance * chance, MOST_SUM);
+    }
+    *last = counts;
+}
+
+void judge_spread_add(struct judge_evidence *evidence, struct judge_counts canary,
+                      struct judge_counts primary)
+{
+    compare(evidence, &evidence->last_canary, canary);
+    compare(evidence, &evidence->last_primary, primary);
+}
+
+/*
+ * The z that a normal variable exceeds with this probability, at most a half (Abramowitz and
+ * Stegun, 26.2.22).
+ */
+static double normal_quantile(double chance)
+{
+    double t = sqrt(-2 * log(fmin(chance, 0.5)));
+
+    return fmax(0, t - (2.30753 + 0.27061 * t) / (1 + 0.99229 * t + 0.04481 * t * t));
+}
+
+/* The mean of a chi-squared variable over its quantile of this probability (Wilson and Hilferty).
+ */
+static double raise(double degrees, double chance)
+{
+    double part = 2 / (9 * degrees), root = 1 - part - normal_quantile(chance) * sqrt(part);
+
+    return root > 0 ? fmin(pow(root, -3), MOST_RAISED) : MOST_RAISED;
+}
+
+double judge_clumps(const struct judge_evidence *evidence, double chance)
+{
+    double sum = evidence->chance;
+    /*
+     * Pairs count by their information: many equal ones fully, small ones beside a large one
+     * hardly.
+     */
+    double pairs = evidence->squares > 0 ? sum * sum / evidence->squares : 0;
+    double unseen = pairs > 0 ? sum / pairs : 1;
+    double mean = (evidence->scatter + unseen * UNSEEN_CLUMPS) / (sum + unseen);
+
+    return fmax(1, mean * raise(pairs + 1, chance));
 }

@@ -1,33 +1,76 @@
 /*
- * The alternatives that are bet on: what the shares of bad requests might be, were the null false.
+ * The alternatives that are bet on: possible shares of bad requests if the null is false.
  *
- * Each bet is a rule that turns what was seen so far into the alternative for the next look, never
- * using that look itself. What a bet has won is the product of its ratios (judge/ratio.h). All bets
- * together have won the mean of that by their weights, which is a supermartingale under the null
- * like each of them. So nobody has to know beforehand how bad a bad version is: to have bet on too
- * many costs the logarithm of a weight once, not at each look.
+ * Each bet is a rule that derives the alternative for the next sample from the past, never from
+ * that sample. The winnings of a bet are the product of its ratios (judge/ratio.h). All bets
+ * together have won the weighted mean, which is a supermartingale under the null like each of
+ * them. So it need not be known beforehand how bad a bad version is: betting on too many
+ * alternatives costs the logarithm of a weight once, not at each sample.
  */
 #ifndef JUDGE_BETS_H
 #define JUDGE_BETS_H
 
+#include "judge/judge.h"
 #include "judge/ratio.h"
 
-/* What the alternatives are made of: the sums of all looks, and of the last ones. */
+/* Input of the alternatives: the sums of all samples, and of the last ones. */
 struct judge_past {
     struct judge_counts canary, primary;
     struct judge_counts recent_canary, recent_primary;
 };
 
-/* The alternatives of all bets against the null; `above` of it says which list. Returns how many. */
+/*
+ * The alternatives of all bets against the null; `above` of it selects the list. Returns their
+ * number.
+ */
 int judge_bets(const struct judge_null *null, const struct judge_past *past,
                struct judge_shares alternatives[]);
 
 /*
- * log of the mean of what the bets have won, each to the power of 1/clumps if it is a gain, or a bit
- * less. That bad requests come in clumps takes from gains only; a loss stays whole, which is never
- * too little. The factor belongs to what was won and not to each look: a clump that is found late
- * takes back what was won by it before.
+ * Logarithm of the mean winnings, each to the power of 1/clumps if it is a gain, or slightly less.
+ * Clumps of bad requests reduce gains only; a loss counts in full, which is conservative. The
+ * exponent applies to the total and not to each sample: a clump found late takes back earlier
+ * winnings.
  */
 double judge_won(const double log_won[], bool above, double clumps);
+
+/*
+ * Clumps of bad requests.
+ *
+ * The ratio of a sample assumes independent requests, given their shares. They are not independent
+ * if a client repeats a request ten times, or a connection fails with all its requests: then ten
+ * bad requests mean as much as one. The size of clumps is estimated from the samples: of two
+ * consecutive samples, the bad requests of both divide among them by chance, like their totals, so
+ *     (bad2 - bad * total2 / total)^2   has the mean   bad * total1 * total2 / total^2,
+ * approximately, and clumps of G requests make it G times that. The estimate is the sum of the left
+ * over the sum of the right, over all pairs of samples of the primary and of the canary, plus one
+ * assumed pair with clumps of two. The fewer pairs, the more it may be too small by chance: it is
+ * raised to its upper bound at a probability that the caller gives (the sum is like a chi-squared
+ * distribution with as many degrees as pairs). So the first samples only reveal gross differences.
+ * Samples of the primary alone, before the canary has requests, avoid that.
+ *
+ * The winnings of a bet are taken to the power of 1/G (judge_won()). With clumps of at most G,
+ * independent of each other and equally frequent per request in both versions, it is a
+ * supermartingale again, to first order in the share of bad requests: E[x^(c/G)] - 1 <= E[c]/G *
+ * (x - 1) of a clump of c <= G, by convexity.
+ *
+ * Effects shared by both versions, such as drift, time of day or outages of dependencies, need
+ * none of this: the ratio of a sample holds for any shares. The scatter that they cause only costs
+ * power.
+ *
+ * Limits: G is an estimate, so with clumps the rate is not proven but simulated (test/statistics:
+ * clumps of random size with a mean of 3 and of 10, longer than the mean as often as not). Clumps
+ * that only the canary has, from the first sample on, count as evidence against it.
+ */
+
+/* Adds the scatter between this sample and the one before it, and keeps it as the last one. */
+void judge_spread_add(struct judge_evidence *evidence, struct judge_counts canary,
+                      struct judge_counts primary);
+
+/*
+ * Number of bad requests that count as one, at least 1. The true value is larger with about this
+ * probability.
+ */
+double judge_clumps(const struct judge_evidence *evidence, double chance);
 
 #endif

@@ -1,24 +1,26 @@
 /*
- * The evidence over all looks. What is shown of each look stands in judge/ratio.h, which alternatives
- * are tried in judge/bets.h, and what is made of bad requests that come in clumps in judge/spread.h.
+ * The evidence over all samples. judge/ratio.h has the evidence of one sample, judge/bets.h the
+ * alternatives and the treatment of bad requests in clumps.
  *
- * Several metrics share one false-alarm rate by weighted Bonferroni: a metric with the share w
- * alarms at 1 / (rate * w). The other way, to average what the metrics have won, gives the same
- * rate, but one alarm among m is diluted by the same m, an average needs the evidence of all at one
- * time (also of those that had no answer), and it would not say which metric is to blame. Nor does
- * Bonferroni lose by metrics that are dependent: it holds under each dependence.
+ * Several metrics share one false-alarm rate by weighted Bonferroni: a metric with share w alarms
+ * at 1 / (rate * w). The alternative, averaging the winnings, gives the same rate, but an alarm of
+ * one among m metrics is diluted by the same m, an average needs the evidence of all at one time
+ * (also of metrics without an answer), and it would not name the metric. Nor does Bonferroni lose
+ * by dependent metrics: it holds under any dependence.
  */
 #include "judge/judge.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "judge/bets.h"
-#include "judge/spread.h"
+#include "judge/ratio.h"
 
 static const double MOST_COUNT = 1e12, MOST_LOG = 1e15;
 
-/* How much the sums of the last looks keep at each look: about eight of them. */
+/* Weight that the sums of recent samples keep with each new one: about eight samples. */
 static const double KEPT = 0.875;
 
 static bool is_count(double count)
@@ -66,8 +68,8 @@ static void bet(const struct judge_evidence *evidence, const struct judge_null *
     }
 }
 
-void judge_look(struct judge_evidence *evidence, const struct judge_policy *policy,
-                struct judge_counts canary, struct judge_counts primary)
+void judge_add_sample(struct judge_evidence *evidence, const struct judge_policy *policy,
+                      struct judge_counts canary, struct judge_counts primary)
 {
     struct judge_null not_worse = judge_null_of(policy->tolerate, false);
     struct judge_null worse = judge_null_of(policy->tolerate, true);
@@ -89,10 +91,10 @@ void judge_look(struct judge_evidence *evidence, const struct judge_policy *poli
         add(&evidence->recent_primary, primary);
         add(&evidence->primary, primary);
     }
-    judge_spread_look(evidence, canary, primary);
+    judge_spread_add(evidence, canary, primary);
 }
 
-/* 0: the policy has none. */
+/* 0 if the policy has none. */
 static double rate_of(const struct judge_policy *policy)
 {
     double rate = policy->false_alarm_rate * policy->share;
@@ -101,9 +103,10 @@ static double rate_of(const struct judge_policy *policy)
 }
 
 /*
- * Clumps may be larger than they seem. Where the estimate is too small by luck, a false alarm still
- * takes luck of its own; so it may be too small more often than a false alarm may be. How much more
- * was found by simulation (test/judge). What is not worse has time: there, only as often as the rate.
+ * Clumps may be larger than estimated. If the estimate is too small by chance, a false alarm still
+ * needs chance of its own; so it may be too small more often than a false alarm may occur. The
+ * factor was found by simulation (test/statistics). "Not worse" can wait: there, only as often as
+ * the rate.
  */
 static const double RISK_WORSE = 16, RISK_NOT_WORSE = 1;
 
@@ -134,4 +137,109 @@ enum judge_verdict judge_verdict(const struct judge_evidence *evidence,
     if (judge_log_worse(evidence, policy) >= -log(rate))
         return JUDGE_WORSE;
     return judge_log_not_worse(evidence, policy) >= -log(rate) ? JUDGE_NOT_WORSE : JUDGE_UNDECIDED;
+}
+
+/* --- sentences for people */
+
+enum { MAX_NUMBER = 48 };
+
+/* 6370 as "6,370"; rounded, since requests are whole. */
+static const char *whole(struct arena *arena, double value)
+{
+    char digits[MAX_NUMBER], text[2 * MAX_NUMBER];
+    int len = snprintf(digits, sizeof(digits), "%.0f", value);
+    size_t at = 0;
+
+    for (int i = 0; i < len; i++) {
+        if (i > 0 && (len - i) % 3 == 0)
+            text[at++] = ',';
+        text[at++] = digits[i];
+    }
+    text[at] = '\0';
+    return arena_strdup(arena, text);
+}
+
+/* 0.0204 as "2.0 %", 0.00034 as "0.034 %". */
+static const char *percent(struct arena *arena, double share)
+{
+    double value = share * 100;
+
+    if (value == 0)
+        return "0 %";
+    if (value >= 0.0995)
+        return arena_printf(arena, "%.1f %%", value);
+    return arena_printf(arena, "%.2g %%", fmax(value, 1e-4));
+}
+
+static double share_of(struct judge_counts counts)
+{
+    return counts.bad / counts.total;
+}
+
+/* Odds of exp(log_won) to 1, as "below 1 in 3,000": one digit, rounded to the side of caution. */
+static const char *odds(struct arena *arena, double log_won)
+{
+    static const double MOST = 1e6;
+    double won = fmin(exp(fmin(log_won, 100)) * (1 + 1e-9), MOST);
+    double unit = pow(10, floor(log10(won)));
+
+    return arena_printf(arena, "below 1 in %s", whole(arena, floor(won / unit) * unit));
+}
+
+/* The tolerance, if it is not just the primary's share. */
+static const char *tolerated(struct arena *arena, const struct judge_policy *policy, double primary)
+{
+    struct judge_null null = judge_null_of(policy->tolerate, false);
+
+    if (null.slope == 1 && null.offset == 0)
+        return "";
+    return arena_printf(arena, ", up to %s is tolerated",
+                        percent(arena, fmin(judge_limit(&null, primary), 1)));
+}
+
+static const char *counted(struct arena *arena, const struct judge_evidence *evidence,
+                           const struct judge_policy *policy, const char *bad)
+{
+    struct judge_counts canary = evidence->canary, primary = evidence->primary;
+
+    return arena_printf(
+        arena, "canary %s of %s %s %s (%s), primary %s of %s (%s%s)", whole(arena, canary.bad),
+        whole(arena, canary.total), canary.total == 1 ? "request" : "requests", bad,
+        percent(arena, share_of(canary)), whole(arena, primary.bad), whole(arena, primary.total),
+        percent(arena, share_of(primary)), tolerated(arena, policy, share_of(primary)));
+}
+
+/* NULL if both had requests. */
+static const char *silence(const struct judge_evidence *evidence)
+{
+    bool canary = evidence->canary.total > 0, primary = evidence->primary.total > 0;
+
+    if (canary && primary)
+        return NULL;
+    return canary    ? "the primary had no requests to compare the canary's with"
+           : primary ? "the canary had no requests"
+                     : "neither canary nor primary had requests";
+}
+
+const char *judge_sentence(struct arena *arena, const struct judge_evidence *evidence,
+                           const struct judge_policy *policy, const char *bad)
+{
+    const char *none = silence(evidence), *counts;
+    double share = log(policy->share);
+
+    if (none)
+        return none;
+    counts = counted(arena, evidence, policy, bad);
+    switch (judge_verdict(evidence, policy)) {
+    case JUDGE_WORSE:
+        return arena_printf(arena, "%s; odds that chance alone does this: %s", counts,
+                            odds(arena, judge_log_worse(evidence, policy) + share));
+    case JUDGE_NOT_WORSE:
+        return arena_printf(arena, "%s; odds that chance alone hides that it is worse: %s", counts,
+                            odds(arena, judge_log_not_worse(evidence, policy) + share));
+    case JUDGE_UNDECIDED:
+        break;
+    }
+    return arena_printf(arena, "%s; that is too little to tell whether the canary is worse",
+                        counts);
 }

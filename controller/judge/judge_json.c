@@ -1,20 +1,92 @@
-/* Evidence in the status of a Canary: a list of numbers under each name; and looks, a list each. */
+#include "judge/judge_json.h"
+
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "judge/judge.h"
-#include "judge/series.h"
+
+/*
+ * Maximum part of a release that a window at its end may cover, compared with those at its
+ * beginning.
+ */
+static const double WHOLE_SHARE = 0.25;
+
+/* Samples of different steps are joined later, so that the evidence of a step can be told apart. */
+static const double OTHER_STEP = 4;
+
+static void join(struct judge_sample *sample, const struct judge_sample *next)
+{
+    sample->at_s = next->at_s > sample->at_s ? next->at_s : sample->at_s;
+    sample->step = next->step;
+    sample->canary.total += next->canary.total;
+    sample->canary.bad += next->canary.bad;
+    sample->primary.total += next->primary.total;
+    sample->primary.bad += next->primary.bad;
+}
+
+/* The part of what was known at its end that the joined window would have. */
+static double coarseness(const struct judge_sample *one, const struct judge_sample *next,
+                         double until_next, double whole)
+{
+    double both = one->canary.total + next->canary.total;
+
+    return both / (1 + until_next + whole * WHOLE_SHARE) *
+           (one->step == next->step ? 1 : OTHER_STEP);
+}
+
+static void join_two(struct judge_series *series)
+{
+    double whole = 0, until = 0, least = INFINITY;
+    int best = 0;
+
+    for (int i = 0; i < series->n; i++)
+        whole += series->samples[i].canary.total;
+    for (int i = 0; i + 1 < series->n; i++) {
+        const struct judge_sample *one = &series->samples[i];
+        until += one->canary.total;
+        double found = coarseness(one, one + 1, until + one[1].canary.total, whole);
+        if (found < least) {
+            least = found;
+            best = i;
+        }
+    }
+    join(&series->samples[best], &series->samples[best + 1]);
+    series->n--;
+    memmove(&series->samples[best + 1], &series->samples[best + 2],
+            (size_t)(series->n - best - 1) * sizeof(series->samples[0]));
+}
+
+void judge_series_add(struct judge_series *series, int most, const struct judge_sample *sample)
+{
+    struct judge_sample clean = *sample;
+
+    clean.canary = judge_clean(sample->canary);
+    clean.primary = judge_clean(sample->primary);
+    if (series->n > 0 && clean.at_s <= series->samples[series->n - 1].at_s) {
+        join(&series->samples[series->n - 1], &clean);
+        return;
+    }
+    while (series->n >= most || series->n >= JUDGE_SERIES)
+        join_two(series);
+    series->samples[series->n++] = clean;
+}
+
+/*
+ * JSON for the status of a Canary: the evidence, a list of numbers under each name; and samples, a
+ * list each.
+ */
 
 enum { COUNTS = 2 };
 static const double MOST = 1e30; /* squares of sums of 10^12 */
 
-/* The fields besides the number of looks; each a list of so many numbers. */
+/* The fields except the number of samples; each a list of this many numbers. */
 struct field {
     const char *name;
     size_t at;
     int count;
-    bool negative; /* may be */
+    bool negative; /* allowed */
 };
 
 #define FIELD(name_, field_, count_, negative_)                                                    \
@@ -30,7 +102,7 @@ static const struct field fields[] = {
     FIELD("recentPrimary", recent_primary, COUNTS, false),
     FIELD("lastCanary", last_canary, COUNTS, false),
     FIELD("lastPrimary", last_primary, COUNTS, false),
-    FIELD("scatter", scatter, 3, false), /* chance and squares behind it */
+    FIELD("scatter", scatter, 3, false), /* followed by chance and squares */
     FIELD("worse", worse, JUDGE_WORSE_BETS, true),
     FIELD("notWorse", not_worse, JUDGE_NOT_WORSE_BETS, true),
 };
@@ -42,7 +114,7 @@ _Static_assert(offsetof(struct judge_evidence, squares) ==
                    offsetof(struct judge_evidence, scatter) + 2 * sizeof(double),
                "scatter, chance and squares are one field");
 
-/* Whole numbers as such; of the others nine digits, which is more than they are worth. */
+/* Integers as such; other numbers with nine digits, more than their precision. */
 static struct json_object *number(double value)
 {
     char text[32];
@@ -115,7 +187,7 @@ bool judge_read(struct json_object *json, struct judge_evidence *evidence)
     return true;
 }
 
-/* --- looks */
+/* --- samples */
 
 enum { LOOK_NUMBERS = 6, MOST_SECONDS = 1000000000, MOST_STEP = 1000000000 };
 static const double MOST_REQUESTS = 1e12;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "judge/spread.h"
+#include "judge/bets.h"
 #include "test/rows.h"
 #include "test/unit.h"
 
@@ -25,7 +25,7 @@ static struct judge_evidence after(const struct judge_policy *policy, int looks,
 
     judge_begin(&evidence);
     for (int i = 0; i < looks; i++)
-        judge_look(&evidence, policy, canary, primary);
+        judge_add_sample(&evidence, policy, canary, primary);
     return evidence;
 }
 
@@ -62,7 +62,7 @@ static double mean_won(const struct walk *walk, int look, const struct judge_evi
     for (int canary = 0; canary <= SIZE; canary++) {
         for (int primary = 0; primary <= SIZE; primary++) {
             struct judge_evidence next = *before;
-            judge_look(&next, walk->policy, of(canary, SIZE), of(primary, SIZE));
+            judge_add_sample(&next, walk->policy, of(canary, SIZE), of(primary, SIZE));
             sum += chance_of(canary, walk->truth[look].canary) *
                    chance_of(primary, walk->truth[look].primary) * mean_won(walk, look + 1, &next);
         }
@@ -131,7 +131,7 @@ CASE(a_broken_one_at_once)
     evidence = after(&plain, 2, of(50, 500), of(22, 4500));
     assert_int_equal(judge_verdict(&evidence, &plain), JUDGE_WORSE);
     evidence = after(&plain, 6, of(0, 0), of(22, 4500));
-    judge_look(&evidence, &plain, of(50, 500), of(22, 4500));
+    judge_add_sample(&evidence, &plain, of(50, 500), of(22, 4500));
     assert_int_equal(judge_verdict(&evidence, &plain), JUDGE_WORSE);
 }
 
@@ -148,7 +148,7 @@ CASE(within_the_tolerance_it_is_shown_not_to_be_worse)
     struct judge_evidence evidence = after(&lenient, 10, of(2, 200), of(10, 1000));
 
     assert_int_equal(judge_verdict(&evidence, &lenient), JUDGE_NOT_WORSE);
-    /* What is tolerated can be of the primary's share, too. */
+    /* The tolerance may be relative to the primary's share, too. */
     struct judge_policy by_ratio = {.false_alarm_rate = 0.01, .tolerate.ratio = 2, .share = 1};
     evidence = after(&by_ratio, 20, of(4, 200), of(20, 1000));
     assert_int_equal(judge_verdict(&evidence, &by_ratio), JUDGE_NOT_WORSE);
@@ -171,7 +171,7 @@ CASE(many_metrics_share_one_rate)
 
     judge_begin(&evidence);
     while (judge_verdict(&evidence, &plain) != JUDGE_WORSE && looks++ < 100)
-        judge_look(&evidence, &plain, of(2, 100), of(5, 900));
+        judge_add_sample(&evidence, &plain, of(2, 100), of(5, 900));
     tenth.share = 1e-4;
     assert_int_equal(judge_verdict(&evidence, &plain), JUDGE_WORSE);
     assert_int_equal(judge_verdict(&evidence, &tenth), JUDGE_UNDECIDED);
@@ -188,14 +188,15 @@ CASE(a_rate_that_cannot_be_shows_nothing)
     }
 }
 
-/* What comes in clumps weighs as much as one. */
+/* A clump weighs as much as one. */
 CASE(clumps_count_once)
 {
     struct judge_evidence smooth = after(&plain, 10, of(6, 100), of(9, 900)), clumped;
 
     judge_begin(&clumped);
     for (int i = 0; i < 10; i++)
-        judge_look(&clumped, &plain, of(i % 5 == 4 ? 30 : 0, 100), of(i % 5 == 2 ? 45 : 0, 900));
+        judge_add_sample(&clumped, &plain, of(i % 5 == 4 ? 30 : 0, 100),
+                         of(i % 5 == 2 ? 45 : 0, 900));
     assert_true(judge_clumps(&smooth, 0.5) < 1.1);
     assert_true(judge_clumps(&clumped, 0.5) > 10);
     assert_true(judge_log_worse(&clumped, &plain) < judge_log_worse(&smooth, &plain) / 5);
@@ -240,8 +241,9 @@ CASE(every_look_leaves_finite_numbers)
         struct judge_evidence evidence;
         judge_begin(&evidence);
         for (int j = 0; j < N; j++) {
-            judge_look(&evidence, j % 2 ? &plain : &lenient, of(values[i % N], values[i / N % N]),
-                       of(values[j], values[i / N / N]));
+            judge_add_sample(&evidence, j % 2 ? &plain : &lenient,
+                             of(values[i % N], values[i / N % N]),
+                             of(values[j], values[i / N / N]));
             assert_true(is_finite(&evidence));
         }
     }
@@ -257,14 +259,14 @@ CASE(looks_without_requests_move_nothing)
     assert_true(fabs(judge_log_worse(&evidence, &plain)) < 1e-12);
 }
 
-/* What the primary has shown before helps the first look at the canary. */
+/* Earlier samples of the primary help the first sample of the canary. */
 CASE(the_primary_may_be_looked_at_before)
 {
     struct judge_evidence learned = after(&plain, 6, of(0, 0), of(0, 10000)), fresh;
 
     judge_begin(&fresh);
-    judge_look(&learned, &plain, of(5, 1000), of(0, 9000));
-    judge_look(&fresh, &plain, of(5, 1000), of(0, 9000));
+    judge_add_sample(&learned, &plain, of(5, 1000), of(0, 9000));
+    judge_add_sample(&fresh, &plain, of(5, 1000), of(0, 9000));
     assert_true(judge_log_worse(&learned, &plain) > judge_log_worse(&fresh, &plain));
 }
 

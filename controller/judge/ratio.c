@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Beyond these a tolerance leaves nothing to tell. */
+/* Caps: beyond these a tolerance leaves no difference to find. */
 static const double MOST_POINTS = 0.999, MOST_RATIO = 1e6;
 
 static double between(double value, double least, double most)
@@ -30,11 +30,11 @@ bool judge_null_has(const struct judge_null *null, struct judge_shares shares)
 }
 
 /*
- * The nearest point lies on the edge a = s * p + d. What is minimised there is convex in p, and its
- * derivative has the sign of
+ * The nearest point lies on the edge a = s * p + d. The function to minimise is convex in p there,
+ * and its derivative has the sign of
  *     h(p) = na * s * (a - a*) * p * (1 - p) + np * (p - p*) * a * (1 - a),
  * which needs no logarithm. It is negative at the lower and positive at the upper one of p* and of
- * the p whose edge is a*, cut to where both are shares.
+ * the p with edge a*, cut to where both are shares.
  */
 struct slope {
     double value, derivative;
@@ -53,7 +53,7 @@ static struct slope slope_at(const struct judge_null *null, struct judge_shares 
     };
 }
 
-/* Newton's steps, and halves where they lead out of what is left. */
+/* Newton steps, with bisection if they leave the interval. */
 static double root_between(const struct judge_null *null, struct judge_shares to, double na,
                            double np, double low, double high)
 {
@@ -67,7 +67,7 @@ static double root_between(const struct judge_null *null, struct judge_shares to
             high = p;
         else
             low = p;
-        /* Also when it is no number. The third clause: steps that hardly get nearer. */
+        /* Also for NaN. The third clause: steps that hardly progress. */
         if (!(next > low && next < high) || i % 8 == 7)
             next = low > 0 && high > 4 * low ? sqrt(low) * sqrt(high) : low + (high - low) / 2;
         if (at.value == 0 || next == p || fabs(next - p) <= 1e-16 * p)
@@ -81,7 +81,7 @@ struct judge_shares judge_nearest(const struct judge_null *null, struct judge_sh
                                   double canary_total, double primary_total)
 {
     double edge = (alternative.canary - null->offset) / null->slope;
-    double last = (1 - null->offset) / null->slope; /* there the edge is 1 */
+    double last = (1 - null->offset) / null->slope; /* the edge is 1 there */
     double p;
 
     if (judge_null_has(null, alternative))
@@ -89,11 +89,11 @@ struct judge_shares judge_nearest(const struct judge_null *null, struct judge_sh
     p = root_between(null, alternative, canary_total, primary_total,
                      fmax(0, fmin(edge, alternative.primary)),
                      fmin(last, fmax(edge, alternative.primary)));
-    /* Rounding must not make a certainty of what is none. */
+    /* Rounding must not produce a certainty. */
     return (struct judge_shares){.canary = fmin(judge_limit(null, p), 1 - 1e-15), .primary = p};
 }
 
-/* log of (x / y)^n, exact where they are close. */
+/* log of (x / y)^n, exact if they are close. */
 static double log_power(double n, double x, double y)
 {
     if (!(n > 0))

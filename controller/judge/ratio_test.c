@@ -1,6 +1,6 @@
 /*
- * The law of one look, by counting: over all outcomes of small looks, the expectation of S is at most
- * 1 at each point of the null, for each alternative and tolerance of a grid.
+ * The law of one look, by counting: over all outcomes of small looks, the expectation of S is at
+ * most 1 at each point of the null, for each alternative and tolerance of a grid.
  */
 #include "judge/ratio.h"
 
@@ -141,7 +141,7 @@ CASE(the_nearest_point_lies_on_the_edge)
                                 (struct judge_counts){100, 0}) == 0);
 }
 
-/* The derivative along the edge, by which the nearest point is told from others. */
+/* The derivative along the edge, which identifies the nearest point. */
 static double slope_of(const struct judge_null *null, struct judge_shares to,
                        struct judge_shares at, double na, double np)
 {

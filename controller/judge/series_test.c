@@ -1,5 +1,5 @@
 /* Looks that are kept: few, and none of their requests lost. */
-#include "judge/series.h"
+#include "judge/judge_json.h"
 
 #include "base/json.h"
 #include "test/rows.h"
@@ -62,7 +62,7 @@ CASE(no_request_is_lost_and_no_window_is_a_large_part_of_all)
     }
 }
 
-/* So that it can still be told what a step was made of. */
+/* So that the evidence of a step can still be told apart. */
 CASE(looks_of_two_steps_are_joined_last)
 {
     struct judge_series series = {.n = 0};

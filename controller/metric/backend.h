@@ -1,28 +1,30 @@
 /*
  * A metric backend: turns a question and a time into one HTTP request, and the reply into an
- * answer. Pure. Some need a few requests, such as for a token that is short-lived; those have next().
- * Where the credentials may be those of the process, `ambient` says which of its variables are
- * looked at; the engine gives them with the question (its `ambient`), only when the Secret has none of
- * the backend's `own` keys, and then without an address: what the process has been given never meets
- * a host that an object names.
+ * answer. Pure. A backend with several requests, such as for a short-lived token, has next(). If
+ * the credentials may be those of the process, `ambient` lists its variables; the engine adds their
+ * values to the question (its `ambient`) only if the Secret has none of the backend's `own` keys,
+ * and then without an address: credentials of the process are never sent to a host that an object
+ * names.
  */
 #ifndef METRIC_BACKEND_H
 #define METRIC_BACKEND_H
 
+#include "base/json.h"
 #include "metric/family.h"
 #include "net/client.h"
+#include "tick/need.h"
 #include "tick/tick.h"
 
-/* What of a built-in query is the same for all workloads, and whose this one is. */
+/* The part of a built-in query that is the same for all workloads, and the key of this one. */
 struct metric_group {
     const struct metric_family *family;
     enum metric_kind kind;
     const char *interval, *after; /* rendered */
     struct metric_member member;
 };
-/* One series of an answer that has many: by one label, or two. */
+/* Selects one series of an answer with many: by one label, or two. */
 struct metric_pick {
-    const char *namespace_label, *namespace_; /* the former NULL: by the other alone */
+    const char *namespace_label, *namespace_; /* namespace_label is NULL if the other suffices */
     const char *label, *value;
     struct metric_answer answer;
 };
@@ -32,9 +34,9 @@ struct metric_ambient {
     bool file;            /* the variable names a file that holds it */
 };
 
-/* Where a request goes. The backend says it; the text of the URL decides nothing. */
+/* Destination of a request. Set by the backend, independent of the URL's text. */
 enum metric_to {
-    METRIC_TO_ADDRESS,  /* a host that an object names (--tenant-addresses) */
+    METRIC_TO_ADDRESS,  /* a host named by an object (--tenant-addresses) */
     METRIC_TO_PROVIDER, /* the provider's own host, by https */
     METRIC_TO_MACHINE,  /* a service of the machine, or an address of the environment */
     METRIC_TO_API,      /* the API server, with the rights of the controller: the URL is its path */
@@ -44,40 +46,38 @@ struct metric_request {
     enum metric_to to;
 };
 
-/* What comes after a reply. */
+/* Decision after a reply. */
 struct metric_step {
-    bool more;        /* another request; false: the reply is the last */
-    int64_t pause_ms; /* before it */
-    const char *late; /* what is told when there is no time left for it; NULL: in general words */
+    bool more;        /* another request; false if the reply is the last */
+    int64_t pause_ms; /* delay before it */
+    const char *late; /* error if there is no time left for it; NULL: a general one */
 };
 
 struct metric_backend {
     const char *type;                     /* MetricTemplate spec.provider.type */
-    const struct metric_ambient *ambient; /* NULL: the Secret alone */
-    const char *const *own;               /* with ambient: keys of the Secret that take its place */
-    int intervals; /* of the metric that its request looks back; 0: the query says that */
+    const struct metric_ambient *ambient; /* NULL: only the Secret */
+    const char *const *own;               /* with ambient: keys of the Secret that replace it */
+    int intervals; /* intervals of the metric that the request covers; 0: set by the query */
     /*
-     * Fills *out (everything in the arena). A question without a query is a probe: whether the
-     * backend answers (step 7), which METRIC_VALUE says. A body for the API
-     * server is JSON. ERR_INVALID: the template or secret cannot work, with the sentence.
+     * Fills *out (in the arena). A question without a query is a probe: it checks that the backend
+     * answers, which METRIC_VALUE reports. A body for the API server is JSON. ERR_INVALID with a
+     * sentence if template or Secret cannot work.
      */
     enum err (*request)(struct arena *arena, const struct metric_question *question, int64_t now_ms,
                         struct metric_request *out, struct errinfo *ei);
-    /* May be NULL. Looks at the reply to *request: it is the last (step->more false, as it was
-     * before, and answer() is asked), or the next is *request from now on. An error is
-     * METRIC_ERROR. */
+    /* May be NULL. Handles the reply to *request: either it is the last (step->more stays false,
+     * answer() is called), or *request becomes the next one. An error is METRIC_ERROR. */
     enum err (*next)(struct arena *arena, const struct metric_question *question, int64_t now_ms,
                      const struct http_result *result, struct metric_request *request,
                      struct metric_step *step, struct errinfo *ei);
-    /* May be NULL. For how long a reply that is not the last serves other questions of the same
-     * provider with the same credentials, in ms: next() is given it again instead of asking. 0: it
-     * serves none. */
+    /* May be NULL. Time in ms for which an intermediate reply is reused for other questions of the
+     * same provider with the same credentials: next() gets it instead of a new reply. 0: not
+     * reusable. */
     int64_t (*lasts)(struct arena *arena, int64_t now_ms, const struct http_result *result);
-    /* May be NULL. What is sent when all is over, however it ended; its answer is not waited for.
-     * False: nothing. */
+    /* May be NULL. A request after the end, in any case; its answer is ignored. False: none. */
     bool (*end)(struct arena *arena, const struct metric_question *question, int64_t now_ms,
                 struct metric_request *out);
-    /* Reads a reply of any status. A call without a reply is the engine's METRIC_ERROR. */
+    /* Reads a reply of any status. A call without a reply is a METRIC_ERROR of the engine. */
     struct metric_answer (*answer)(struct arena *arena, const struct metric_question *question,
                                    const struct http_result *result);
 };
@@ -87,9 +87,101 @@ extern const struct kube_resource metric_templates;
 
 extern const struct metric_backend *const metric_backend_table[];
 const struct metric_backend *metric_backend_find(const char *type);
-/* The credentials are those of the process: the backend knows such, and the Secret has none of its own. */
+/* True if the credentials are those of the process: the backend supports it, and the Secret has
+ * none of its own. */
 bool metric_backend_is_ambient(const struct metric_backend *backend, struct json_object *secret);
 /* "prometheus", for errors; owned by the arena. */
 const char *metric_backend_names(struct arena *arena);
+
+/*
+ * Helpers for backends: address, keys of a Secret, headers, TLS, and replies. Pure; everything
+ * lives in the arena.
+ *
+ * A request is built step by step in a struct backend_call. The first mistake is kept and returned
+ * by backend_end(); until then functions may still be called: a missing string is "".
+ */
+
+enum {
+    BACKEND_TIMEOUT_MS = 5000,
+    BACKEND_MAX_ANSWER = 256 * 1024,
+    BACKEND_SAID_MAX = 300,
+    BACKEND_WINDOW = 10
+};
+
+struct backend_call {
+    struct arena *arena;
+    const struct metric_question *question;
+    struct metric_request *out;
+    struct errinfo *ei;
+    enum err err;
+    const char *base; /* address without slashes at its end */
+    int headers;
+};
+
+/* A GET of the address, with the headers of spec.provider. if_none: the provider's own host, used
+ * if the template has no address or the credentials are those of the process; NULL if an address is
+ * required. */
+struct backend_call backend_begin(struct arena *arena, const struct metric_question *question,
+                                  const char *if_none, struct metric_request *out,
+                                  struct errinfo *ei);
+enum err backend_end(struct backend_call *call) MUST_USE;
+void backend_fail(struct backend_call *call, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Appends path and query to the address. */
+void backend_url(struct backend_call *call, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void backend_header(struct backend_call *call, const char *name, const char *value);
+/* --no-cross-namespace-refs: true if the question may read objects of this namespace with the
+ * rights of the controller; else *ei has the reason. */
+bool backend_may_read(const struct metric_question *question, const char *namespace_,
+                      struct errinfo *ei);
+/* Makes it a POST. type: its Content-Type. */
+void backend_body(struct backend_call *call, const char *type, const char *body);
+/* "Basic ..." of the Secret's username and password; false if one is missing. */
+bool backend_basic(struct backend_call *call);
+/* Value of a required key of the Secret. */
+const char *backend_secret(struct backend_call *call, const char *key);
+/* Start of the range: now less BACKEND_WINDOW intervals, as in Flagger. The metric must have an
+ * interval. */
+int64_t backend_from_ms(struct backend_call *call, int64_t now_ms);
+
+/* A sentence if spec.provider sets a header that must not be set (net/client.h), else NULL. */
+const char *backend_headers_refusal(struct arena *arena, struct json_object *spec);
+/* A key of the Secret as text; NULL if missing. */
+const char *backend_secret_or(struct arena *arena, struct json_object *secret, const char *key);
+/* Value of a variable in metric_backend.ambient; NULL if unset, or if the Secret replaces it. */
+const char *backend_ambient(const struct metric_question *question, const char *variable);
+/* Collapses white space, so that a query written over several lines is one line. */
+const char *backend_one_line(struct arena *arena, const char *query);
+/* A copy of the text with the `from` at its start and the first one after it replaced. */
+const char *backend_replace_first(struct arena *arena, const char *text, const char *from,
+                                  const char *to);
+
+/* --- replies */
+
+struct metric_answer backend_failure(const char *text);
+/* note: content found instead, or NULL. */
+struct metric_answer backend_no_values(const char *note);
+/* The answer with a note such as "the last of 3 series"; without a note if there is one. */
+struct metric_answer backend_chosen(struct arena *arena, struct metric_answer answer,
+                                    const char *which, size_t n, const char *of);
+/* For a reply without the list that the backend's API has. */
+struct metric_answer backend_unlike(struct arena *arena, const struct metric_question *question,
+                                    const char *list);
+/* A JSON number, or one as string; null and NaN are no values. */
+struct metric_answer backend_number(struct arena *arena, const struct metric_question *question,
+                                    struct json_object *number);
+struct metric_answer backend_number_text(struct arena *arena,
+                                         const struct metric_question *question, const char *text);
+/* A JSON time in units of `unit_ms`, as ms; 0 if it is not a time. */
+int64_t backend_time_ms(struct json_object *time, int unit_ms);
+/* "error response: ..." with the beginning of the body, or its status. */
+struct metric_answer backend_refused(struct arena *arena, const struct http_result *result);
+
+typedef struct metric_answer (*backend_read_fn)(struct arena *arena,
+                                                const struct metric_question *question,
+                                                struct json_object *reply);
+/* Parses a JSON reply; the tree is freed at once, since the arena lives as long as the tick. Any
+ * status but 2xx is an error. The answer to a probe is a value. */
+struct metric_answer backend_read_json(struct arena *arena, const struct metric_question *question,
+                                       const struct http_result *result, backend_read_fn read);
 
 #endif

@@ -2,11 +2,13 @@
  * The metric backends, by the rows of backend/cases.yaml: which requests a question makes, to the
  * byte, and what replies mean. A row:
  *
- *     backend, address, query (none: the probe), interval_ms, spec, secret (plain text), environment (what
+ *     backend, address, query (none: the probe), interval_ms, spec, secret (plain text),
+ *         environment (what
  *     the process has been given; none: the Secret has the credentials)
  *     mistake: why nothing is asked; or
  *     asked: a list of {send, reply}: the requests in turn, each "METHOD URL" (before it
- *            whom it goes to, where that is not an address), a line for each header, and behind an empty line the body; reply (STATUS TEXT) leads to the next
+ *            whom it goes to, where that is not an address), a line for each header, and behind an
+ *                empty line the body; reply (STATUS TEXT) leads to the next
  *     end: what is sent when all is over, if anything is
  *     says: a list of {reply, is}: of the last request; is "value N", "none: ..." or "error: ...",
  *            with the note in parentheses
@@ -18,7 +20,7 @@
 #include <string.h>
 
 #include "base/base64.h"
-#include "metric/ask.h"
+#include "metric/backend.h"
 #include "test/rows.h"
 #include "test/unit.h"
 
@@ -95,7 +97,7 @@ static const char *answer_text(struct arena *arena, const struct metric_answer *
     return arena_printf(arena, "%s: %s%s", kinds[answer->outcome], answer->text, note);
 }
 
-/* The requests in turn; NULL: all went well, and otherwise the mistake. */
+/* The requests in turn; NULL if all went well, else the mistake. */
 static const char *ask_in_turn(struct arena *arena, const struct metric_backend *backend,
                                const struct metric_question *question, struct json_object *asked)
 {
@@ -158,7 +160,7 @@ CASE(each_row_asks_and_reads_as_it_says)
         try_row(arena, json_elem(rows, i));
 }
 
-/* What any server may send, whatever it should: an answer all the same, within its bounds. */
+/* Arbitrary replies of a server: each gives an answer, within its bounds. */
 CASE(odd_replies_are_answers)
 {
     static const char *const bodies[] = {

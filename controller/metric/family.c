@@ -12,7 +12,7 @@ enum { QUERY_MAX = 64 * 1024 };
 
 static const struct metric_family table[] = {
     {
-        .name = "http", /* what the pods themselves report; seconds */
+        .name = "http", /* reported by the pods; seconds */
         .requests = "http_request_duration_seconds_count",
         .good = "status!~\"5.*\"",
         .times = "http_request_duration_seconds_bucket",
@@ -25,8 +25,7 @@ static const struct metric_family table[] = {
         .primary_key = "{{ target }}-primary",
     },
     {
-        .name =
-            "grpc", /* the calls that the pods have handled; those fail whose code blames them */
+        .name = "grpc", /* calls handled by the pods; failed by codes that blame the server */
         .requests = "grpc_server_handled_total",
         .good =
             "grpc_code!~\"Unknown|DeadlineExceeded|Unimplemented|Internal|Unavailable|DataLoss\"",
@@ -123,7 +122,7 @@ static const struct metric_family table[] = {
         .label = "envoy_cluster_name",
         .key = "{{ namespace }}-{{ target }}",
         /* A name of two words may be a namespace and a workload in two ways. The last word is the
-         * namespace of the Upstream, and tells whose it is. */
+         * namespace of the Upstream, which decides. */
         .alone = true,
         .after = "-canaryupstream-" NAME "_{{ namespace }}",
         .primary_key = "{{ namespace }}-{{ target }}",
@@ -169,7 +168,7 @@ static const struct metric_family table[] = {
         .primary_are = "canary=\"\"",
     },
     {
-        .name = "skipper", /* routes, whose names have word characters only; the mean */
+        .name = "skipper", /* routes, with only word characters in their names; the mean */
         .requests = "skipper_response_duration_seconds_bucket",
         .requests_are = "le=\"+Inf\"",
         .good = "code!~\"5..\"",
@@ -232,14 +231,14 @@ const struct metric_family *metric_family_next(const struct metric_family *famil
 
 /* --- queries */
 
-/* What a query is made of, whether it is about one workload or about many. */
+/* The parts of a query, about one workload or many. */
 struct shape {
     struct arena *arena;
     const struct metric_family *family;
-    const char *whose;    /* matchers */
+    const char *whose;    /* matchers of the workload */
     const char *interval; /* "{{ interval }}" */
-    const char *by;       /* labels that the answer keeps; NULL: none */
-    const char *renamed;  /* end of a label_replace() around each rate; NULL: none */
+    const char *by;       /* labels that the answer keeps; NULL if none */
+    const char *renamed;  /* end of a label_replace() around each rate; NULL if none */
 };
 
 static const char *rate_of(const struct shape *shape, const char *metric, const char *are,
@@ -254,7 +253,7 @@ static const char *rate_of(const struct shape *shape, const char *metric, const 
                : rate;
 }
 
-/* le: the buckets stay apart. */
+/* le: keeps the buckets apart. */
 static const char *sum_of(const struct shape *shape, const char *rate, bool le)
 {
     const char *labels = shape->by ? shape->by : "";
@@ -329,7 +328,7 @@ double metric_family_bucket(const struct metric_family *family, double ms)
     return family->in_ms ? ms / 1000 : ms / family->duration_to_ms;
 }
 
-/* The values of a side's matcher, as in the query of one workload. */
+/* The value of a side's matcher, as in the query of one workload. */
 static const char *side_value(struct arena *arena, const struct metric_family *family, bool primary)
 {
     const char *key = primary ? family->primary_key : family->key, *after = family->after;
@@ -342,11 +341,10 @@ static const char *side_value(struct arena *arena, const struct metric_family *f
 }
 
 /*
- * What the counters have grown by, of raw values, so that windows that follow each other count each
- * request once. One that fell has begun anew, and so has one that was not there: a new pod. Stale
- * series keep their last value for a while, so that a scrape that failed is no new pod; what a pod
- * has counted before it is remembered for an hour, so that one that was not scraped for longer is
- * not new either.
+ * Increase of the counters from raw values, so that adjacent windows count each request once. A
+ * counter that fell has restarted, and a new series belongs to a new pod. Stale series keep their
+ * last value for a while, so that a failed scrape does not look like a new pod; earlier values of a
+ * pod are remembered for an hour, for pods that were not scraped for longer.
  */
 static const char *growth(struct arena *arena, const char *series, bool by_bucket)
 {
@@ -379,14 +377,14 @@ const char *metric_family_count_query(struct arena *arena, const struct metric_f
     return growth(arena, series, slow && count->good);
 }
 
-/* --- of many */
+/* --- many workloads */
 
 const char *metric_family_key_label(const struct metric_family *family)
 {
     return family->after || family->pods ? METRIC_KEY_LABEL : family->label;
 }
 
-/* "a|b": of the keys, or of the namespaces, each once. */
+/* "a|b": the distinct keys, or namespaces. */
 static const char *alternatives(struct arena *arena, const struct metric_member *members, size_t n,
                                 bool keys)
 {

@@ -1,6 +1,7 @@
 /*
  * The built-in queries, put to Prometheus itself (promtool): of each family what two workloads have
- * been asked and how long it took, a third that has a name of the same beginning, and one of another
+ * been asked and how long it took, a third that has a name of the same beginning, and one of
+ * another
  * namespace; the query of one workload and that of all say the same of each.
  */
 #include "metric/family.h"
@@ -43,7 +44,7 @@ static const struct render_model workloads[WORKLOADS] = {
 
 #define POD_SUFFIX "-[0-9a-zA-Z]+(-[0-9a-zA-Z]+)"
 
-/* Something that the expression behind a key matches. */
+/* A text that matches the expression after a key. */
 static const char *behind(const struct metric_family *family)
 {
     static const char *const samples[][2] = {
@@ -84,8 +85,8 @@ static const char *key_of(struct arena *arena, const struct metric_family *famil
                                : rendered(arena, family, family->key, number);
 }
 
-/* One series of so many a minute. `are` is written as matchers; of those that say what it is not, a
- * sample stands in `is`. */
+/* A series with this rate per minute. `are` is written as matchers; for negative ones a matching
+ * sample is in `is`. */
 static void put_series(struct arena *arena, struct buf *buf, const struct metric_family *family,
                        int number, const char *metric, const char *is, int a_minute)
 {
@@ -127,7 +128,7 @@ static const char *bad_value(const struct metric_family *family)
                                                 : "503";
 }
 
-/* Those of another namespace whose names make the same words: of "te" with the workload "st-a". */
+/* Those of another namespace whose names make the same words: "te" with the workload "st-a". */
 static void put_stranger(struct arena *arena, struct buf *buf, const struct metric_family *family)
 {
     if (strcmp(family->name, "gloo") != 0)
@@ -168,7 +169,7 @@ static void put_input(struct arena *arena, struct buf *buf, const struct metric_
     }
 }
 
-/* Something that stands behind the key of a primary. */
+/* A text after the key of a primary. */
 static const char *behind_primary(const struct metric_family *family)
 {
     static const char *const samples[][2] = {{"contour", "-primary_80"},
@@ -246,7 +247,7 @@ static void put_equal(struct arena *arena, struct buf *buf, const struct metric_
         in_quotes(arena, all), in_quotes(arena, each), WORKLOADS);
 }
 
-/* What the first workload's says by itself. */
+/* The value of the first workload's own query. */
 static void put_value(struct arena *arena, struct buf *buf, const struct metric_family *family,
                       enum metric_kind kind)
 {
@@ -293,15 +294,15 @@ static void put_counts(struct arena *arena, struct buf *buf, const struct metric
     }
 }
 
-/* Looks of a minute each at two pods, whose counters are as promtool writes them. Whatever happens to
- * them, each request is in one look and no more. */
+/* Samples of a minute each of two pods, whose counters are in promtool's notation. In any case each
+ * request is in exactly one sample. */
 static const struct looks {
     const char *pods[2];
-    int from_min, is[10]; /* ends with -1; the looks before count nothing, or are not asked */
+    int from_min, is[10]; /* ends with -1; earlier samples count nothing, or are not taken */
 } looks_rows[] = {
     /* a scrape that failed, a counter that began anew, a pod that came later */
     {{"0 100 200 stale 300 20 50", "_ _ _ _ 7 9 9"}, 1, {100, 100, 0, 107, 22, 30, -1}},
-    /* a pod that is not scraped for longer than its last value is shown has no new requests then */
+    /* a pod that is not scraped for longer than its last value is kept has no new requests then */
     {{"0 100 200 _x9 900 950", "0+1x13"}, 6, {1, 1, 1, 1, 1, 1, 701, 51, -1}},
 };
 

@@ -53,7 +53,7 @@ enum err render_query(struct arena *arena, const char *query, const struct rende
         {"route", function_value(arena, model, model->route, false), NULL},
         {"interval", function_value(arena, model, model->interval, false), NULL},
         {"variables", NULL, model->variables},
-        {NULL, NULL, NULL}, /* where there are: pods, workload */
+        {NULL, NULL, NULL}, /* optional: pods, workload */
         {NULL, NULL, NULL},
         {NULL, NULL, NULL},
     };

@@ -18,7 +18,7 @@ static const char pods[] = "tar-get-[0-9a-zA-Z]+(-[0-9a-zA-Z]+)"; /* of a Deploy
 CASE(test_render)
 {
     static const struct {
-        const char *query, *out; /* out NULL: an error with the text of `error` in it */
+        const char *query, *out; /* out NULL: an error that contains `error` */
         const char *error;
     } cases[] = {
         {"", "", NULL},

@@ -1,13 +1,13 @@
 /*
- * Text with actions between "{{" and "}}", as Go's text/template renders it over no data: what the
- * queries of MetricTemplates are written in.
+ * Text with actions between "{{" and "}}", rendered like Go's text/template without data: the
+ * language of queries in MetricTemplates.
  *
- * There are: text, trim marks `{{-` and `-}}`, comments, pipelines, variables, if, with, range,
- * else, break and continue; the functions and or not eq ne lt le gt ge len index slice print
- * printf println, and those of the caller. There are not: define, block, template, call, html, js,
- * urlquery, complex numbers, digits with '_', and verbs of printf that would show a type. What is
- * not there, and what Go would print as an error in the text ("%!d(string=x)"), is an error with
- * its place.
+ * Supported: text, trim marks `{{-` and `-}}`, comments, pipelines, variables, if, with, range,
+ * else, break and continue; the functions and or not eq ne lt le gt ge len index slice print printf
+ * println, and those of the caller. Not supported: define, block, template, call, html, js,
+ * urlquery, complex numbers, digits with '_', and verbs of printf that show a type. Unsupported
+ * syntax, and errors that Go prints into the text ("%!d(string=x)"), are errors with their
+ * position.
  */
 #ifndef METRIC_TEMPLATE_H
 #define METRIC_TEMPLATE_H
@@ -17,38 +17,39 @@
 #include "base/arena.h"
 #include "base/json.h"
 
-/* A function without arguments that gives a text, or a map of texts. */
+/* A function without arguments that returns a string, or a map of strings. */
 struct template_function {
     const char *name;        /* NULL ends the list */
     const char *text;        /* NULL: a map */
     struct json_object *map; /* object of strings; NULL: an empty one */
 };
 
-/* The rest of a tick's budget for all its templates: steps, and bytes of their texts and of what they
- * render to. */
+/* The remaining budget of a tick for all its templates: steps, and bytes of their texts and
+ * output. */
 struct template_budget {
     int64_t steps, bytes;
 };
 enum { TEMPLATE_TICK_STEPS = 200 * 1000, TEMPLATE_TICK_BYTES = 4 * 1024 * 1024 };
 
-/* Trees of templates by their text, so that each version of one is parsed once. They are bounded;
- * of the owner that has most the one that was used last the longest ago goes first. */
+/* Cache of parsed templates by their text. Limited; the least recently used one of the owner with
+ * most is dropped first. */
 struct template_kept;
 struct template_kept *template_kept_new(size_t max_bytes);
 void template_kept_free(struct template_kept *kept); /* NULL is allowed */
-/* How many there are, for tests and for people. */
+/* Number of cached trees, for tests and /debug. */
 size_t template_kept_count(const struct template_kept *kept);
 
-/* With what a template is rendered; all NULL: by itself. */
+/* Context of a template; all may be NULL. */
 struct template_means {
     struct template_budget *budget;
     struct template_kept *kept;
-    const char *owner; /* of what is kept, a namespace */
+    const char *owner; /* of cached trees, a namespace */
 };
 
 /*
- * means NULL: none. *out is owned by the arena and has at most `max` bytes. ERR_INVALID: "template:LINE:COLUMN: what
- * is wrong"; LINE and COLUMN begin with 1. Ends soon, whatever the template says.
+ * means may be NULL. *out is owned by the arena and has at most `max` bytes. ERR_INVALID:
+ * "template:LINE:COLUMN: mistake"; LINE and COLUMN begin with 1. The time is limited for every
+ * template.
  */
 enum err template_render(struct arena *arena, const char *text,
                          const struct template_function *functions, size_t max,

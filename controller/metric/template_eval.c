@@ -1,15 +1,19 @@
 /*
- * What a tree renders to. Every step is counted, so that no template keeps the controller busy; the
- * depth is bounded by the parser.
+ * Evaluation of trees, and their cache. Every step is counted, so that no template keeps the
+ * controller busy; the parser limits the depth.
  */
+#include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "base/buf.h"
+#include "base/shares.h"
+#include "base/table.h"
 #include "metric/template_parts.h"
 
 enum { MAX_STEPS = 20000, MAX_MADE = 1024 * 1024 };
 
-/* Of each name the innermost one is found by the number of the name. */
+/* The innermost variable of a name is found by the number of the name. */
 struct variable {
     struct variable *outer, *shadowed; /* shadowed: of the same name */
     const struct template_name *name;
@@ -21,13 +25,13 @@ enum flow { FLOW_ON, FLOW_BREAK, FLOW_CONTINUE };
 struct eval {
     const struct template_source *source;
     struct buf *out;
-    struct template_budget *budget; /* of the tick; NULL: there is none */
+    struct template_budget *budget; /* of the tick; may be NULL */
     struct variable *variables;     /* the innermost */
     struct variable **named;        /* the innermost of each name */
     struct variable *spare;
     enum flow flow;
     int steps;
-    size_t made; /* bytes of texts that functions made */
+    size_t made; /* bytes of strings created by functions */
 };
 
 static bool eval_pipe(struct eval *e, const struct template_value *dot,
@@ -48,7 +52,7 @@ static bool step(struct eval *e, const char *at)
     return !e->budget || --e->budget->steps >= 0 || spent(e, at);
 }
 
-/* Functions read the whole of their texts. */
+/* Functions read their strings completely. */
 static void count_reading(struct eval *e, const struct template_value *value)
 {
     enum { BYTES_OF_A_STEP = 512 };
@@ -122,7 +126,7 @@ static bool eval_call(struct eval *e, const struct template_value *dot,
                       const struct template_operand *function, const struct template_operand *args,
                       const struct template_value *final, struct template_value *out);
 
-/* What the operand stands for, before its fields. A function gets args and final. */
+/* The value of the operand without its fields. A function gets args and final. */
 static bool eval_head(struct eval *e, const struct template_value *dot,
                       const struct template_operand *operand, const struct template_operand *args,
                       const struct template_value *final, struct template_value *out)
@@ -175,7 +179,7 @@ static bool eval_operand(struct eval *e, const struct template_value *dot,
 
 /* --- functions */
 
-/* and, or: arguments behind the one that decides are not looked at. */
+/* and, or: arguments after the deciding one are not evaluated. */
 static bool eval_logic(struct eval *e, const struct template_value *dot,
                        const struct template_builtin *builtin, const struct template_operand *args,
                        const struct template_value *final, struct template_value *out)
@@ -228,7 +232,7 @@ static bool eval_call(struct eval *e, const struct template_value *dot,
 
 /* --- pipelines */
 
-/* final: what the command before it gave, NULL for the first one. */
+/* final: result of the previous command, NULL for the first one. */
 static bool eval_command(struct eval *e, const struct template_value *dot,
                          const struct template_command *command, const struct template_value *final,
                          struct template_value *out)
@@ -298,7 +302,7 @@ static bool walk_branch(struct eval *e, const struct template_value *dot,
     return ok;
 }
 
-/* One turn of a range, whose variables are on top. */
+/* One iteration of a range, with its variables on top. */
 static bool walk_turn(struct eval *e, const struct template_node *node,
                       const struct template_value *key, const struct template_value *element)
 {
@@ -367,7 +371,7 @@ static bool walk_range(struct eval *e, const struct template_value *dot,
         return template_fail(e->source, node->at, "a %s cannot be ranged over",
                              template_type_name(over.type));
     if (over.type == TYPE_INT && node->pipe->n_names == 2)
-        some = true; /* told there */
+        some = true; /* the error is reported there */
     if (!some)
         ok = walk(e, dot, node->otherwise);
     else if (over.type == TYPE_MAP)
@@ -416,7 +420,7 @@ static bool walk(struct eval *e, const struct template_value *dot, const struct 
     return true;
 }
 
-/* --- all of it */
+/* --- rendering */
 
 static bool evaluate(const struct template_source *source, const struct template_tree *tree,
                      struct template_budget *budget, struct buf *out)
@@ -450,7 +454,7 @@ static bool takes_bytes(const struct template_source *source, struct template_bu
                          TEMPLATE_TICK_BYTES);
 }
 
-/* Memory for the evaluation itself is of the source's arena. */
+/* Memory of the evaluation is in the source's arena. */
 static bool render(struct template_source *source, const struct template_means *means,
                    struct buf *out)
 {
@@ -487,4 +491,170 @@ enum err template_render(struct arena *arena, const char *text,
     buf_fini(&buf);
     arena_free(source.arena);
     return err;
+}
+
+/* --- cache of trees */
+
+enum { LEAST_SIZE = 4096, LARGEST_PART = 4 };
+
+struct kept_tree {
+    TAILQ_ENTRY(kept_tree) link;
+    struct arena *arena;
+    struct template_tree tree;
+    const char *functions; /* their names: a tree refers to them by index */
+    const char *owner;
+    size_t size;
+};
+
+struct template_kept {
+    struct table trees; /* by text and functions */
+    struct shares sizes;
+    TAILQ_HEAD(, kept_tree) used; /* least recently used first */
+};
+
+static void tree_key(const void *item, const char **first, const char **second)
+{
+    const struct kept_tree *kept = item;
+
+    *first = kept->tree.text;
+    *second = kept->functions;
+}
+
+struct template_kept *template_kept_new(size_t max_bytes)
+{
+    struct template_kept *kept = heap_alloc(sizeof(*kept));
+
+    table_init(&kept->trees, tree_key);
+    shares_init(&kept->sizes, BUDGET_TEMPLATES, max_bytes);
+    TAILQ_INIT(&kept->used);
+    return kept;
+}
+
+static void drop(struct template_kept *kept, struct kept_tree *tree)
+{
+    (void)table_take(&kept->trees, tree->tree.text, tree->functions);
+    TAILQ_REMOVE(&kept->used, tree, link);
+    shares_give_back(&kept->sizes, tree->owner, tree->size);
+    arena_free(tree->arena);
+}
+
+void template_kept_free(struct template_kept *kept)
+{
+    struct kept_tree *tree;
+
+    if (!kept)
+        return;
+    while ((tree = TAILQ_FIRST(&kept->used)))
+        drop(kept, tree);
+    shares_fini(&kept->sizes);
+    table_fini(&kept->trees);
+    free(kept);
+}
+
+size_t template_kept_count(const struct template_kept *kept)
+{
+    return kept->trees.count;
+}
+
+/* False if the owner has none. */
+static bool drop_oldest(struct template_kept *kept, const char *owner)
+{
+    struct kept_tree *tree;
+
+    TAILQ_FOREACH(tree, &kept->used, link)
+    {
+        if (strcmp(tree->owner, owner) == 0) {
+            drop(kept, tree);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool make_room(struct template_kept *kept, const char *owner, size_t size)
+{
+    const char *greedy;
+
+    if (size > kept->sizes.most / LARGEST_PART)
+        return false;
+    while ((greedy = shares_yields(&kept->sizes, owner, size))) {
+        if (!drop_oldest(kept, greedy))
+            return false;
+    }
+    return true;
+}
+
+static const char *names_of(struct arena *arena, const struct template_function *functions)
+{
+    const char *names = "";
+
+    for (; functions->name; functions++)
+        names = arena_printf(arena, "%s %s", names, functions->name);
+    return names;
+}
+
+static bool parse(const struct template_source *source, struct arena *arena,
+                  struct template_tree *out)
+{
+    struct template_source of = *source;
+
+    of.text = arena_strdup(arena, source->text);
+    const struct template_token *tokens = template_lex(&of);
+    of.arena = arena;
+    return tokens && template_parse(&of, tokens, out);
+}
+
+static void free_arena(void *arena)
+{
+    arena_free(arena);
+}
+
+static const struct template_tree *keep(struct template_kept *kept, struct kept_tree *tree,
+                                        const struct template_source *source)
+{
+    size_t used = arena_used(tree->arena);
+
+    tree->size = used < LEAST_SIZE ? LEAST_SIZE : used;
+    if (!make_room(kept, tree->owner, tree->size)) {
+        arena_defer(source->arena, free_arena, tree->arena);
+        return &tree->tree;
+    }
+    (void)table_put(&kept->trees, tree);
+    TAILQ_INSERT_TAIL(&kept->used, tree, link);
+    shares_take(&kept->sizes, tree->owner, tree->size);
+    return &tree->tree;
+}
+
+static const struct template_tree *find(struct template_kept *kept, const char *text,
+                                        const char *functions)
+{
+    struct kept_tree *tree = table_get(&kept->trees, text, functions);
+
+    if (!tree)
+        return NULL;
+    TAILQ_REMOVE(&kept->used, tree, link);
+    TAILQ_INSERT_TAIL(&kept->used, tree, link);
+    return &tree->tree;
+}
+
+const struct template_tree *template_tree_of(const struct template_source *source,
+                                             const struct template_means *means)
+{
+    struct template_kept *kept = means->kept;
+    const char *functions = kept ? names_of(source->arena, source->functions) : NULL;
+    const struct template_tree *found = kept ? find(kept, source->text, functions) : NULL;
+    struct arena *arena = kept && !found ? arena_new() : source->arena;
+
+    if (found)
+        return found;
+    struct kept_tree *tree = ARENA_NEW(arena, struct kept_tree);
+    *tree = (struct kept_tree){.arena = arena,
+                               .functions = arena_strdup(arena, functions),
+                               .owner = arena_strdup(arena, means->owner ? means->owner : "")};
+    if (!parse(source, arena, &tree->tree)) {
+        if (kept)
+            arena_free(arena);
+        return NULL;
+    }
+    return kept ? keep(kept, tree, source) : &tree->tree;
 }

@@ -1,5 +1,5 @@
-/* Tokens, the tree and values, shared by metric/template*.c and private to them. All of it
- * lives in the arena of one template_render(), but for trees that are kept. */
+/* Tokens, tree and values, private to metric/template*.c. They live in the arena of one
+ * template_render(), except for cached trees. */
 #ifndef METRIC_TEMPLATE_PARTS_H
 #define METRIC_TEMPLATE_PARTS_H
 
@@ -8,7 +8,7 @@
 
 #include "metric/template.h"
 
-/* The template and where its mistake is told. */
+/* The template, and the error with its position. */
 struct template_source {
     struct arena *arena;
     const char *text;
@@ -16,7 +16,7 @@ struct template_source {
     struct errinfo *ei;
 };
 
-/* Fills source->ei with the place of `at` and the sentence. Always false. */
+/* Sets source->ei to the position of `at` and the message. Always returns false. */
 bool template_fail(const struct template_source *source, const char *at, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
 
@@ -59,7 +59,7 @@ struct template_token {
     const char *at;
     size_t len;
 };
-/* All tokens of the template, the last is TOKEN_END; NULL: it was told why not. */
+/* All tokens of the template, the last is TOKEN_END; NULL after an error, which was set. */
 struct template_token *template_lex(const struct template_source *source);
 
 /* --- values */
@@ -72,9 +72,9 @@ struct template_value {
     double real;      /* FLOAT */
     const char *text; /* TEXT: len bytes, any of them */
     size_t len;
-    struct json_object *map; /* MAP; NULL: none was given */
+    struct json_object *map; /* MAP; NULL if missing */
 };
-/* "string", for sentences */
+/* "string", for messages */
 const char *template_type_name(enum template_type type);
 /* The constant that a token stands for. */
 bool template_literal(const struct template_source *source, const struct template_token *token,
@@ -88,15 +88,15 @@ enum template_operand_kind {
     OPERAND_DOT,
     OPERAND_FIELD, /* of dot */
     OPERAND_VARIABLE,
-    OPERAND_GIVEN,   /* a function of the caller */
-    OPERAND_BUILTIN, /* one of the language */
+    OPERAND_GIVEN,   /* function of the caller */
+    OPERAND_BUILTIN, /* function of the language */
     OPERAND_PIPE,    /* in parentheses */
 };
-/* A variable's name, one for all variables of that name. */
+/* The name of variables, shared by all with that name. */
 struct template_name {
     const char *text; /* with its '$' */
     int id;           /* from 0 on */
-    int declared;     /* while it is parsed: so many variables of that name can be used here */
+    int declared;     /* while parsing: number of visible variables with that name */
 };
 struct template_field {
     struct template_field *next;
@@ -108,20 +108,20 @@ struct template_operand {
     const char *at;
     struct template_value value;      /* CONSTANT */
     const struct template_name *name; /* VARIABLE */
-    int given;                        /* its place among the caller's functions */
+    int given;                        /* its index among the caller's functions */
     const struct template_builtin *builtin;
     struct template_pipe *pipe;
-    struct template_field *fields; /* then this of that, and so on */
+    struct template_field *fields; /* applied in order */
 };
-struct template_command { /* a function and its arguments, or just an operand */
+struct template_command { /* a function with its arguments, or an operand */
     struct template_command *next;
     struct template_operand *operands;
 };
 struct template_pipe {
     const char *at;
-    const struct template_name *names[2]; /* the variables that get its value */
+    const struct template_name *names[2]; /* variables that are set to its value */
     int n_names;
-    bool assigns; /* to variables that are there */
+    bool assigns; /* sets existing variables */
     struct template_command *commands;
 };
 enum template_node_kind {
@@ -142,22 +142,22 @@ struct template_node {
     struct template_node *body, *otherwise;
 };
 struct template_tree {
-    const char *text;            /* that its nodes point into */
-    struct template_node *nodes; /* the first; NULL: the template is empty */
-    int n_names;                 /* of variables */
+    const char *text;            /* its nodes point into it */
+    struct template_node *nodes; /* the first; NULL if the template is empty */
+    int n_names;                 /* number of names */
 };
 bool template_parse(const struct template_source *source, const struct template_token *tokens,
                     struct template_tree *out);
 /*
- * The tree of the template, parsed or kept from before; NULL: it was told why not. It can be used
- * until the next call, and as long as the source's arena.
+ * The tree of the template, parsed or cached; NULL after an error, which was set. Valid until the
+ * next call, and as long as the source's arena.
  */
 const struct template_tree *template_tree_of(const struct template_source *source,
                                              const struct template_means *means);
 
 /* --- functions of the language */
 
-/* Who calls one: the source for errors, `at` for their place. */
+/* The context of a call: the source for errors, `at` for their position. */
 struct template_call {
     const struct template_source *source;
     const char *at;
@@ -166,19 +166,19 @@ struct template_call {
 };
 struct template_builtin {
     const char *name;
-    int least, most; /* arguments; most -1: any number */
-    bool stops_at;   /* and, or: the first argument with this truth is the result */
+    int least, most; /* number of arguments; most -1: any */
+    bool stops_at;   /* and, or: the first argument with this truth value is the result */
     bool (*run)(const struct template_call *call, struct template_value *out); /* NULL: and, or */
 };
 const struct template_builtin *template_builtin_find(const char *name, size_t len);
 bool template_truth(const struct template_value *value);
-/* NULL: there is none. */
+/* NULL if missing. */
 const char *template_entry(struct json_object *map, const char *key, size_t len);
 /* Its *n keys in order. */
 const char **template_keys(struct arena *arena, struct json_object *map, size_t *n);
-/* The value as fmt.Print shows it; nil is "<nil>". Owned by the arena, *len bytes. */
+/* The value as printed by fmt.Print; nil is "<nil>". Owned by the arena, *len bytes. */
 const char *template_show(struct arena *arena, const struct template_value *value, size_t *len);
-/* template_printf.c */
+/* template_functions.c */
 bool template_printf(const struct template_call *call, struct template_value *out);
 struct template_value template_text(const char *text, size_t len);
 

@@ -1,4 +1,5 @@
-/* template: what Go's text/template renders and refuses, by the rows of template_cases.yaml, and one
+/* template: what Go's text/template renders and refuses, by the rows of template_cases.yaml, and
+ * one
  * sentence with its place for what is not served. */
 #include "metric/template.h"
 
@@ -17,7 +18,7 @@ static enum err render(struct arena *arena, const char *text, const char **out, 
     return template_render(arena, text, functions, 1000, NULL, out, ei);
 }
 
-/* Where Go has an output and we have none, the row says why: it is of what is not served. */
+/* If Go has an output and we have none, the row names the unsupported feature. */
 static void try_row(struct arena *arena, struct json_object *row)
 {
     const char *text = json_str_at(row, "text", NULL), *wanted = json_str_at(row, "out", NULL);
@@ -41,7 +42,7 @@ CASE(go_renders_and_refuses_the_same)
         try_row(arena, json_elem(rows, i));
 }
 
-/* Neither would Go end, or end soon. */
+/* Templates on which Go would not end either, or not soon. */
 CASE(what_a_template_may_cost_has_an_end)
 {
     static const char *const cases[][2] = {
@@ -72,7 +73,7 @@ CASE(test_depth_has_an_end)
     assert_non_null(strstr(ei.text, "more than 64 levels"));
 }
 
-/* --- what many of them cost */
+/* --- cost of many templates */
 
 CASE(templates_share_a_budget)
 {
@@ -91,7 +92,7 @@ CASE(templates_share_a_budget)
         strstr(ei.text, "the templates of its Canary and what they render to are long"));
 }
 
-/* Of texts that are read at one step. */
+/* Strings read in one step. */
 CASE(long_texts_cost_more)
 {
     struct template_budget budget = {.steps = 1000, .bytes = 100000};
@@ -117,13 +118,13 @@ CASE(a_tree_is_parsed_once)
         assert_string_equal(out, "podinfopodinfo");
         assert_int_equal(template_kept_count(kept), 1);
     }
-    /* another owner has the same one; with other functions it is another one */
+    /* another owner has its own; with other functions it is another template */
     assert_int_equal(template_render(arena, text, functions, 1000, &b, &out, &ei), ERR_OK);
     assert_int_equal(template_kept_count(kept), 1);
     assert_int_equal(template_render(arena, text, others, 1000, &b, &out, &ei), ERR_OK);
     assert_string_equal(out, "otherother");
     assert_int_equal(template_kept_count(kept), 2);
-    /* one that is wrong is wrong each time, with its place */
+    /* an invalid one fails each time, with the position */
     for (int i = 0; i < 2; i++) {
         assert_int_equal(template_render(arena, "a\n{{ x }}", functions, 9, &a, &out, &ei),
                          ERR_INVALID);
@@ -133,7 +134,7 @@ CASE(a_tree_is_parsed_once)
     template_kept_free(kept);
 }
 
-/* One that fills the room has a part of it, and what another one uses is not parsed again. */
+/* A large one gets a part of the room, and used ones are not parsed again. */
 CASE(trees_are_kept_by_owner)
 {
     struct template_kept *kept = template_kept_new(100 * 4096);
@@ -156,7 +157,7 @@ CASE(trees_are_kept_by_owner)
     assert_int_equal(template_render(arena, "{{ name }}", functions, 1000, &modest, &out, &ei),
                      ERR_OK);
     assert_int_equal(template_kept_count(kept), count);
-    /* what is larger than its part is rendered all the same */
+    /* one larger than its part is rendered, but not cached */
     const char *large = arena_printf(arena, "%*s{{ name }}", 200 * 1024, "");
     assert_int_equal(template_render(arena, large, functions, 1024 * 1024, &modest, &out, &ei),
                      ERR_OK);
@@ -164,7 +165,8 @@ CASE(trees_are_kept_by_owner)
     template_kept_free(kept);
 }
 
-/* As many variables as a text has room for, each used where all are there: looked up, not walked. */
+/* As many variables as fit into a text, each used while all are visible: looked up, not
+ * searched. */
 CASE(many_variables_are_cheap)
 {
     struct buf text;

@@ -1,10 +1,10 @@
-/* Alertmanager, API v2. Its address is that of the server; a token is sent as a bearer's. */
+/* Alertmanager, API v2. The address is that of the server; a token is sent as a bearer token. */
 #include <string.h>
 
 #include "base/json.h"
 #include "notify/notify.h"
 
-/* Alerts with equal labels are one to it: with the key among them, a repeat is. */
+/* Alerts with equal labels are the same alert: with the key among them, a repeat is recognised. */
 static struct json_object *labels(const struct alert *alert)
 {
     struct json_object *out = json_object_new_object();

@@ -1,7 +1,7 @@
 /* Discord, which takes Slack's messages at the path /slack of its webhooks. */
 #include <string.h>
 
-#include "notify/common_slack.h"
+#include "notify/notify.h"
 
 static struct json_object *body(struct arena *arena, const struct address *address,
                                 const struct alert *alert)
@@ -9,7 +9,7 @@ static struct json_object *body(struct arena *arena, const struct address *addre
     return slack_message(arena, address, alert, alert_is_error(alert) ? "danger" : "good");
 }
 
-/* Flagger adds it behind a query as well, where it is no path. */
+/* Flagger appends it after a query as well, where it is not part of the path. */
 static const char *url(struct arena *arena, const struct address *address)
 {
     size_t path = strcspn(address->url, "?#");

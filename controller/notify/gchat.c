@@ -1,5 +1,5 @@
-/* Google Chat: a card, as its incoming webhooks take it (Chat API, cards v1). Texts are HTML, and
- * what a webhook has answered may stand in them. */
+/* Google Chat: a card, as its incoming webhooks accept it (Chat API, cards v1). Texts are HTML, and
+ * may contain the answer of a webhook. */
 #include "base/json.h"
 #include "notify/notify.h"
 

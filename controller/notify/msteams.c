@@ -1,14 +1,14 @@
 /*
- * Microsoft Teams. A URL of a workflow, which is what Teams has today, takes an Adaptive Card; any
- * other is one of the retired Office 365 connectors, which take a MessageCard.
+ * Microsoft Teams. The URL of a workflow, the current interface, takes an Adaptive Card; any other
+ * is that of a retired Office 365 connector, which takes a MessageCard.
  */
 #include <string.h>
 
 #include "base/json.h"
 #include "notify/notify.h"
 
-/* Both kinds of facts have a value; a MessageCard calls its name "name", an Adaptive Card "title".
- */
+/* Facts of both kinds have a value; their name is "name" in a MessageCard, "title" in an Adaptive
+ * Card. */
 static struct json_object *facts(const struct alert *alert, const char *key)
 {
     struct json_object *out = json_object_new_array();

@@ -41,7 +41,7 @@ static bool is_url(const char *text)
     return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
 }
 
-/* Of a template nobody says what it makes. */
+/* The content type of a template's output is not declared, so it is guessed. */
 static const char *content_type(const char *text)
 {
     return !text || *text == '{' || *text == '[' ? "application/json" : "text/plain; charset=utf-8";
@@ -79,9 +79,9 @@ enum err notify_request(struct arena *arena, const struct notifier *notifier,
     return ERR_OK;
 }
 
-/* --- what an answer means */
+/* --- replies */
 
-/* Slack's Web API answers 200 to what it does not take: {"ok": false, "error": "invalid_auth"}. */
+/* Slack's Web API answers 200 to rejected messages: {"ok": false, "error": "invalid_auth"}. */
 static const char *slack_error(struct arena *arena, const struct http_result *result)
 {
     struct json_object *reply;
@@ -97,7 +97,7 @@ static const char *slack_error(struct arena *arena, const struct http_result *re
     return error ? error : "ok is false";
 }
 
-/* Of these its documents say that they pass. */
+/* Errors that are temporary according to its documents. */
 static bool slack_error_passes(const char *error)
 {
     static const char *const passing[] = {"ratelimited", "rate_limited",    "internal_error",
@@ -109,7 +109,7 @@ static bool slack_error_passes(const char *error)
     return false;
 }
 
-/* No connection: the certificate may be put right. */
+/* No connection: the certificate may be corrected. */
 static bool may_pass(const struct http_result *result)
 {
     if (result->err != ERR_OK)
@@ -117,8 +117,8 @@ static bool may_pass(const struct http_result *result)
     return result->status == 429 || (result->status >= 500 && result->status != 501);
 }
 
-/* Of chat services the path is the secret. */
-static const char *strike_url(struct arena *arena, const char *text, const char *url)
+/* The path of a chat service's URL is the secret. */
+static const char *redact_url(struct arena *arena, const char *text, const char *url)
 {
     enum { LEAST = 6 };
     const char *scheme = strstr(url, "://");
@@ -132,12 +132,12 @@ static const char *strike_url(struct arena *arena, const char *text, const char 
     return text;
 }
 
-/* In one line, and not longer than people read. */
+/* In one line, shortened for people. */
 static const char *shown(struct arena *arena, const struct address *address, const char *text)
 {
     if (address->token && *address->token)
         text = arena_strike_out(arena, text, address->token);
-    text = strike_url(arena, text, address->url);
+    text = redact_url(arena, text, address->url);
     size_t len = strlen(text);
     char *line = arena_strndup(arena, text, len <= SAID_MAX ? len : utf8_cut(text, SAID_MAX));
     for (char *c = line; *c; c++)
@@ -147,9 +147,9 @@ static const char *shown(struct arena *arena, const struct address *address, con
 }
 
 const char *notify_refusal(struct arena *arena, const struct address *address,
-                           const struct http_result *result, bool *again)
+                           const struct http_result *result, bool *retry)
 {
-    *again = may_pass(result);
+    *retry = may_pass(result);
     if (result->err != ERR_OK)
         return arena_strdup(arena, result->info->text);
     if (result->redirect_url)
@@ -161,7 +161,7 @@ const char *notify_refusal(struct arena *arena, const struct address *address,
     const char *error = slack_error(arena, result);
     if (!error)
         return NULL;
-    *again = slack_error_passes(error);
+    *retry = slack_error_passes(error);
     return arena_printf(arena, "refused: %s", shown(arena, address, error));
 }
 
@@ -231,5 +231,50 @@ const char *alert_identifier(struct arena *arena, const char *name)
         else if (!(*c >= 'a' && *c <= 'z'))
             *c = '_';
     }
+    return out;
+}
+
+/* --- messages of Slack */
+
+static struct json_object *field_of(const struct alert_field *field)
+{
+    struct json_object *out = json_object_new_object();
+
+    json_set_str(out, "title", field->name);
+    json_set_str(out, "value", field->value);
+    json_object_object_add(out, "short", json_object_new_boolean(false));
+    return out;
+}
+
+static struct json_object *attachment(struct arena *arena, const struct alert *alert,
+                                      const char *color)
+{
+    struct json_object *out = json_object_new_object();
+    struct json_object *markdown_in = json_object_new_array();
+    struct json_object *fields = json_object_new_array();
+
+    json_set_str(out, "color", color);
+    json_set_str(out, "author_name", alert_subject(arena, alert));
+    json_set_str(out, "text", alert->text);
+    json_object_array_add(markdown_in, json_object_new_string("text"));
+    json_object_object_add(out, "mrkdwn_in", markdown_in);
+    for (int i = 0; i < alert->n_fields; i++)
+        json_object_array_add(fields, field_of(&alert->fields[i]));
+    json_object_object_add(out, "fields", fields);
+    return out;
+}
+
+struct json_object *slack_message(struct arena *arena, const struct address *address,
+                                  const struct alert *alert, const char *color)
+{
+    struct json_object *out = json_own(arena, json_object_new_object());
+    struct json_object *attachments = json_object_new_array();
+
+    json_set_str(out, "channel", address->channel);
+    json_set_str(out, "username", address->username);
+    json_set_str(out, "icon_url", "");
+    json_set_str(out, "icon_emoji", ":rocket:");
+    json_object_array_add(attachments, attachment(arena, alert, color));
+    json_object_object_add(out, "attachments", attachments);
     return out;
 }

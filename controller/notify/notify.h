@@ -1,5 +1,5 @@
 /*
- * A notifier: turns an alert into one HTTP request to a chat service, and its reply into "taken" or
+ * A notifier: turns an alert into one HTTP request to a chat service, and its reply into success or
  * a sentence. Pure.
  */
 #ifndef NOTIFY_NOTIFY_H
@@ -8,23 +8,23 @@
 #include "net/client.h"
 #include "tick/tick.h"
 
-/* Where to: an AlertProvider with its Secret looked up, or one of the controller's options. */
+/* Destination: an AlertProvider with its Secret, or one of the controller's options. */
 struct address {
     const char *url;
-    const char *token;    /* NULL: none */
+    const char *token;    /* NULL if none */
     const char *proxy;    /* NULL: that of the environment */
     const char *username; /* "flagger" */
     const char *channel;  /* "general" */
-    const char *template; /* spec.body, NULL: none; where the notifier takes one */
+    const char *template; /* spec.body, NULL if none; for notifiers that support it */
 };
 
-/* Whom an alert is for. */
+/* Receiver of alerts. */
 struct channel {
-    const char *name; /* of the entry of analysis.alerts */
+    const char *name; /* name of the entry in analysis.alerts */
     const struct notifier *notifier;
-    bool own;               /* of an option: --tenant-addresses does not hold */
-    struct address address; /* the URL and token are not known yet where there is a Secret */
-    /* The Secret with the keys `address` and `token`; NULL: none. */
+    bool own;               /* set by an option: --tenant-addresses does not apply */
+    struct address address; /* URL and token are not set yet if there is a Secret */
+    /* The Secret with the keys `address` and `token`; NULL if none. */
     const char *secret, *secret_namespace;
 };
 
@@ -32,27 +32,27 @@ struct alert_field {
     const char *name, *value;
 };
 enum { ALERT_FIELDS_MAX = 8 };
-#define ALERT_REASON "Reason" /* the name of the field that says why */
+#define ALERT_REASON "Reason" /* name of the field with the reason */
 
 struct alert {
     const char *canary, *namespace_;
     const char *severity; /* "info", "warn", "error" */
     const char *text;
-    const char *key; /* the same when it is told once more */
+    const char *key; /* equal for a repeated alert */
     struct alert_field fields[ALERT_FIELDS_MAX];
     int n_fields;
 };
 
 struct notifier {
     const char *type; /* AlertProvider spec.type */
-    /* What the service is sent, in the arena. */
+    /* The message, in the arena. */
     struct json_object *(*body)(struct arena *arena, const struct address *address,
                                 const struct alert *alert);
-    /* Where it is sent to; NULL: to the URL as it is. */
+    /* The URL of the request; NULL: the given URL. */
     const char *(*url)(struct arena *arena, const struct address *address);
-    bool takes_token;        /* it is sent as a bearer token (RFC 6750) */
-    const char *needs_token; /* what it is; NULL: it can be left out */
-    bool takes_template;     /* spec.body says what is sent instead of `body` */
+    bool takes_token;        /* sent as a bearer token (RFC 6750) */
+    const char *needs_token; /* its name; NULL if it is optional */
+    bool takes_template;     /* spec.body replaces `body` */
 };
 
 /* AlertProvider */
@@ -64,29 +64,34 @@ const struct notifier *notifier_find(const char *type);
 const char *notifier_names(struct arena *arena);
 
 /*
- * Fills *out, everything in the arena. text: what the template makes of the alert, NULL: none.
- * ERR_INVALID: the address is no URL of the kind that it takes, or a token is missing.
+ * Fills *out, everything in the arena. text: output of the template, NULL if none. ERR_INVALID if
+ * the address is not a URL of the required kind, or a token is missing.
  */
 enum err notify_request(struct arena *arena, const struct notifier *notifier,
                         const struct address *address, const struct alert *alert, const char *text,
                         struct http_request *out, struct errinfo *ei);
 /*
- * NULL: the alert was taken. Otherwise why not, in the arena, as text that may be shown: of what the
- * service has said, without the path of its URL, the URL's password and the token, for a service may
- * answer with what it got. *again: asked once more it may be taken.
+ * NULL if the alert was accepted. Otherwise the reason, in the arena, safe to show: a service may
+ * repeat its input, so the path of its URL, the URL's password and the token are removed. *retry: a
+ * retry may succeed.
  */
 const char *notify_refusal(struct arena *arena, const struct address *address,
-                           const struct http_result *result, bool *again);
-/* "NAME.NAMESPACE" of the Canary that the alert is about. */
+                           const struct http_result *result, bool *retry);
+/* "NAME.NAMESPACE" of the Canary. */
 const char *alert_subject(struct arena *arena, const struct alert *alert);
-/* "NAME.NAMESPACE: TEXT", and behind it the reason: for who sees a single line. */
+/* A one-line summary: "NAME.NAMESPACE: TEXT" and the reason. */
 const char *alert_summary(struct arena *arena, const struct alert *alert);
 bool alert_is_error(const struct alert *alert);
 /* {"Traffic routing": "Blue/Green"}; owned by the arena. */
 struct json_object *alert_fields(struct arena *arena, const struct alert *alert);
-/* A text that is shown and not read as markup: "&lt;" for "<", as HTML and Slack want it. */
+/* Escapes markup: "&lt;" for "<", as in HTML and Slack. */
 const char *alert_escape(struct arena *arena, const char *text);
-/* "traffic_routing" of "Traffic routing", for names that allow no blanks. */
+/* "traffic_routing" of "Traffic routing", for names without blanks. */
 const char *alert_identifier(struct arena *arena, const char *name);
+
+/* A message of Slack's incoming webhooks, which Discord and Rocket.Chat accept as well. color: of
+ * the bar beside the text. */
+struct json_object *slack_message(struct arena *arena, const struct address *address,
+                                  const struct alert *alert, const char *color);
 
 #endif

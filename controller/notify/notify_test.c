@@ -18,91 +18,40 @@ static const struct alert failed = {.canary = "podinfo",
                                     .key = "u-17-0",
                                     FIELDS};
 
-/* What each service is sent, byte by byte; in single quotes. `info` and `warn`: what the body has
- * for these instead of `error`, NULL: the same. */
-static const struct {
+struct service {
     const char *type, *address, *token, *url, *auth, *body, *error, *info, *warn;
-} services[] = {
-    {"slack", "https://x/y", "t", "https://x/y", "Bearer t",
-     "{'channel':'general','username':'flagger','icon_url':'','icon_emoji':':rocket:',"
-     "'attachments':[{'color':'danger','author_name':'podinfo.test','text':'Failed che"
-     "cks threshold reached 5','mrkdwn_in':['text'],'fields':[{'title':'Target','value"
-     "':'Deployment/podinfo.test','short':false},{'title':'Traffic routing','value':'B"
-     "lue/Green','short':false}]}]}",
-     "danger", "good", NULL},
-    {"discord", "https://x/y", NULL, "https://x/y/slack", NULL,
-     "{'channel':'general','username':'flagger','icon_url':'','icon_emoji':':rocket:',"
-     "'attachments':[{'color':'danger','author_name':'podinfo.test','text':'Failed che"
-     "cks threshold reached 5','mrkdwn_in':['text'],'fields':[{'title':'Target','value"
-     "':'Deployment/podinfo.test','short':false},{'title':'Traffic routing','value':'B"
-     "lue/Green','short':false}]}]}",
-     "danger", "good", NULL},
-    {"rocket", "https://x/y", NULL, "https://x/y", NULL,
-     "{'channel':'general','username':'flagger','icon_url':'','icon_emoji':':rocket:',"
-     "'attachments':[{'color':'#FF0000','author_name':'podinfo.test','text':'Failed ch"
-     "ecks threshold reached 5','mrkdwn_in':['text'],'fields':[{'title':'Target','valu"
-     "e':'Deployment/podinfo.test','short':false},{'title':'Traffic routing','value':'"
-     "Blue/Green','short':false}]}]}",
-     "#FF0000", "#0076D7", NULL},
-    {"gchat", "https://x/y", NULL, "https://x/y", NULL,
-     "{'cards':[{'header':{'title':'Flagger','subtitle':'podinfo.test','imageUrl':'htt"
-     "ps://flagger.app/favicon.png'},'sections':[{'widgets':[{'textParagraph':{'text':"
-     "'<font color=#848484><strong>Failed checks threshold reached 5</strong></font>'}"
-     "}]},{'widgets':[{'textParagraph':{'text':'Target<br><font color=#848484><strong>"
-     "Deployment/podinfo.test</strong></font>'}}]},{'widgets':[{'textParagraph':{'text"
-     "':'Traffic routing<br><font color=#848484><strong>Blue/Green</strong></font>'}}]"
-     "}]}]}",
-     NULL, NULL, NULL},
-    {"msteams", "https://x/y", NULL, "https://x/y", NULL,
-     "{'@type':'MessageCard','@context':'http://schema.org/extensions','themeColor':'F"
-     "F0000','summary':'podinfo.test','sections':[{'activityTitle':'Failed checks thre"
-     "shold reached 5','activitySubtitle':'podinfo.test','facts':[{'name':'Target','va"
-     "lue':'Deployment/podinfo.test'},{'name':'Traffic routing','value':'Blue/Green'}]"
-     "}]}",
-     "FF0000", "0076D7", NULL},
-    {"msteams", "https://a.logic.azure.com/w", NULL, "https://a.logic.azure.com/w", NULL,
-     "{'type':'message','attachments':[{'content':{'$schema':'http://adaptivecards.io/"
-     "schemas/adaptive-card.json','type':'AdaptiveCard','version':'1.4','body':[{'type"
-     "':'TextBlock','text':'podinfo.test','weight':'Bolder','color':'Default','wrap':t"
-     "rue},{'type':'TextBlock','text':'Failed checks threshold reached 5','weight':'De"
-     "fault','color':'Attention','wrap':true},{'type':'FactSet','facts':[{'title':'Tar"
-     "get','value':'Deployment/podinfo.test'},{'title':'Traffic routing','value':'Blue"
-     "/Green'}]}]},'contentType':'application/vnd.microsoft.card.adaptive'}]}",
-     "Attention", "Default", NULL},
-    {"pagerduty", "https://x/y", "t", "https://x/y", NULL,
-     "{'payload':{'summary':'podinfo.test: Failed checks threshold reached 5','source'"
-     ":'podinfo.test','severity':'error','component':'podinfo','group':'test','class':"
-     "'canary','custom_details':{'Target':'Deployment/podinfo.test','Traffic routing':"
-     "'Blue/Green'}},'routing_key':'t','event_action':'trigger','dedup_key':'u-17-0','"
-     "client':'flagger'}",
-     "\"severity\":\"error\"", "\"severity\":\"info\"", "\"severity\":\"warning\""},
-    {"alertmanager", "https://x/y", "t", "https://x/y/api/v2/alerts", "Bearer t",
-     "[{'annotations':{'summary':'Failed checks threshold reached 5','description':'po"
-     "dinfo.test: Failed checks threshold reached 5','target':'Deployment/podinfo.test"
-     "','traffic_routing':'Blue/Green'},'labels':{'alertname':'FlaggerCanary','severit"
-     "y':'critical','namespace':'test','canary':'podinfo','key':'u-17-0'}}]",
-     "critical", "info", "warning"},
-    {"webhook", "https://x/y", "t", "https://x/y", "Bearer t",
-     "{'key':'u-17-0','name':'podinfo','namespace':'test','severity':'error','text':'F"
-     "ailed checks threshold reached 5','fields':{'Target':'Deployment/podinfo.test','"
-     "Traffic routing':'Blue/Green'}}",
-     "\"severity\":\"error\"", "\"severity\":\"info\"", "\"severity\":\"warn\""},
 };
 
-static struct http_request request_of(struct arena *arena, size_t service, const char *severity)
+/* The body for each service: rows of services.yaml. */
+static const struct service *services_read(struct arena *arena, size_t *count)
+{
+    static const struct row_column columns[] = {
+        ROW_TEXT(struct service, type),  ROW_TEXT(struct service, address),
+        ROW_TEXT(struct service, token), ROW_TEXT(struct service, url),
+        ROW_TEXT(struct service, auth),  ROW_TEXT(struct service, body),
+        ROW_TEXT(struct service, error), ROW_TEXT(struct service, info),
+        ROW_TEXT(struct service, warn),
+    };
+    struct json_object *rows = json_elem(rows_read(arena, "controller/notify/services.yaml"), 0);
+
+    return ROWS_FILL(arena, rows, columns, (struct service){0}, count);
+}
+
+static struct http_request request_of(struct arena *arena, const struct service *service,
+                                      const char *severity)
 {
     struct alert alert = failed;
-    struct address address = {.url = services[service].address,
-                              .token = services[service].token,
+    struct address address = {.url = service->address,
+                              .token = service->token,
                               .username = "flagger",
                               .channel = "general"};
     struct http_request request;
     struct errinfo ei;
 
     alert.severity = severity;
-    if (notify_request(arena, notifier_find(services[service].type), &address, &alert, NULL,
-                       &request, &ei) != ERR_OK)
-        fail_msg("%s: %s", services[service].type, ei.text);
+    if (notify_request(arena, notifier_find(service->type), &address, &alert, NULL, &request,
+                       &ei) != ERR_OK)
+        fail_msg("%s: %s", service->type, ei.text);
     return request;
 }
 
@@ -127,10 +76,13 @@ static const char *replaced(struct arena *arena, const char *text, const char *f
 
 CASE(test_what_each_service_is_sent)
 {
-    EACH_ROW (row, services) {
-        size_t i = (size_t)(row - services);
-        struct http_request request = request_of(arena, i, "error");
-        const char *want = json_text(arena, rows_json(arena, row->body));
+    size_t count;
+    const struct service *services = services_read(arena, &count);
+
+    for (size_t i = 0; unit_row("services.yaml", i, count); i++) {
+        const struct service *row = &services[i];
+        struct http_request request = request_of(arena, row, "error");
+        const char *want = row->body;
         assert_string_equal(request.method, "POST");
         assert_string_equal(request.url, row->url);
         assert_string_equal(header(&request, "Content-Type"), "application/json");
@@ -138,9 +90,9 @@ CASE(test_what_each_service_is_sent)
         assert_string_equal(header(&request, "Authorization"), row->auth ? row->auth : "");
         assert_string_equal(request.body, want);
         assert_int_equal(request.body_len, strlen(want));
-        assert_string_equal(request_of(arena, i, "info").body,
+        assert_string_equal(request_of(arena, row, "info").body,
                             replaced(arena, want, row->error, row->info));
-        assert_string_equal(request_of(arena, i, "warn").body,
+        assert_string_equal(request_of(arena, row, "warn").body,
                             replaced(arena, want, row->error, row->warn ? row->warn : row->info));
         print_message("%-12s sends info, warn, error to %s\n", row->type, request.url);
     }
@@ -148,10 +100,13 @@ CASE(test_what_each_service_is_sent)
 
 CASE(test_each_notifier_has_a_row)
 {
+    size_t count;
+    const struct service *services = services_read(arena, &count);
+
     for (size_t i = 0; notifier_table[i]; i++) {
         bool found = false;
-        EACH_ROW (row, services)
-            found = found || strcmp(row->type, notifier_table[i]->type) == 0;
+        for (size_t k = 0; k < count; k++)
+            found = found || strcmp(services[k].type, notifier_table[i]->type) == 0;
         if (!found)
             fail_msg("%s is not tested", notifier_table[i]->type);
     }
@@ -187,7 +142,7 @@ CASE(test_what_answers_mean)
     static const struct errinfo refused = {.text = "POST https://x/...: connection refused"};
     static const struct {
         struct http_result result;
-        const char *want; /* NULL: taken */
+        const char *want; /* NULL if accepted */
         bool again;
     } cases[] = {
         {{.status = 200, .body = "ok"}, NULL, false},
@@ -212,7 +167,7 @@ CASE(test_what_answers_mean)
         {{.err = ERR_RETRY, .info = &refused, .body = ""}, "connection refused", true},
         {{.err = ERR_DENIED, .info = &refused, .body = ""}, "connection refused", true},
         {{.err = ERR_INVALID, .info = &refused, .body = ""}, "connection refused", false},
-        /* what only the sender should know */
+        /* secrets of the sender */
         {{.status = 404, .body = "POST /services/T0/B0SECRET?k=hushhush: no, t0ken"},
          "bad response 404: POST /***/T0/***?k=***: no, ***",
          false},
@@ -249,7 +204,7 @@ CASE(test_what_is_said_is_cut_between_characters)
     }
 }
 
-/* On a phone there is one line. */
+/* A phone shows one line. */
 CASE(test_what_is_seen_first_says_why)
 {
     static const char *const types[] = {"pagerduty", "alertmanager"};
@@ -268,7 +223,7 @@ CASE(test_what_is_seen_first_says_why)
     }
 }
 
-/* What a webhook has answered may stand in a text. */
+/* Texts may contain the answer of a webhook. */
 CASE(test_markup_is_shown)
 {
     static const struct {

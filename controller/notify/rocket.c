@@ -1,5 +1,5 @@
-/* Rocket.Chat, whose incoming webhooks take Slack's messages. */
-#include "notify/common_slack.h"
+/* Rocket.Chat: its incoming webhooks accept Slack's messages. */
+#include "notify/notify.h"
 
 static struct json_object *body(struct arena *arena, const struct address *address,
                                 const struct alert *alert)

@@ -1,9 +1,9 @@
 /*
- * Slack, by an incoming webhook, or by chat.postMessage with a token. In its texts <!channel> would
- * call everybody, and <URL|word> be a link that shows something else: what a webhook has answered
- * may stand there.
+ * Slack, by an incoming webhook, or by chat.postMessage with a token. Texts are escaped: <!channel>
+ * would notify all members, and <URL|word> be a misleading link, and a text may contain the answer
+ * of a webhook.
  */
-#include "notify/common_slack.h"
+#include "notify/notify.h"
 
 static struct json_object *body(struct arena *arena, const struct address *address,
                                 const struct alert *alert)

@@ -1,4 +1,5 @@
-/* Any server that takes a POST: the text of the AlertProvider's template, or else this object. */
+/* Any server that accepts a POST: the output of the AlertProvider's template, or else this
+ * object. */
 #include "base/json.h"
 #include "notify/notify.h"
 

@@ -1,26 +1,43 @@
 /*
- * The release page: what each Canary does, for people, beside /metrics on the same port. It only
- * shows; nothing can be changed by it.
+ * The release page: the state of each Canary, for people, beside /metrics on the same port. Read
+ * only.
  *
- *   GET /ui/                        the page; its files hold no data, and anybody may have them
- *   GET /ui/api/canaries            ?limit=1..100 &continue=: a page of all, in short
+ *   GET /ui/                        the page; its files hold no data and are public
+ *   GET /ui/api/canaries            ?limit=1..100 &continue=: a page of all, summaries
  *   GET /ui/api/canaries/NS/NAME    one, with its release and its history
  *
- * Answers are made from what the watches have brought, on every replica alike, but for the last events,
- * which are those that this replica has told; they ask the API server for nothing. The page asks anew every few seconds rather than hold a stream: a status
- * changes once an interval, a stream would take a place of the server's for each open tab, and one
- * answer serves all tabs that ask at the same time (http_reply_share()). An answer holds at most
- * PAGE_LIST Canaries, some 600 bytes each, or one, whose status is bounded (decide/STATUS.md).
+ * Answers come from the watches, on every replica alike, except for the last events, which are
+ * those of this replica; no request goes to the API server. The page polls every few seconds
+ * instead of holding a stream: a status changes once an interval, a stream would occupy a
+ * connection of the server for each open tab, and one answer serves all tabs that ask at the same
+ * time (http_reply_share()). An answer holds at most PAGE_LIST Canaries, about 600 bytes each, or
+ * one, whose status is bounded (decide/STATUS.md).
  *
- * They show what statuses say, the answers of webhooks and names of people included. So the page
- * is off unless an option opens it, to everybody who reaches the port or to who has a token.
+ * The contents are those of statuses, including answers of webhooks and names of people. So the
+ * page is off unless an option opens it, to every client that reaches the port or to clients with
+ * a token.
  */
 #ifndef PAGE_PAGE_H
 #define PAGE_PAGE_H
 
 #include "engine/engine.h"
-#include "page/door.h"
-#include "page/show_query.h"
+#include "net/server/server.h"
+#include "net/server/tokens.h"
+#include "page/page_json.h"
+
+/* If both are unset, the page is off. */
+struct page_door {
+    bool open;                   /* to every client that reaches the port */
+    const struct tokens *tokens; /* to clients with a token; NULL if none is required */
+};
+
+/* False, and answered, if the client may not read data below /ui/api/ and /debug. */
+bool page_admits(const struct page_door *door, struct http_conn_request *req) MUST_USE;
+
+/* Answers all requests below /ui: the files, and by data() those below /ui/api/. */
+void page_answer(const struct page_door *door, struct http_conn_request *req,
+                 const struct http_file *files,
+                 void (*data)(void *arg, struct http_conn_request *req), void *arg);
 
 enum { PAGE_LIST = 100 };
 
@@ -31,7 +48,7 @@ struct page {
     struct show_links links;
 };
 
-/* Answers whatever is below /ui. */
+/* Answers all requests below /ui. */
 void page_serve(struct page *page, struct http_conn_request *req);
 
 #endif

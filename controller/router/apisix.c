@@ -1,12 +1,14 @@
 /*
- * APISIX: a copy of the rule of the user's ApisixRoute that leads to the apex Service, before which
- * it comes by its priority (router/OBJECTS.md).
+ * APISIX: a copy of the rule of the user's ApisixRoute that leads to the apex Service; its priority
+ * puts it first (router/OBJECTS.md).
  */
 #include <string.h>
 
-#include "router/common_ignored.h"
-#include "router/common_source.h"
+#include "router/shared/source.h"
+#include "router/shared/spec_checks.h"
 #include "tick/edit.h"
+#include "tick/need.h"
+#include "tick/plan.h"
 
 enum { PRIORITY = 10000 };
 
@@ -45,7 +47,7 @@ static const char *apisix_check(struct arena *arena, const struct canary *canary
     return route_check(arena, canary);
 }
 
-/* The rule of the source to copy; NULL and *why: there is none. */
+/* The rule of the source to copy; NULL and *why if there is none. */
 static struct json_object *source_rule(struct tick *tick, struct json_object *source,
                                        const char **why)
 {
@@ -89,7 +91,7 @@ static void add_backend(struct tick *tick, struct json_object *backends, struct 
     edit_add(backends, out);
 }
 
-/* The rule of the source, with both sides; without one, only the weights of the live rule. */
+/* The rule of the source with both sides; without a source, only the weights of the live rule. */
 static struct json_object *wanted_rule(struct tick *tick, struct json_object *rule,
                                        const struct weights *weights, const struct split *split)
 {
@@ -110,15 +112,15 @@ static struct json_object *wanted_rule(struct tick *tick, struct json_object *ru
     return out;
 }
 
-static enum verdict wanted(struct tick *tick, const struct weights *weights,
-                           const struct split *split, struct json_object *live,
-                           struct json_object **out)
+static enum rule_result wanted(struct tick *tick, const struct weights *weights,
+                               const struct split *split, struct json_object *live,
+                               struct json_object **out)
 {
     struct json_object *rules = edit_array(tick->arena), *source;
     const char *why;
 
     if (!need_source(tick, &source))
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     struct json_object *rule = source_rule(tick, source, &why);
     if (!rule && (!live || !split->split))
         return plan_stop(tick, "%s", why);
@@ -127,11 +129,11 @@ static enum verdict wanted(struct tick *tick, const struct weights *weights,
         json_set(*out, "spec", source_tree(tick->arena, json_at(source, "spec", NULL)));
     edit_add(rules, wanted_rule(tick, rule, weights, split));
     json_set(json_sub(*out, "spec"), "http", rules);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-/* For a copy that somebody else has made. */
-static enum verdict plain(struct tick *tick, struct json_object *live, struct json_object **out)
+/* For a copy that was not created by the Canary. */
+static enum rule_result plain(struct tick *tick, struct json_object *live, struct json_object **out)
 {
     struct json_object *rule = edit_object(tick->arena), *rules = edit_array(tick->arena);
     struct json_object *backends = edit_array(tick->arena);
@@ -144,7 +146,7 @@ static enum verdict plain(struct tick *tick, struct json_object *live, struct js
     edit_pair(rule, old);
     edit_add(rules, rule);
     json_set(json_sub(*out, "spec"), "http", rules);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 static const struct route route = {.resource = &apisix_routes,
@@ -153,27 +155,27 @@ static const struct route route = {.resource = &apisix_routes,
                                    .plain = plain,
                                    .bare = true};
 
-static enum verdict apisix_settled(struct tick *tick, const char **why)
+static enum rule_result apisix_settled(struct tick *tick, const char **why)
 {
     struct json_object *source;
 
     if (!need_source(tick, &source))
-        return VERDICT_NEED_FACTS;
-    return source_rule(tick, source, why) ? VERDICT_GO : VERDICT_STOP;
+        return RULE_NEEDS_FACTS;
+    return source_rule(tick, source, why) ? RULE_CONTINUE : RULE_DONE;
 }
 
 /* The source leads to the apex Service. */
-static enum verdict apisix_revert(struct tick *tick, bool anew)
+static enum rule_result apisix_revert(struct tick *tick, bool recreate)
 {
     struct json_object *found;
 
-    (void)anew;
-    enum verdict verdict =
+    (void)recreate;
+    enum rule_result verdict =
         source_remove(tick, &apisix_routes, copy_name(tick->arena, tick->canary), &found);
-    return verdict == VERDICT_GO && found ? route_revert(tick, false) : verdict;
+    return verdict == RULE_CONTINUE && found ? route_revert(tick, false) : verdict;
 }
 
-static enum verdict apisix_disown(struct tick *tick)
+static enum rule_result apisix_disown(struct tick *tick)
 {
     return source_disown(tick, &apisix_routes, copy_name(tick->arena, tick->canary));
 }

@@ -3,9 +3,10 @@
  * apex (router/OBJECTS.md). VirtualServices have the name of a Service in the DNS; `A-canary` leads
  * load tests to the canary.
  */
-#include "router/common_appmesh.h"
-#include "router/common_ignored.h"
+#include "router/shared/appmesh_nodes.h"
+#include "router/shared/spec_checks.h"
 #include "tick/edit.h"
+#include "tick/need.h"
 
 #define RESOURCE(plural_, kind_)                                                                   \
     {                                                                                              \
@@ -40,7 +41,7 @@ static const char *const *names(struct arena *arena, const struct canary *canary
     return out;
 }
 
-/* --- the words of this version */
+/* --- format of this version */
 
 static const struct split_format format = {.rules = {"spec", "routes"},
                                            .backends = {"http", "action", "weightedTargets"},
@@ -87,7 +88,7 @@ static const char *check(struct arena *arena, const struct canary *canary)
     return appmesh_check(arena, canary);
 }
 
-/* Its routes know no time. */
+/* Its routes have no timeout. */
 static const char *ignored(struct arena *arena, const struct canary *canary)
 {
     static const char *const keys[] = {"timeout", NULL};
@@ -99,7 +100,7 @@ static const char *ignored(struct arena *arena, const struct canary *canary)
 
 /* --- VirtualNodes */
 
-/* `service` is whose endpoints it has. */
+/* A node with the endpoints of `service`. */
 static struct json_object *node(struct tick *tick, const char *service)
 {
     const struct canary *canary = tick->canary;
@@ -110,9 +111,9 @@ static struct json_object *node(struct tick *tick, const char *service)
     return out;
 }
 
-/* A proxy does not start before its node is known: so they are there before the primary's pods. The
- * node of the apex has the primary's endpoints. */
-static enum verdict prepare(struct tick *tick)
+/* A proxy does not start before its node is known, so nodes are created before the primary's pods.
+ * The node of the apex has the primary's endpoints. */
+static enum rule_result prepare(struct tick *tick)
 {
     const char *const *name = names(tick->arena, tick->canary, &nodes);
     struct json_object *live[NODES];
@@ -121,17 +122,17 @@ static enum verdict prepare(struct tick *tick)
     for (int i = 0; i < NODES; i++)
         known = need_object(tick, &nodes, tick->canary->namespace_, name[i], &live[i]) && known;
     if (!known)
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     for (int i = 0; i < NODES; i++) {
         const char *service = i == 0 ? tick->canary->service.primary_name : name[i];
         route_beside(tick, &nodes, name[i], live[i], node(tick, service), true);
     }
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 /* --- VirtualServices */
 
-/* `router`: what the routes and their router are called. */
+/* `router`: name of the routes and their router. */
 static struct json_object *service(struct tick *tick, const char *router,
                                    const struct weights *weights, const struct split *split)
 {
@@ -146,28 +147,28 @@ static struct json_object *service(struct tick *tick, const char *router,
     return out;
 }
 
-static enum verdict wanted(struct tick *tick, const struct weights *weights,
-                           const struct split *split, struct json_object *live,
-                           struct json_object **out)
+static enum rule_result wanted(struct tick *tick, const struct weights *weights,
+                               const struct split *split, struct json_object *live,
+                               struct json_object **out)
 {
     (void)live;
     *out = service(tick, tick->canary->service.name, weights, split);
     appmesh_gateway(tick, *out);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 /* To the node of the apex, which then has the endpoints of its Service. */
-static enum verdict plain(struct tick *tick, struct json_object *live, struct json_object **out)
+static enum rule_result plain(struct tick *tick, struct json_object *live, struct json_object **out)
 {
     const struct split none = {.split = NULL};
 
     (void)live;
     *out = service(tick, tick->canary->service.name, NULL, &none);
     appmesh_gateway(tick, *out);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-static enum verdict reconcile(struct tick *tick)
+static enum rule_result reconcile(struct tick *tick)
 {
     const char *router = tick->canary->service.canary_name;
     const struct split_sides sides = {tick->canary->service.primary_name, router};
@@ -176,39 +177,39 @@ static enum verdict reconcile(struct tick *tick)
     struct json_object *live;
 
     if (!need_object(tick, &services, tick->canary->namespace_, name, &live))
-        return VERDICT_NEED_FACTS;
-    enum verdict verdict = route_reconcile(tick);
-    if (verdict != VERDICT_GO)
+        return RULE_NEEDS_FACTS;
+    enum rule_result verdict = route_reconcile(tick);
+    if (verdict != RULE_CONTINUE)
         return verdict;
     struct split split = split_find(&format, &sides, live);
     route_beside(tick, &services, name, live, service(tick, router, &all, &split), false);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-/* --- a Canary that goes */
+/* --- deletion of a Canary */
 
 static bool need_apex(struct tick *tick, struct json_object **live)
 {
     return need_object(tick, &nodes, tick->canary->namespace_, tick->canary->service.name, live);
 }
 
-static enum verdict revert(struct tick *tick, bool anew)
+static enum rule_result revert(struct tick *tick, bool recreate)
 {
     const char *name = tick->canary->service.name;
     struct json_object *live;
 
     if (!need_apex(tick, &live))
-        return VERDICT_NEED_FACTS;
-    route_leave(tick, &nodes, name, live, node(tick, name), anew);
-    return route_revert(tick, anew);
+        return RULE_NEEDS_FACTS;
+    route_leave(tick, &nodes, name, live, node(tick, name), recreate);
+    return route_revert(tick, recreate);
 }
 
-static enum verdict disown(struct tick *tick)
+static enum rule_result disown(struct tick *tick)
 {
     struct json_object *live;
 
     if (!need_apex(tick, &live))
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     route_let_go(tick, &nodes, live);
     return route_disown(tick);
 }

@@ -1,12 +1,13 @@
 /*
- * AWS App Mesh v1beta2: a VirtualRouter that splits, the VirtualService by which clients in the mesh
- * find it, and a VirtualNode for each side (router/OBJECTS.md). Router and service `A-canary` lead
+ * AWS App Mesh v1beta2: a VirtualRouter that splits, the VirtualService that clients in the mesh
+ * call, and a VirtualNode for each side (router/OBJECTS.md). Router and service `A-canary` lead
  * load tests to the canary.
  */
 #include <string.h>
 
-#include "router/common_appmesh.h"
+#include "router/shared/appmesh_nodes.h"
 #include "tick/edit.h"
+#include "tick/need.h"
 
 #define RESOURCE(plural_, kind_)                                                                   \
     {                                                                                              \
@@ -29,7 +30,7 @@ static const char *const *names(struct arena *arena, const struct canary *canary
     return out;
 }
 
-/* --- the words of this version */
+/* --- format of this version */
 
 static const struct split_format format = {.rules = {"spec", "routes"},
                                            .backends = {"httpRoute", "action", "weightedTargets"},
@@ -69,7 +70,7 @@ static const struct appmesh words = {.format = &format,
                                      .retries = write_retries,
                                      .times_out = true};
 
-/* That of the pods. */
+/* Port of the pods. */
 static int64_t port_of(const struct canary *canary)
 {
     int64_t port;
@@ -85,7 +86,7 @@ static const char *hostname(struct tick *tick, const char *service)
     return arena_printf(tick->arena, "%s.%s.svc.cluster.local.", service, tick->canary->namespace_);
 }
 
-/* `service` is whose endpoints it has; `selector`: the pods that are its members. */
+/* A node with the endpoints of `service`; its members are the pods that `selector` selects. */
 static struct json_object *node(struct tick *tick, const char *service,
                                 struct json_object *selector)
 {
@@ -102,9 +103,9 @@ static struct json_object *node(struct tick *tick, const char *service,
     return out;
 }
 
-/* A proxy is put only into a pod that a node selects: so they are there before the primary's pods.
- */
-static enum verdict prepare(struct tick *tick)
+/* A proxy is injected only into a pod that a node selects, so nodes are created before the
+ * primary's pods. */
+static enum rule_result prepare(struct tick *tick)
 {
     const char *const *sides = names(tick->arena, tick->canary, &nodes);
     const char *namespace_ = tick->canary->namespace_;
@@ -116,10 +117,10 @@ static enum verdict prepare(struct tick *tick)
         known = route_selector(tick, sides[i], &selectors[i]) && known;
     }
     if (!known)
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     for (int i = 0; i < 2; i++)
         route_beside(tick, &nodes, sides[i], live[i], node(tick, sides[i], selectors[i]), true);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 /* --- VirtualRouters and VirtualServices */
@@ -135,24 +136,24 @@ static struct json_object *router(struct tick *tick, const char *name,
     return out;
 }
 
-static enum verdict wanted(struct tick *tick, const struct weights *weights,
-                           const struct split *split, struct json_object *live,
-                           struct json_object **out)
+static enum rule_result wanted(struct tick *tick, const struct weights *weights,
+                               const struct split *split, struct json_object *live,
+                               struct json_object **out)
 {
     (void)live;
     *out = router(tick, tick->canary->service.name, weights, split);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 /* To the node of the canary, which then has the endpoints of the apex Service: its pods are members
  * of that node, and would lose their proxies' configuration with it. */
-static enum verdict plain(struct tick *tick, struct json_object *live, struct json_object **out)
+static enum rule_result plain(struct tick *tick, struct json_object *live, struct json_object **out)
 {
     const struct split none = {.split = NULL};
 
     (void)live;
     *out = router(tick, tick->canary->service.name, NULL, &none);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 static struct json_object *service(struct tick *tick, const char *name)
@@ -166,9 +167,9 @@ static struct json_object *service(struct tick *tick, const char *name)
     return out;
 }
 
-/* All of the mesh but the nodes. */
+/* The objects of the mesh except nodes. */
 struct live {
-    struct json_object *router; /* of the canary */
+    struct json_object *router; /* router of the canary */
     struct json_object *services[2];
 };
 
@@ -183,7 +184,7 @@ static bool need_live(struct tick *tick, struct live *live)
     return known;
 }
 
-static enum verdict reconcile(struct tick *tick)
+static enum rule_result reconcile(struct tick *tick)
 {
     const struct weights all = {.canary = 100};
     const struct split_sides sides = {tick->canary->service.primary_name,
@@ -192,20 +193,20 @@ static enum verdict reconcile(struct tick *tick)
     struct live live;
 
     if (!need_live(tick, &live))
-        return VERDICT_NEED_FACTS;
-    enum verdict verdict = route_reconcile(tick);
-    if (verdict != VERDICT_GO)
+        return RULE_NEEDS_FACTS;
+    enum rule_result verdict = route_reconcile(tick);
+    if (verdict != RULE_CONTINUE)
         return verdict;
     struct split split = split_find(&format, &sides, live.router);
     route_beside(tick, &routers, both[1], live.router, router(tick, both[1], &all, &split), false);
     for (int i = 0; i < 2; i++)
         route_beside(tick, &services, both[i], live.services[i], service(tick, both[i]), false);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-/* --- a Canary that goes */
+/* --- deletion of a Canary */
 
-static enum verdict revert(struct tick *tick, bool anew)
+static enum rule_result revert(struct tick *tick, bool recreate)
 {
     const struct canary_service *named = &tick->canary->service;
     struct json_object *live, *found, *selector;
@@ -214,15 +215,16 @@ static enum verdict revert(struct tick *tick, bool anew)
     known = need_object(tick, &services, tick->canary->namespace_, named->name, &found) && known;
     known = route_selector(tick, named->canary_name, &selector) && known;
     if (!known)
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     if (!selector)
         selector = json_at(live, "spec", "podSelector", "matchLabels", NULL);
-    route_leave(tick, &nodes, named->canary_name, live, node(tick, named->name, selector), anew);
-    route_leave(tick, &services, named->name, found, service(tick, named->name), anew);
-    return route_revert(tick, anew);
+    route_leave(tick, &nodes, named->canary_name, live, node(tick, named->name, selector),
+                recreate);
+    route_leave(tick, &services, named->name, found, service(tick, named->name), recreate);
+    return route_revert(tick, recreate);
 }
 
-static enum verdict disown(struct tick *tick)
+static enum rule_result disown(struct tick *tick)
 {
     const struct canary_service *named = &tick->canary->service;
     struct json_object *live, *found;
@@ -230,7 +232,7 @@ static enum verdict disown(struct tick *tick)
 
     known = need_object(tick, &services, tick->canary->namespace_, named->name, &found) && known;
     if (!known)
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     route_let_go(tick, &nodes, live);
     route_let_go(tick, &services, found);
     return route_disown(tick);

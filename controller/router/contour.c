@@ -3,10 +3,10 @@
  */
 #include <string.h>
 
-#include "router/common_ignored.h"
-#include "router/common_regex.h"
-#include "router/common_route.h"
+#include "router/shared/route.h"
+#include "router/shared/spec_checks.h"
 #include "tick/edit.h"
+#include "tick/plan.h"
 
 static const struct kube_resource http_proxies = {.group = "projectcontour.io",
                                                   .version = "v1",
@@ -14,7 +14,7 @@ static const struct kube_resource http_proxies = {.group = "projectcontour.io",
                                                   .kind = "HTTPProxy",
                                                   .meshed = true};
 
-/* In an A/B test, everybody else has a route with both sides too, behind those that split. */
+/* In an A/B test the route for all other requests has both sides too, after those that split. */
 static const struct split_format *contour_format(const struct canary *canary)
 {
     static const struct split_format format = {
@@ -34,8 +34,8 @@ static struct json_object *condition(struct arena *arena, const char *kind)
     return kind ? json_sub(out, kind) : out;
 }
 
-/* Words of a StringMatch and of Contour; of a header it knows no beginning and no end, which become
- * a part, as with Flagger. */
+/* Conditions of a StringMatch and of Contour; headers have no prefix and suffix condition, which
+ * become "contains", as in Flagger. */
 struct word {
     const char *ours, *theirs;
 };
@@ -95,7 +95,7 @@ static void set_path(struct arena *arena, struct json_object *conditions,
     json_set_str(first, "prefix", "/");
 }
 
-/* All of them must hold. special: an element of spec.analysis.match, or NULL. */
+/* All of them must match. special: an element of spec.analysis.match, or NULL. */
 static struct json_object *conditions(struct arena *arena, const struct canary *canary,
                                       struct json_object *special)
 {
@@ -110,7 +110,7 @@ static struct json_object *conditions(struct arena *arena, const struct canary *
     return out;
 }
 
-/* --- what a spec may ask */
+/* --- checks of a spec */
 
 static const char *check_map(struct arena *arena, struct json_object *map, const char *at)
 {
@@ -179,7 +179,7 @@ static const char *contour_ignored(struct arena *arena, const struct canary *can
     return ignored_of_service(arena, canary, keys, match_keys);
 }
 
-/* --- routes */
+/* A weight of 0 is Contour's default. The header is for Linkerd behind it. */
 
 /* A weight of 0 is Contour's default. The header is for Linkerd behind it. */
 static struct json_object *service_of(struct tick *tick, const char *name, int weight)
@@ -213,7 +213,7 @@ static struct json_object *timeouts(struct arena *arena, struct json_object *ser
     return out;
 }
 
-/* (Flagger writes an empty word where none is given, which Contour's schema refuses.) */
+/* (Flagger writes an empty value if there is none, which Contour's schema refuses.) */
 static struct json_object *retries(struct arena *arena, struct json_object *service)
 {
     struct json_object *given = json_at(service, "retries", NULL);
@@ -269,10 +269,10 @@ static struct json_object *with_routes(struct tick *tick, struct json_object *ro
     return out;
 }
 
-/* A route has conditions that all must hold: each element of a test gets one of its own. */
-static enum verdict wanted(struct tick *tick, const struct weights *weights,
-                           const struct split *split, struct json_object *live,
-                           struct json_object **out)
+/* All conditions of a route must match: each element of a test gets a route of its own. */
+static enum rule_result wanted(struct tick *tick, const struct weights *weights,
+                               const struct split *split, struct json_object *live,
+                               struct json_object **out)
 {
     struct json_object *tests = weights->matched ? tick->canary->analysis.match : NULL;
     struct json_object *routes = edit_array(tick->arena);
@@ -286,16 +286,16 @@ static enum verdict wanted(struct tick *tick, const struct weights *weights,
     if (tests)
         add_route(tick, routes, split->rest, NULL, 100, 0);
     *out = with_routes(tick, routes);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-static enum verdict plain(struct tick *tick, struct json_object *live, struct json_object **out)
+static enum rule_result plain(struct tick *tick, struct json_object *live, struct json_object **out)
 {
     struct json_object *routes = edit_array(tick->arena);
 
     add_route(tick, routes, json_elem(json_at(live, "spec", "routes", NULL), 0), NULL, 100, -1);
     *out = with_routes(tick, routes);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 static const struct route route = {.resource = &http_proxies,
@@ -304,22 +304,21 @@ static const struct route route = {.resource = &http_proxies,
                                    .plain = plain,
                                    .introduces = true};
 
-/* Contour says whether it could make something of the proxy. One that no root includes yet is none
- * of ours to judge. */
-static enum verdict contour_settled(struct tick *tick, const char **why)
+/* Contour reports whether the proxy is valid. A proxy that no root includes yet is not judged. */
+static enum rule_result contour_settled(struct tick *tick, const char **why)
 {
     struct json_object *live;
 
     if (!route_need(tick, &live))
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     const char *status = json_str_at(live, "status", "currentStatus", NULL);
     const char *said = json_str_at(live, "status", "description", NULL);
     if (!status || strcmp(status, "invalid") != 0 ||
         plan_writes(tick, &http_proxies, tick->canary->namespace_, tick->canary->service.name))
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     *why = arena_printf(tick->arena, "HTTPProxy %s.%s is invalid: %s", tick->canary->service.name,
                         tick->canary->namespace_, said ? said : "Contour does not say why");
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 
 static const char *const providers[] = {"contour", NULL};

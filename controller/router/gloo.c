@@ -1,14 +1,15 @@
 /*
  * Gloo: a RouteTable to which the user's VirtualService delegates, and an Upstream for each side
- * (router/OBJECTS.md). common_gloo.c has what there was before RouteTables.
+ * (router/OBJECTS.md).
  */
 #include <string.h>
 
-#include "router/common_gloo.h"
-#include "router/common_headers.h"
-#include "router/common_ignored.h"
-#include "router/common_route.h"
+#include "router/shared/headers.h"
+#include "router/shared/route.h"
+#include "router/shared/spec_checks.h"
 #include "tick/edit.h"
+#include "tick/need.h"
+#include "tick/plan.h"
 
 static const struct kube_resource route_tables = {.group = "gateway.solo.io",
                                                   .version = "v1",
@@ -20,6 +21,114 @@ static const struct kube_resource upstreams = {.group = "gloo.solo.io",
                                                .plural = "upstreams",
                                                .kind = "Upstream",
                                                .meshed = true};
+
+/* --- UpstreamGroup, from before RouteTables: used if one with the target's name exists */
+
+#define DEFAULT_NAMESPACE "gloo-system"
+
+static const struct kube_resource gloo_groups = {.group = "gloo.solo.io",
+                                                 .version = "v1",
+                                                 .plural = "upstreamgroups",
+                                                 .kind = "UpstreamGroup",
+                                                 .meshed = true};
+
+/* Upstreams discovered by Gloo; "*" for any port. */
+static const char *group_upstream(struct arena *arena, const struct canary *canary,
+                                  const char *service, const char *port)
+{
+    return arena_printf(arena, "%s-%s-%s", canary->namespace_, service, port);
+}
+
+static struct split_sides group_sides(struct arena *arena, const struct canary *canary)
+{
+    return (struct split_sides){group_upstream(arena, canary, canary->service.primary_name, "*"),
+                                group_upstream(arena, canary, canary->service.canary_name, "*")};
+}
+
+static const struct split_format *group_format(const struct canary *canary)
+{
+    static const struct split_format format = {.rules = {"spec"},
+                                               .backends = {"destinations"},
+                                               .name = {"destination", "upstream", "name"}};
+
+    (void)canary;
+    return &format;
+}
+
+static const char *group_name(struct tick *tick)
+{
+    return tick->canary->target.name;
+}
+
+/* Gloo's namespace, which the provider may name: "gloo:NAMESPACE". */
+static const char *namespace_of(struct tick *tick)
+{
+    const char *colon = strchr(tick->provider, ':');
+
+    return colon && colon[1] ? colon + 1 : DEFAULT_NAMESPACE;
+}
+
+static void add_group_destination(struct tick *tick, struct json_object *list, const char *service,
+                                  int weight, struct json_object *live)
+{
+    const char *port = arena_printf(tick->arena, "%d", tick->canary->service.port);
+    struct json_object *out = edit_object(tick->arena);
+    struct json_object *to = json_sub(json_sub(out, "destination"), "upstream");
+
+    json_set_str(to, "name", group_upstream(tick->arena, tick->canary, service, port));
+    json_set_str(to, "namespace", namespace_of(tick));
+    json_set_int(out, "weight", weight);
+    edit_pair(out, live);
+    edit_add(list, out);
+}
+
+static struct json_object *group_spec(struct tick *tick, struct json_object *destinations)
+{
+    struct json_object *out = edit_object(tick->arena);
+
+    json_set(json_sub(out, "spec"), "destinations", destinations);
+    return out;
+}
+
+static enum rule_result group_wanted(struct tick *tick, const struct weights *weights,
+                                     const struct split *split, struct json_object *live,
+                                     struct json_object **out)
+{
+    const struct canary_service *service = &tick->canary->service;
+    struct json_object *list = edit_array(tick->arena);
+
+    (void)live;
+    if (weights->matched && weights->canary > 0)
+        return plan_stop(tick,
+                         "spec.analysis.match: an UpstreamGroup splits every request; delete "
+                         "UpstreamGroup %s.%s, and a RouteTable is made, which can match",
+                         group_name(tick), tick->canary->namespace_);
+    add_group_destination(tick, list, service->primary_name, weights->primary, split->primary);
+    add_group_destination(tick, list, service->canary_name, weights->canary, split->canary);
+    *out = group_spec(tick, list);
+    return RULE_CONTINUE;
+}
+
+static enum rule_result group_plain(struct tick *tick, struct json_object *live,
+                                    struct json_object **out)
+{
+    struct json_object *list = edit_array(tick->arena);
+
+    (void)live;
+    add_group_destination(tick, list, tick->canary->service.name, 100, NULL);
+    *out = group_spec(tick, list);
+    return RULE_CONTINUE;
+}
+
+static const struct route gloo_group = {.resource = &gloo_groups,
+                                        .format = group_format,
+                                        .sides = group_sides,
+                                        .wanted = group_wanted,
+                                        .plain = group_plain,
+                                        .name = group_name,
+                                        .bare = true};
+
+/* --- names */
 
 enum { MAX_HEADERS = 64 };
 
@@ -52,9 +161,9 @@ static struct split_sides gloo_sides(struct arena *arena, const struct canary *c
                                 upstream_name(arena, canary, "canary", "*")};
 }
 
-/* --- what a spec may ask */
+/* --- checks of a spec */
 
-/* spec.upstreamRef; name NULL: none. */
+/* spec.upstreamRef; name is NULL if missing. */
 static struct canary_ref settings_ref(const struct canary *canary)
 {
     struct json_object *given = json_at(canary->json, "spec", "upstreamRef", NULL);
@@ -75,7 +184,7 @@ static const char *gloo_check(struct arena *arena, const struct canary *canary)
 
 /* --- RouteTable */
 
-/* A weight of 0 is left out, as by Gloo's own tools. */
+/* A weight of 0 is omitted, as by Gloo's own tools. */
 static const struct split_format *gloo_format(const struct canary *canary)
 {
     static const struct split_format format = {.rules = {"spec", "routes"},
@@ -137,7 +246,7 @@ static struct json_object *matchers(struct tick *tick)
     return out;
 }
 
-/* key: how the action leads there, "multi" or "single". */
+/* key: "multi" or "single" destination of the action. */
 static struct json_object *one_route(struct tick *tick, const char *key, struct json_object *to)
 {
     struct json_object *out = edit_object(tick->arena), *action = json_sub(out, "routeAction");
@@ -151,9 +260,9 @@ static struct json_object *one_route(struct tick *tick, const char *key, struct 
     return out;
 }
 
-static enum verdict wanted(struct tick *tick, const struct weights *weights,
-                           const struct split *split, struct json_object *live,
-                           struct json_object **out)
+static enum rule_result wanted(struct tick *tick, const struct weights *weights,
+                               const struct split *split, struct json_object *live,
+                               struct json_object **out)
 {
     struct json_object *routes = edit_array(tick->arena);
     struct route_rule rules[ROUTE_MAX_RULES];
@@ -171,11 +280,11 @@ static enum verdict wanted(struct tick *tick, const struct weights *weights,
     }
     *out = route_metadata(tick);
     json_set(json_sub(*out, "spec"), "routes", routes);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-/* To the Service itself: the Upstreams go with the Canary. */
-static enum verdict plain(struct tick *tick, struct json_object *live, struct json_object **out)
+/* To the Service itself: the Upstreams are deleted with the Canary. */
+static enum rule_result plain(struct tick *tick, struct json_object *live, struct json_object **out)
 {
     struct json_object *routes = edit_array(tick->arena), *to = edit_object(tick->arena);
     struct json_object *kube = json_sub(to, "kube");
@@ -187,12 +296,12 @@ static enum verdict plain(struct tick *tick, struct json_object *live, struct js
     edit_add(routes, one_route(tick, "single", to));
     *out = route_metadata(tick);
     json_set(json_sub(*out, "spec"), "routes", routes);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 /* --- Upstreams */
 
-/* settings: the object that has them, NULL: none. */
+/* settings: the object with the settings, NULL if none. */
 static struct json_object *upstream(struct tick *tick, const char *service,
                                     struct json_object *selector, struct json_object *settings,
                                     struct json_object *live)
@@ -247,8 +356,8 @@ static bool need_found(struct tick *tick, const char *const *names, struct found
     return known;
 }
 
-/* One of another namespace that names certificates or a proxy is read only if it is about a Service of
- * the Canary's, as those are that Gloo discovers: others may belong to somebody else. */
+/* An object of another namespace that names certificates or a proxy is read only if it is about a
+ * Service of the Canary, as discovered ones are: others may belong to another tenant. */
 static bool may_read(const struct tick *tick, struct json_object *settings)
 {
     const char *of = json_str_at(settings, "spec", "kube", "serviceNamespace", NULL);
@@ -260,9 +369,9 @@ static bool may_read(const struct tick *tick, struct json_object *settings)
             !json_at(settings, "spec", "httpProxyHostname", NULL));
 }
 
-/* Before the RouteTable, which leads to them. An Upstream is not made without its settings; one that
- * is there keeps those that it has. */
-static enum verdict reconcile_table(struct tick *tick)
+/* Before the RouteTable, which leads to them. An Upstream is not created without its settings; an
+ * existing one keeps its own. */
+static enum rule_result reconcile_table(struct tick *tick)
 {
     const struct canary_service *service = &tick->canary->service;
     const char *const *names = gloo_names(tick->arena, tick->canary, &upstreams);
@@ -270,7 +379,7 @@ static enum verdict reconcile_table(struct tick *tick)
     struct found found;
 
     if (!need_found(tick, names, &found))
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     bool made = found.live[0] && found.live[1];
     if (found.settings && !may_read(tick, found.settings)) {
         if (!made)
@@ -295,11 +404,11 @@ static enum verdict reconcile_table(struct tick *tick)
     return route_reconcile(tick);
 }
 
-/* --- which of them */
+/* --- choice */
 
 static const struct route route;
 
-/* An UpstreamGroup that is there serves already. */
+/* An existing UpstreamGroup serves already. */
 static const struct route *choose(struct tick *tick)
 {
     struct json_object *group;
@@ -310,12 +419,12 @@ static const struct route *choose(struct tick *tick)
     return group ? &gloo_group : &route;
 }
 
-static enum verdict reconcile(struct tick *tick)
+static enum rule_result reconcile(struct tick *tick)
 {
     const struct route *chosen = choose(tick);
 
     if (!chosen)
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     return chosen == &gloo_group ? route_reconcile(tick) : reconcile_table(tick);
 }
 

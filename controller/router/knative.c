@@ -1,11 +1,12 @@
 /*
- * Knative: the target itself says which of its revisions gets how much (router/OBJECTS.md).
+ * Knative: the target itself has the shares of its revisions (router/OBJECTS.md).
  */
 #include "router/router.h"
 
 #include <string.h>
 
-#include "tick/knative.h"
+#include "tick/knative_object.h"
+#include "tick/plan.h"
 
 static const char *knative_check(struct arena *arena, const struct canary *canary)
 {
@@ -19,36 +20,36 @@ static struct json_object *spec_traffic(struct json_object *service)
     return json_at(service, "spec", "traffic", NULL);
 }
 
-/* The annotation is there, and the traffic names the revision that it does. Before the first
- * routing there is nothing to repair. */
-static enum verdict knative_reconcile(struct tick *tick)
+/* The annotation exists, and the traffic names its revision. Before the first routing there is
+ * nothing to repair. */
+static enum rule_result knative_reconcile(struct tick *tick)
 {
     struct json_object *service;
 
     if (!knative_need(tick, &service))
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     const char *primary = knative_primary(service);
     const char *named = knative_named(spec_traffic(service));
     if (!primary || !named)
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     if (strcmp(primary, named) != 0 ||
         !json_at(service, "metadata", "annotations", KNATIVE_PRIMARY, NULL))
         knative_route(tick, service, primary, knative_share(spec_traffic(service)),
                       arena_printf(tick->arena, "primary %s", primary));
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-/* As the spec says; whether it is so, settled() says. (Flagger reads the status, which is of
- * yesterday after a write.) */
-static enum verdict knative_get(struct tick *tick, struct weights *out)
+/* From the spec; settled() checks that it is in effect. (Flagger reads the status, which is stale
+ * after a write.) */
+static enum rule_result knative_get(struct tick *tick, struct weights *out)
 {
     struct json_object *service;
 
     if (!knative_need(tick, &service))
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     int canary = service ? knative_share(spec_traffic(service)) : 0;
     *out = (struct weights){.primary = 100 - canary, .canary = canary};
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 static bool is_taken_over(struct json_object *service)
@@ -59,27 +60,27 @@ static bool is_taken_over(struct json_object *service)
            knative_share(status) == knative_share(spec_traffic(service));
 }
 
-static enum verdict knative_settled(struct tick *tick, const char **why)
+static enum rule_result knative_settled(struct tick *tick, const char **why)
 {
     struct json_object *service;
 
     if (!knative_need(tick, &service))
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     if (!service || (is_taken_over(service) &&
                      !plan_writes(tick, &kube_knative_services, tick->canary->namespace_,
                                   tick->canary->target.name)))
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     *why = arena_printf(tick->arena, "Knative Service %s.%s has not taken over its traffic yet",
                         tick->canary->target.name, tick->canary->namespace_);
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 
-static enum verdict knative_set(struct tick *tick, const struct weights *weights)
+static enum rule_result knative_set(struct tick *tick, const struct weights *weights)
 {
     struct json_object *service;
 
     if (!knative_need(tick, &service))
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     const char *primary = knative_primary(service);
     if (!primary)
         return plan_stop(tick, "Knative Service %s.%s has no annotation " KNATIVE_PRIMARY,
@@ -89,32 +90,31 @@ static enum verdict knative_set(struct tick *tick, const struct weights *weights
         knative_route(
             tick, service, primary, weights->canary,
             arena_printf(tick->arena, "weights %d/%d", weights->primary, weights->canary));
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-/* (Flagger leaves all traffic with the revision that was the primary last: what is pushed later
- * never gets any.) */
-static enum verdict knative_revert(struct tick *tick, bool anew)
+/* (Flagger leaves all traffic with the last primary revision: later revisions never get any.) */
+static enum rule_result knative_revert(struct tick *tick, bool recreate)
 {
     struct json_object *service;
 
-    (void)anew;
+    (void)recreate;
     if (!knative_need(tick, &service))
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     if (service)
         knative_release(tick, service, "-> latest revision");
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-static enum verdict knative_disown(struct tick *tick)
+static enum rule_result knative_disown(struct tick *tick)
 {
     struct json_object *service;
 
     if (!knative_need(tick, &service))
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     if (service)
         knative_annotate(tick, service, NULL, "without annotation");
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 static const char *const providers[] = {"knative", NULL};

@@ -1,6 +1,6 @@
 /*
  * No mesh: plain Services (router/OBJECTS.md). All traffic stays on the primary until the
- * promotion; the canary is tested beside it, by its own Service (blue/green on L4).
+ * promotion; the canary is tested through its own Service (blue/green on L4).
  */
 #include "router/router.h"
 
@@ -10,39 +10,39 @@ static const char *kubernetes_check(struct arena *arena, const struct canary *ca
     return canary->service.port > 0 ? NULL : "spec.service.port: expected a port number";
 }
 
-static enum verdict kubernetes_go(struct tick *tick)
+static enum rule_result kubernetes_go(struct tick *tick)
 {
     (void)tick;
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-static enum verdict kubernetes_settled(struct tick *tick, const char **why)
+static enum rule_result kubernetes_settled(struct tick *tick, const char **why)
 {
     (void)tick;
     (void)why;
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-static enum verdict kubernetes_get(struct tick *tick, struct weights *out)
+static enum rule_result kubernetes_get(struct tick *tick, struct weights *out)
 {
     (void)tick;
     *out = (struct weights){.primary = 100};
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-static enum verdict kubernetes_set(struct tick *tick, const struct weights *weights)
+static enum rule_result kubernetes_set(struct tick *tick, const struct weights *weights)
 {
     (void)tick;
     (void)weights;
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-/* The apex Service is all there is. */
-static enum verdict kubernetes_revert(struct tick *tick, bool anew)
+/* There is only the apex Service. */
+static enum rule_result kubernetes_revert(struct tick *tick, bool recreate)
 {
     (void)tick;
-    (void)anew;
-    return VERDICT_GO;
+    (void)recreate;
+    return RULE_CONTINUE;
 }
 
 static const char *const providers[] = {"kubernetes", NULL};

@@ -1,12 +1,14 @@
 /*
- * Kuma: a TrafficRoute, or a MeshHTTPRoute where the cluster serves only that (router/OBJECTS.md).
- * Either says for the calls of one service how they are split.
+ * Kuma: a TrafficRoute, or a MeshHTTPRoute if the cluster serves only that (router/OBJECTS.md).
+ * Both describe the split of calls to one service.
  */
 #include <string.h>
 
-#include "router/common_ignored.h"
-#include "router/common_route.h"
+#include "router/shared/route.h"
+#include "router/shared/spec_checks.h"
 #include "tick/edit.h"
+#include "tick/need.h"
+#include "tick/plan.h"
 
 static const struct kube_resource traffic_routes = {.group = "kuma.io",
                                                     .version = "v1alpha1",
@@ -21,8 +23,8 @@ static const struct kube_resource mesh_http_routes = {.group = "kuma.io",
                                                       .meshed = true};
 #define SERVICE_TAG "kuma.io/service"
 
-/* A cluster-scoped name has to tell namespaces apart. (Flagger's does not: two Canaries of one name
- * write over each other's routes.) */
+/* A cluster-scoped name must include the namespace. (Flagger's does not: two Canaries of one name
+ * overwrite each other's routes.) */
 static const char *const *kuma_names(struct arena *arena, const struct canary *canary,
                                      const struct kube_resource *resource)
 {
@@ -44,7 +46,7 @@ static const char *mesh_of(const struct canary *canary)
 
 /* --- TrafficRoute */
 
-/* "podinfo_test_svc_80"; port NULL: any. */
+/* "podinfo_test_svc_80"; port NULL for any. */
 static const char *tag(struct arena *arena, const struct canary *canary, const char *service,
                        const char *port)
 {
@@ -97,14 +99,14 @@ static struct json_object *traffic_route(struct tick *tick, struct json_object *
     json_set_str(out, "mesh", mesh_of(tick->canary));
     json_set(spec, "sources", selectors(tick, "*"));
     json_set(spec, "destinations", selectors(tick, apex));
-    json_set(conf, "destination", NULL); /* which cannot stand beside a split */
+    json_set(conf, "destination", NULL); /* not allowed beside a split */
     json_set(conf, "split", destinations);
     return out;
 }
 
-static enum verdict wanted_traffic(struct tick *tick, const struct weights *weights,
-                                   const struct split *split, struct json_object *live,
-                                   struct json_object **out)
+static enum rule_result wanted_traffic(struct tick *tick, const struct weights *weights,
+                                       const struct split *split, struct json_object *live,
+                                       struct json_object **out)
 {
     const struct canary_service *service = &tick->canary->service;
     struct json_object *list = edit_array(tick->arena);
@@ -113,21 +115,21 @@ static enum verdict wanted_traffic(struct tick *tick, const struct weights *weig
     add_destination(tick, list, service->primary_name, weights->primary, split->primary);
     add_destination(tick, list, service->canary_name, weights->canary, split->canary);
     *out = traffic_route(tick, list);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-static enum verdict plain_traffic(struct tick *tick, struct json_object *live,
-                                  struct json_object **out)
+static enum rule_result plain_traffic(struct tick *tick, struct json_object *live,
+                                      struct json_object **out)
 {
     struct json_object *list = edit_array(tick->arena);
 
     (void)live;
     add_destination(tick, list, tick->canary->service.name, 100, NULL);
     *out = traffic_route(tick, list);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-/* One that Flagger has made has the Service's name alone, and calls of this Service as its
+/* A route created by Flagger has only the Service's name, and calls of this Service as its
  * destinations. */
 static bool is_for_us(struct tick *tick, struct json_object *live)
 {
@@ -164,7 +166,7 @@ static const struct split_format *format_of_http(const struct canary *canary)
     return &http_format;
 }
 
-/* By labels, which every version of it knows. */
+/* By labels, which all versions of it support. */
 static struct json_object *mesh_service(struct tick *tick, const char *service)
 {
     struct json_object *out = edit_object(tick->arena), *labels = json_sub(out, "labels");
@@ -209,9 +211,9 @@ static struct json_object *http_route(struct tick *tick, struct json_object *bac
     return out;
 }
 
-static enum verdict wanted_http(struct tick *tick, const struct weights *weights,
-                                const struct split *split, struct json_object *live,
-                                struct json_object **out)
+static enum rule_result wanted_http(struct tick *tick, const struct weights *weights,
+                                    const struct split *split, struct json_object *live,
+                                    struct json_object **out)
 {
     const struct canary_service *service = &tick->canary->service;
     struct json_object *list = edit_array(tick->arena);
@@ -220,18 +222,18 @@ static enum verdict wanted_http(struct tick *tick, const struct weights *weights
     add_backend(tick, list, service->primary_name, weights->primary, split->primary);
     add_backend(tick, list, service->canary_name, weights->canary, split->canary);
     *out = http_route(tick, list);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-static enum verdict plain_http(struct tick *tick, struct json_object *live,
-                               struct json_object **out)
+static enum rule_result plain_http(struct tick *tick, struct json_object *live,
+                                   struct json_object **out)
 {
     struct json_object *list = edit_array(tick->arena);
 
     (void)live;
     add_backend(tick, list, tick->canary->service.name, 100, NULL);
     *out = http_route(tick, list);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 static const struct route http = {.resource = &mesh_http_routes,
@@ -239,12 +241,12 @@ static const struct route http = {.resource = &mesh_http_routes,
                                   .wanted = wanted_http,
                                   .plain = plain_http};
 
-/* --- which of them */
+/* --- choice */
 
 static const struct route traffic;
 
-/* The one that is there. Only where none is, the cluster is asked what it serves: a list of what it
- * does not serve is none, not even an empty one. */
+/* Uses the existing one. Only if there is none, asks the cluster for the served versions: listing
+ * an unserved kind is an error, not an empty list. */
 static const struct route *choose(struct tick *tick)
 {
     const char *name = name_of_traffic(tick);
@@ -273,27 +275,27 @@ static const struct route traffic = {.resource = &traffic_routes,
                                      .choose = choose,
                                      .name = name_of_traffic};
 
-/* --- a Canary that goes */
+/* --- deletion of a Canary */
 
-/* One of ours is led to the apex Service first, and goes when that has become known: calls then go
- * where they went before it. So none is made anew. */
-static enum verdict kuma_revert(struct tick *tick, bool anew)
+/* One of ours first leads to the apex Service, and is deleted when this is in effect: calls then go
+ * where they went before. So it is never created again. */
+static enum rule_result kuma_revert(struct tick *tick, bool recreate)
 {
-    (void)anew;
+    (void)recreate;
     return route_revert(tick, false);
 }
 
-static enum verdict kuma_disown(struct tick *tick)
+static enum rule_result kuma_disown(struct tick *tick)
 {
     const struct route *route = choose(tick);
     struct json_object *live;
 
     if (!route || !route_need(tick, &live))
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     if (!live || !edit_is_owned(tick, live))
         return route_disown(tick);
     plan_delete(tick, route->resource, live);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 static const char *const providers[] = {"kuma", NULL};

@@ -1,14 +1,13 @@
 /*
  * The NGINX ingress controller: a copy of the user's Ingress that leads to the canary, with
- * annotations that say which requests are its own (router/OBJECTS.md).
+ * annotations that select its requests (router/OBJECTS.md).
  */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "router/common_ignored.h"
-#include "router/common_regex.h"
-#include "router/common_source.h"
+#include "router/shared/source.h"
+#include "router/shared/spec_checks.h"
 #include "tick/edit.h"
 
 #define DEFAULT_PREFIX "nginx.ingress.kubernetes.io"
@@ -21,11 +20,11 @@ static const char *annotation(struct tick *tick, const char *word)
     return arena_printf(tick->arena, "%s/%s", prefix && *prefix ? prefix : DEFAULT_PREFIX, word);
 }
 
-/* --- A/B tests: the controller knows one header and one cookie, of which either will do */
+/* --- A/B tests: the controller supports one header or cookie, either of which matches */
 
 struct test {
-    const char *header, *value, *pattern, *cookie; /* NULL: none */
-    bool left_out;                                 /* a cookie that cannot be said */
+    const char *header, *value, *pattern, *cookie; /* NULL if none */
+    bool left_out;                                 /* a cookie that cannot be expressed */
 };
 
 static const char *read_header(struct arena *arena, const char *name, struct json_object *match,
@@ -59,7 +58,7 @@ static const char *read_header(struct arena *arena, const char *name, struct jso
     return NULL;
 }
 
-/* NULL, or why it cannot be said. */
+/* NULL, or the reason that it cannot be expressed. */
 static const char *read_test(struct arena *arena, const struct canary *canary, struct test *test)
 {
     struct json_object *given = canary->analysis.match;
@@ -144,7 +143,7 @@ static const char *value_of(struct tick *tick, struct json_object *live, const c
     return value && *value ? value : NULL;
 }
 
-/* The first that is there counts: the controller asks a header and a cookie before the weight. */
+/* The first annotation counts: the controller checks header and cookie before the weight. */
 static struct weights read_copy(struct tick *tick, struct json_object *live)
 {
     const char *is_canary = value_of(tick, live, "canary");
@@ -173,7 +172,7 @@ static const char *own_annotations(struct tick *tick)
 
 static const struct source_ingress source = {
     .own = own_annotations, .write = set_weights, .read = read_copy, .takes = takes};
-/* What is a canary of another Ingress takes nothing from that one. */
+/* A canary of another Ingress takes no requests of that one. */
 static struct json_object *nginx_claims(struct arena *arena, struct json_object *ingress)
 {
     const char *canary =

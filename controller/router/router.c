@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* How much of the provider's name the row's name covers; 0: it does not serve it. */
+/* Length of the matching prefix of the provider name; 0 if none. */
 static size_t served(const char *name, const char *provider)
 {
     size_t len = strlen(name);

@@ -29,7 +29,7 @@ CASE(test_every_row_is_whole)
 CASE(test_names)
 {
     static const struct {
-        const char *provider, *version; /* of the last resource; NULL: not served */
+        const char *provider, *version; /* of the last resource; NULL if not served */
     } cases[] = {
         {"kubernetes", "v1"},
         {"gatewayapi:v1", "v1"},
@@ -57,8 +57,8 @@ CASE(test_names)
     }
 }
 
-/* Of the versions that a cluster serves the first counts: the newest, unless the provider names one.
- */
+/* Of the versions that a cluster serves the first counts: the newest, unless the provider names
+ * one. */
 CASE(test_versions)
 {
     static const struct {
@@ -68,7 +68,7 @@ CASE(test_versions)
         {"gatewayapi:v1", "v1 v1beta1"},
         {"gatewayapi:v1beta1", "v1beta1 v1"},
         {"traefik", "v1alpha1 v1alpha1"},
-        {"linkerd", "v1alpha1"}, /* in which weights are texts */
+        {"linkerd", "v1alpha1"}, /* with weights as strings */
         {"osm", "v1alpha2 v1alpha4 v1alpha3"},
         {"smi:v1alpha2", "v1alpha2 v1alpha4 v1alpha3"},
         {"smi:v1alpha3", "v1alpha3 v1alpha4 v1alpha2"},

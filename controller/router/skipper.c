@@ -1,17 +1,17 @@
 /*
- * Skipper: a copy of the user's Ingress that leads to both sides, with weights in an annotation, and
- * a predicate by which it comes before the user's (router/OBJECTS.md).
+ * Skipper: a copy of the user's Ingress that leads to both sides, with weights in an annotation,
+ * and a predicate that puts it before the user's (router/OBJECTS.md).
  */
 #include <string.h>
 
-#include "router/common_ignored.h"
-#include "router/common_source.h"
+#include "router/shared/source.h"
+#include "router/shared/spec_checks.h"
 #include "tick/edit.h"
 
 #define WEIGHTS   "zalando.org/backend-weights"
 #define PREDICATE "zalando.org/skipper-predicate"
 #define FIRST     "Weight(100)" /* before the user's Ingress */
-#define OFF       "False()"     /* takes no requests: the user's Ingress counts */
+#define OFF       "False()"     /* takes no requests: the user's Ingress is in effect */
 
 enum { ANNOTATION_MAX = 256 * 1024 };
 
@@ -56,7 +56,7 @@ static struct json_object *weights_of(struct tick *tick, struct json_object *liv
     return out;
 }
 
-/* As everywhere, other people's numbers need not add up to 100. */
+/* Weights of others need not add up to 100. */
 static struct weights read_copy(struct tick *tick, struct json_object *live)
 {
     const struct canary_service *service = &tick->canary->service;

@@ -1,14 +1,16 @@
 /*
- * SuperGloo, of old documents: RoutingRules for a mesh that the provider names,
- * `supergloo:MESH.NAMESPACE` (router/OBJECTS.md). One splits, others say what else is done to a
- * request. Backends are the Upstreams that SuperGloo discovers in its own namespace.
+ * SuperGloo, for old documents: RoutingRules of the mesh named by the provider,
+ * `supergloo:MESH.NAMESPACE` (router/OBJECTS.md). One rule splits, others have the remaining
+ * actions. Backends are the Upstreams that SuperGloo discovers in its own namespace.
  */
 #include <string.h>
 
 #include "base/duration.h"
-#include "router/common_ignored.h"
-#include "router/common_route.h"
+#include "router/shared/route.h"
+#include "router/shared/spec_checks.h"
 #include "tick/edit.h"
+#include "tick/need.h"
+#include "tick/plan.h"
 
 static const struct kube_resource rules = {.group = "supergloo.solo.io",
                                            .version = "v1",
@@ -17,7 +19,7 @@ static const struct kube_resource rules = {.group = "supergloo.solo.io",
                                            .meshed = true};
 
 #define PREFIX "supergloo:"
-/* The rules beside the one that splits. */
+/* The rules beside the split. */
 enum { RETRIES, HEADERS, CORS, MORE };
 static const char *const suffixes[MORE] = {"retries", "headers", "cors"};
 
@@ -60,7 +62,7 @@ static const struct split_format *format(const struct canary *canary)
     return &format;
 }
 
-/* --- what a spec may ask */
+/* --- checks of a spec */
 
 static const char *duration_mistake(struct arena *arena, struct json_object *from, const char *key,
                                     const char *at)
@@ -115,7 +117,7 @@ static const char *ignored(struct arena *arena, const struct canary *canary)
 
 /* --- rules */
 
-/* The namespace behind the dot of the provider; *mesh: what is before it. */
+/* The namespace after the dot of the provider; *mesh: the part before it. */
 static const char *mesh_of(struct tick *tick, const char **mesh)
 {
     const char *name = tick->provider + strlen(PREFIX);
@@ -142,7 +144,7 @@ static struct json_object *upstream_ref(struct tick *tick, const char *service)
     return reference(tick, upstream(tick->arena, tick->canary, service, port));
 }
 
-/* A rule for requests of the apex Service. what: its only concern. */
+/* A rule for requests of the apex Service. what: its purpose. */
 static struct json_object *rule(struct tick *tick, const char *what, struct json_object *value)
 {
     struct json_object *out = edit_object(tick->arena), *spec = json_sub(out, "spec");
@@ -156,7 +158,7 @@ static struct json_object *rule(struct tick *tick, const char *what, struct json
     return out;
 }
 
-/* --- the one that splits */
+/* --- the split */
 
 static void add_destination(struct tick *tick, struct json_object *list, const char *service,
                             int weight, struct json_object *live)
@@ -179,9 +181,9 @@ static struct json_object *shifting(struct tick *tick, struct json_object *desti
     return rule(tick, "trafficShifting", out);
 }
 
-static enum verdict wanted(struct tick *tick, const struct weights *weights,
-                           const struct split *split, struct json_object *live,
-                           struct json_object **out)
+static enum rule_result wanted(struct tick *tick, const struct weights *weights,
+                               const struct split *split, struct json_object *live,
+                               struct json_object **out)
 {
     const struct canary_service *service = &tick->canary->service;
     struct json_object *list = edit_array(tick->arena);
@@ -190,22 +192,22 @@ static enum verdict wanted(struct tick *tick, const struct weights *weights,
     add_destination(tick, list, service->primary_name, weights->primary, split->primary);
     add_destination(tick, list, service->canary_name, weights->canary, split->canary);
     *out = shifting(tick, list);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-static enum verdict plain(struct tick *tick, struct json_object *live, struct json_object **out)
+static enum rule_result plain(struct tick *tick, struct json_object *live, struct json_object **out)
 {
     struct json_object *list = edit_array(tick->arena);
 
     (void)live;
     add_destination(tick, list, tick->canary->service.name, 100, NULL);
     *out = shifting(tick, list);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 /* --- the others */
 
-/* A duration as the JSON of protocol buffers has it: in seconds. */
+/* A duration in the JSON of protocol buffers: seconds. */
 static void set_duration(struct tick *tick, struct json_object *out, const char *key,
                          const char *text)
 {
@@ -255,8 +257,8 @@ static struct json_object *cors(struct tick *tick, struct json_object *given)
     return rule(tick, "corsPolicy", out);
 }
 
-/* What the spec no longer asks for goes. */
-static enum verdict reconcile(struct tick *tick)
+/* Removes rules that the spec no longer asks for. */
+static enum rule_result reconcile(struct tick *tick)
 {
     static struct json_object *(*const make[MORE])(struct tick *,
                                                    struct json_object *) = {retries, headers, cors};
@@ -269,7 +271,7 @@ static enum verdict reconcile(struct tick *tick)
     for (int i = 0; i < MORE; i++)
         known = need_object(tick, &rules, namespace_, name[i + 1], &live[i]) && known;
     if (!known)
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     for (int i = 0; i < MORE; i++) {
         struct json_object *given = json_at(tick->canary->service.json, keys[i], NULL);
         if (given)

@@ -1,8 +1,9 @@
 /*
- * Traefik: a TraefikService with weights, to which the user's IngressRoute leads (router/OBJECTS.md).
+ * Traefik: a TraefikService with weights, to which the user's IngressRoute leads
+ * (router/OBJECTS.md).
  */
-#include "router/common_ignored.h"
-#include "router/common_route.h"
+#include "router/shared/route.h"
+#include "router/shared/spec_checks.h"
 #include "tick/edit.h"
 
 /* Its name before Traefik 2.10. */
@@ -14,7 +15,7 @@ static const struct kube_resource traefik_services = {.group = "traefik.io",
                                                       .also = also,
                                                       .meshed = true};
 
-/* Without a weight, Traefik takes 1. A canary without a share is left out, as with Flagger. */
+/* Traefik's default weight is 1. A canary without a share is omitted, as in Flagger. */
 static const struct split_format *traefik_format(const struct canary *canary)
 {
     static const struct split_format format = {.rules = {"spec", "weighted"},
@@ -27,7 +28,7 @@ static const struct split_format *traefik_format(const struct canary *canary)
     return &format;
 }
 
-/* (Flagger leaves a weight of 0 out, which is 1 for Traefik.) */
+/* (Flagger omits a weight of 0, which Traefik reads as 1.) */
 static void add_service(struct tick *tick, struct json_object *services, const char *name,
                         int weight, struct json_object *live)
 {
@@ -48,13 +49,13 @@ static struct json_object *with_services(struct tick *tick, struct json_object *
     struct json_object *spec = json_sub(out, "spec");
 
     json_set(json_sub(spec, "weighted"), "services", services);
-    json_set(spec, "mirroring", NULL); /* which cannot stand beside weights */
+    json_set(spec, "mirroring", NULL); /* not allowed beside weights */
     return out;
 }
 
-static enum verdict wanted(struct tick *tick, const struct weights *weights,
-                           const struct split *split, struct json_object *live,
-                           struct json_object **out)
+static enum rule_result wanted(struct tick *tick, const struct weights *weights,
+                               const struct split *split, struct json_object *live,
+                               struct json_object **out)
 {
     const struct canary_service *service = &tick->canary->service;
     struct json_object *services = edit_array(tick->arena);
@@ -64,17 +65,17 @@ static enum verdict wanted(struct tick *tick, const struct weights *weights,
     if (weights->canary > 0)
         add_service(tick, services, service->canary_name, weights->canary, split->canary);
     *out = with_services(tick, services);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-static enum verdict plain(struct tick *tick, struct json_object *live, struct json_object **out)
+static enum rule_result plain(struct tick *tick, struct json_object *live, struct json_object **out)
 {
     struct json_object *services = edit_array(tick->arena);
 
     (void)live;
     add_service(tick, services, tick->canary->service.name, 100, NULL);
     *out = with_services(tick, services);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 static const struct route route = {

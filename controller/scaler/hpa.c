@@ -1,9 +1,9 @@
 /*
- * HorizontalPodAutoscaler (scaler/OBJECTS.md). Whatever version of the API a Canary names,
- * autoscaling/v2 is read and written: the API server shows each HPA in all of its versions. An HPA
- * leaves a workload at zero replicas alone, so that there is nothing to pause.
+ * HorizontalPodAutoscaler (scaler/OBJECTS.md). autoscaling/v2 is read and written, whatever version
+ * a Canary names: the API server converts between versions. An HPA ignores a workload at zero
+ * replicas, so that there is nothing to pause.
  */
-#include "scaler/common_copy.h"
+#include "scaler/shared/copy.h"
 #include "tick/edit.h"
 
 static const struct scaler_bounds bounds = {
@@ -24,52 +24,52 @@ static void fill_spec(struct tick *tick, struct json_object *spec, struct json_o
     scaler_copy_bounds(tick, &bounds, source, spec, floor);
 }
 
-static enum verdict hpa_reconcile_primary(struct tick *tick, int floor, const char **missing)
+static enum rule_result hpa_reconcile_primary(struct tick *tick, int floor, const char **missing)
 {
     struct scaler_copy copy;
-    enum verdict verdict = scaler_copy_read(tick, &kube_hpas, &copy);
+    enum rule_result verdict = scaler_copy_read(tick, &kube_hpas, &copy);
 
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
     if (!copy.source) {
         *missing =
             arena_printf(tick->arena, "HorizontalPodAutoscaler %s.%s get query error: not found",
                          tick->canary->autoscaler.name, tick->canary->namespace_);
-        return VERDICT_STOP;
+        return RULE_DONE;
     }
     struct json_object *to = scaler_copy_base(tick, &copy);
     fill_spec(tick, json_sub(to, "spec"), copy.source, floor);
     scaler_copy_write(tick, &copy, to);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-static enum verdict hpa_leave_target(struct tick *tick)
+static enum rule_result hpa_leave_target(struct tick *tick)
 {
     (void)tick;
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-static enum verdict hpa_leave(struct tick *tick, const char *name)
+static enum rule_result hpa_leave(struct tick *tick, const char *name)
 {
     return scaler_copy_leave(tick, &kube_hpas, name);
 }
 
-static enum verdict hpa_is_paused(struct tick *tick, bool *out)
+static enum rule_result hpa_is_paused(struct tick *tick, bool *out)
 {
     (void)tick;
     *out = true;
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-static enum verdict hpa_source(struct tick *tick, struct json_object **out)
+static enum rule_result hpa_source(struct tick *tick, struct json_object **out)
 {
     return scaler_source(tick, &kube_hpas, out);
 }
 
-static enum verdict hpa_min_replicas(struct tick *tick, int *out)
+static enum rule_result hpa_min_replicas(struct tick *tick, int *out)
 {
     struct json_object *source;
-    enum verdict verdict = scaler_source(tick, &kube_hpas, &source);
+    enum rule_result verdict = scaler_source(tick, &kube_hpas, &source);
 
     *out = scaler_start(&bounds, source);
     return verdict;
@@ -90,10 +90,10 @@ static void hpa_hold(struct tick *tick, struct json_object *object, int floor)
     scaler_hold(tick, &kube_hpas, &bounds, object, floor);
 }
 
-static enum verdict hpa_primary_max(struct tick *tick, int *out)
+static enum rule_result hpa_primary_max(struct tick *tick, int *out)
 {
     struct json_object *source;
-    enum verdict verdict = scaler_source(tick, &kube_hpas, &source);
+    enum rule_result verdict = scaler_source(tick, &kube_hpas, &source);
 
     *out = source ? scaler_copy_max(tick, &bounds, source) : 0;
     return verdict;

@@ -1,31 +1,34 @@
 /*
- * KEDA ScaledObject (scaler/OBJECTS.md). KEDA scales from and to zero by itself, so that a
- * target which shall stay at zero must be paused there, before it is scaled down and after its
- * traffic is gone: KEDA takes its pods at once. The primary's copy is never paused, whoever paused
- * the source or the copy.
+ * KEDA ScaledObject (scaler/OBJECTS.md). KEDA scales from and to zero, so a target that is to stay
+ * at zero must be paused, before it is scaled down and after its traffic is gone: KEDA removes its
+ * pods at once. The primary's copy is never paused, even if the source or the copy was paused by
+ * others.
  */
 #include <string.h>
 
-#include "scaler/common_copy.h"
-#include "scaler/common_query.h"
+#include "scaler/shared/copy.h"
+#include "scaler/shared/query.h"
 #include "tick/edit.h"
+#include "tick/need.h"
+#include "tick/plan.h"
 
 #define PAUSED_REPLICAS "autoscaling.keda.sh/paused-replicas"
 
 static const struct scaler_bounds bounds = {
     .min = "minReplicaCount", .max = "maxReplicaCount", .default_max = 100};
 
-/* Annotations that keep a workload from growing. (paused-scale-in does not.) */
+/* Annotations that stop a workload from growing. (paused-scale-in does not.) */
 static const char *const pauses[] = {PAUSED_REPLICAS, "autoscaling.keda.sh/paused",
                                      "autoscaling.keda.sh/paused-scale-out", NULL};
-/* A label that KEDA sets to the object's own name. */
+/* A label with the object's own name, set by KEDA. */
 static const char *const own_name[] = {"scaledobject.keda.sh/name", NULL};
 
-/* Fields of a trigger that select pods by labels: of kubernetes-workload, and as others call it. */
+/* Fields of a trigger that select pods by labels: those of kubernetes-workload, and names of
+ * others. */
 static const char *const selector_fields[] = {"podSelector", "labelSelector", "selector", NULL};
 
-/* The value that the primary's pods have for a label of the target's: until the primary is there, that
- * which it will be given. */
+/* The value of the primary's pods for a label of the target's; before the primary exists, its
+ * future value. */
 static const char *primary_value(struct tick *tick, struct json_object *primary, const char *key,
                                  const char *value)
 {
@@ -39,7 +42,7 @@ static const char *primary_value(struct tick *tick, struct json_object *primary,
     return NULL;
 }
 
-/* Where a selector picks the target's pods by a label that is another one on the primary's. */
+/* A selector for the target's pods by a label that differs on the primary's. */
 static const char *selector_of(struct tick *tick, struct json_object *target,
                                struct json_object *primary, const char *selector)
 {
@@ -82,7 +85,7 @@ static void rewrite_metadata(struct tick *tick, struct json_object *metadata,
     }
 }
 
-/* What the spec says of the trigger of this name for the primary. */
+/* Applies the spec's settings for the primary's trigger of this name. */
 static void override_metadata(struct tick *tick, struct json_object *metadata, const char *name)
 {
     struct json_object *ref = tick->canary->autoscaler_json;
@@ -118,7 +121,7 @@ static bool rewrite_triggers(struct tick *tick, struct json_object *triggers)
     return true;
 }
 
-/* Everything of the source, also what this version has never heard of. NULL: facts are missing. */
+/* The whole spec of the source, with fields unknown to this version. NULL if facts are missing. */
 static struct json_object *spec_for_primary(struct tick *tick, struct json_object *source,
                                             int floor)
 {
@@ -134,7 +137,7 @@ static struct json_object *spec_for_primary(struct tick *tick, struct json_objec
     if (hpa_name && *hpa_name)
         json_set_str(hpa, "name", arena_printf(tick->arena, "%s-primary", hpa_name));
     scaler_copy_bounds(tick, &bounds, source, spec, floor);
-    /* KEDA goes down to this number, below the least one, where no trigger is active. */
+    /* KEDA scales to this number, below the minimum, if no trigger is active. */
     if (floor > 0)
         json_del(spec, "idleReplicaCount");
     return spec;
@@ -148,18 +151,18 @@ static void unpause(struct json_object *to)
         json_del(annotations, pauses[i]);
 }
 
-static enum verdict scaledobject_reconcile_primary(struct tick *tick, int floor,
-                                                   const char **missing)
+static enum rule_result scaledobject_reconcile_primary(struct tick *tick, int floor,
+                                                       const char **missing)
 {
     struct scaler_copy copy;
-    enum verdict verdict = scaler_copy_read(tick, &kube_scaledobjects, &copy);
+    enum rule_result verdict = scaler_copy_read(tick, &kube_scaledobjects, &copy);
 
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
     if (!copy.source) {
         *missing = arena_printf(tick->arena, "Keda ScaledObject %s.%s get query error: not found",
                                 tick->canary->autoscaler.name, tick->canary->namespace_);
-        return VERDICT_STOP;
+        return RULE_DONE;
     }
     copy.all_annotations = true;
     copy.never_labels = own_name;
@@ -168,19 +171,19 @@ static enum verdict scaledobject_reconcile_primary(struct tick *tick, int floor,
     unpause(to);
     struct json_object *spec = spec_for_primary(tick, copy.source, floor);
     if (!spec)
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     json_set(to, "spec", spec);
     scaler_copy_write(tick, &copy, to);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-/* paused NULL: not paused any more. */
-static enum verdict annotate_target(struct tick *tick, const char *paused)
+/* paused NULL: removes the pause. */
+static enum rule_result annotate_target(struct tick *tick, const char *paused)
 {
     struct json_object *source;
-    enum verdict verdict = scaler_source(tick, &kube_scaledobjects, &source);
+    enum rule_result verdict = scaler_source(tick, &kube_scaledobjects, &source);
 
-    if (verdict != VERDICT_GO || !source)
+    if (verdict != RULE_CONTINUE || !source)
         return verdict;
     struct json_object *to = json_copy(tick->arena, source);
     if (paused)
@@ -188,56 +191,56 @@ static enum verdict annotate_target(struct tick *tick, const char *paused)
     else if (json_at(to, "metadata", "annotations", NULL))
         json_del(json_at(to, "metadata", "annotations", NULL), PAUSED_REPLICAS);
     plan_update(tick, &kube_scaledobjects, source, to);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-static enum verdict scaledobject_pause_target(struct tick *tick)
+static enum rule_result scaledobject_pause_target(struct tick *tick)
 {
     return annotate_target(tick, "0");
 }
 
-static enum verdict scaledobject_resume_target(struct tick *tick)
+static enum rule_result scaledobject_resume_target(struct tick *tick)
 {
     return annotate_target(tick, NULL);
 }
 
-/* A pause with another number is somebody else's. */
-static enum verdict scaledobject_leave(struct tick *tick, const char *name)
+/* A pause with another number was set by others. */
+static enum rule_result scaledobject_leave(struct tick *tick, const char *name)
 {
     struct json_object *source;
-    enum verdict verdict = scaler_copy_leave(tick, &kube_scaledobjects, name);
+    enum rule_result verdict = scaler_copy_leave(tick, &kube_scaledobjects, name);
 
     if (!need_object(tick, &kube_scaledobjects, tick->canary->namespace_, name, &source) ||
-        verdict != VERDICT_GO)
-        return VERDICT_NEED_FACTS;
+        verdict != RULE_CONTINUE)
+        return RULE_NEEDS_FACTS;
     const char *paused = json_str_at(source, "metadata", "annotations", PAUSED_REPLICAS, NULL);
     if (!paused || strcmp(paused, "0") != 0)
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     struct json_object *to = json_copy(tick->arena, source);
     json_del(json_at(to, "metadata", "annotations", NULL), PAUSED_REPLICAS);
     plan_update(tick, &kube_scaledobjects, source, to);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-static enum verdict scaledobject_is_paused(struct tick *tick, bool *out)
+static enum rule_result scaledobject_is_paused(struct tick *tick, bool *out)
 {
     struct json_object *source;
-    enum verdict verdict = scaler_source(tick, &kube_scaledobjects, &source);
+    enum rule_result verdict = scaler_source(tick, &kube_scaledobjects, &source);
     const char *paused = json_str_at(source, "metadata", "annotations", PAUSED_REPLICAS, NULL);
 
     *out = !source || (paused && strcmp(paused, "0") == 0);
     return verdict;
 }
 
-static enum verdict scaledobject_source(struct tick *tick, struct json_object **out)
+static enum rule_result scaledobject_source(struct tick *tick, struct json_object **out)
 {
     return scaler_source(tick, &kube_scaledobjects, out);
 }
 
-static enum verdict scaledobject_min_replicas(struct tick *tick, int *out)
+static enum rule_result scaledobject_min_replicas(struct tick *tick, int *out)
 {
     struct json_object *source;
-    enum verdict verdict = scaler_source(tick, &kube_scaledobjects, &source);
+    enum rule_result verdict = scaler_source(tick, &kube_scaledobjects, &source);
 
     *out = scaler_start(&bounds, source);
     return verdict;
@@ -258,10 +261,10 @@ static void scaledobject_hold(struct tick *tick, struct json_object *object, int
     scaler_hold(tick, &kube_scaledobjects, &bounds, object, floor);
 }
 
-static enum verdict scaledobject_primary_max(struct tick *tick, int *out)
+static enum rule_result scaledobject_primary_max(struct tick *tick, int *out)
 {
     struct json_object *source;
-    enum verdict verdict = scaler_source(tick, &kube_scaledobjects, &source);
+    enum rule_result verdict = scaler_source(tick, &kube_scaledobjects, &source);
 
     *out = source ? scaler_copy_max(tick, &bounds, source) : 0;
     return verdict;

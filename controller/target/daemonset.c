@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "target/common_past.h"
-#include "target/common_primary.h"
-#include "target/common_workload.h"
+#include "target/shared/primary.h"
+#include "target/shared/workload.h"
 #include "target/target.h"
 #include "tick/edit.h"
+#include "tick/plan.h"
 
 #define ZERO_SELECTOR "flagger.app/scale-to-zero"
 
@@ -30,7 +30,7 @@ static bool is_at_zero(struct json_object *daemonset)
     return json_at(daemonset, "spec", "template", "spec", "nodeSelector", ZERO_SELECTOR, NULL);
 }
 
-/* At zero, and the cluster has seen it and ended all pods. */
+/* True if it is scaled to zero, and the cluster has observed it and ended all pods. */
 static bool is_stopped(struct json_object *daemonset)
 {
     return is_at_zero(daemonset) && !workload_is_unobserved(daemonset) &&
@@ -45,23 +45,23 @@ static void measure(struct target_info *out)
     out->stopped = is_stopped(out->object);
 }
 
-static enum verdict daemonset_find(struct tick *tick, struct target_info *out)
+static enum rule_result daemonset_find(struct tick *tick, struct target_info *out)
 {
-    enum verdict verdict = workload_find(tick, &kind, out);
+    enum rule_result verdict = workload_find(tick, &kind, out);
 
     measure(out);
     return verdict;
 }
 
-static enum verdict daemonset_read(struct tick *tick, struct target_info *out)
+static enum rule_result daemonset_read(struct tick *tick, struct target_info *out)
 {
-    enum verdict verdict = workload_read(tick, &kind, out);
+    enum rule_result verdict = workload_read(tick, &kind, out);
 
     measure(out);
     return verdict;
 }
 
-/* Adds the node selector, or takes it away. */
+/* Adds or removes the node selector. */
 static void plan_selector(struct tick *tick, struct json_object *from, bool zero)
 {
     struct json_object *to = json_copy(tick->arena, from);
@@ -74,7 +74,7 @@ static void plan_selector(struct tick *tick, struct json_object *from, bool zero
     plan_update(tick, &kube_daemonsets, from, to);
 }
 
-/* Its update strategy when it is not the one that replaces pods; NULL: it is. */
+/* The update strategy if it does not replace pods, else NULL. */
 static const char *other_strategy(struct json_object *daemonset)
 {
     const char *type = json_str_at(daemonset, "spec", "updateStrategy", "type", NULL);
@@ -82,20 +82,20 @@ static const char *other_strategy(struct json_object *daemonset)
     return type && *type && strcmp(type, "RollingUpdate") != 0 ? type : NULL;
 }
 
-/* What runs already goes on to its end: a rollback must stay possible. */
+/* A running release continues to its end: a rollback must stay possible. */
 static bool is_running(enum phase phase)
 {
     return phase == PHASE_Progressing || phase == PHASE_WaitingPromotion ||
            phase == PHASE_Promoting || phase == PHASE_Finalising;
 }
 
-static enum verdict daemonset_recall(struct tick *tick, const struct target_info *info,
-                                     const char *hash, struct json_object **out)
+static enum rule_result daemonset_recall(struct tick *tick, const struct target_info *info,
+                                         const char *hash, struct json_object **out)
 {
     return workload_recall(tick, &kind, info, hash, out);
 }
 
-static enum verdict daemonset_ensure_primary(struct tick *tick, const struct target_info *info)
+static enum rule_result daemonset_ensure_primary(struct tick *tick, const struct target_info *info)
 {
     const char *strategy = other_strategy(info->object);
     struct json_object *primary;
@@ -103,19 +103,19 @@ static enum verdict daemonset_ensure_primary(struct tick *tick, const struct tar
     if (strategy && !is_running(tick->canary->status.phase))
         return plan_stop(tick, "daemonset %s.%s must have RollingUpdate strategy but have %s",
                          tick->canary->target.name, tick->canary->namespace_, strategy);
-    /* Flagger copies the selector where the target is at zero already: a primary without pods. */
+    /* Flagger copies the selector if the target is at zero: a primary without pods. */
     if (info->primary) {
         if (is_at_zero(info->primary))
             plan_selector(tick, info->primary, false);
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     }
-    enum verdict verdict = workload_new_primary(tick, &kind, info, &primary);
-    if (verdict == VERDICT_GO)
+    enum rule_result verdict = workload_new_primary(tick, &kind, info, &primary);
+    if (verdict == RULE_CONTINUE)
         plan_create(tick, &kube_daemonsets, tick->canary->namespace_, primary);
     return verdict;
 }
 
-/* What the rollout still waits for, NULL when it is complete. */
+/* The condition that the rollout waits for, NULL if complete. */
 static const char *rollout_waits_for(struct tick *tick, struct json_object *daemonset,
                                      int threshold)
 {
@@ -192,19 +192,19 @@ static void daemonset_restore(struct tick *tick, const struct target_info *info,
     daemonset_scale_from_zero(tick, info, replicas);
 }
 
-static enum verdict daemonset_promote(struct tick *tick, const struct target_info *info)
+static enum rule_result daemonset_promote(struct tick *tick, const struct target_info *info)
 {
     struct json_object *from, *to;
-    enum verdict verdict = workload_promoted(tick, &kind, info, &from, &to);
+    enum rule_result verdict = workload_promoted(tick, &kind, info, &from, &to);
 
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
     /* With another strategy the primary would keep its old pods. */
     if (other_strategy(info->object))
         edit_put(tick->arena, json_sub(to, "spec"), "updateStrategy",
                  json_at(from, "spec", "updateStrategy", NULL));
     workload_plan_promotion(tick, &kind, info, from, to);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 static const char *daemonset_primary_hash(struct tick *tick, const struct target_info *info)

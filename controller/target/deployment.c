@@ -3,12 +3,11 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "target/common_past.h"
-#include "target/common_pin.h"
-#include "target/common_primary.h"
-#include "target/common_workload.h"
+#include "target/shared/primary.h"
+#include "target/shared/workload.h"
 #include "target/target.h"
 #include "tick/edit.h"
+#include "tick/plan.h"
 
 static const char *const copied[] = {"strategy", "minReadySeconds", "revisionHistoryLimit",
                                      "progressDeadlineSeconds", NULL};
@@ -30,48 +29,48 @@ static void measure(struct target_info *out)
     out->stopped = out->at_zero && json_int_at(out->object, 0, "status", "replicas", NULL) == 0;
 }
 
-static enum verdict deployment_find(struct tick *tick, struct target_info *out)
+static enum rule_result deployment_find(struct tick *tick, struct target_info *out)
 {
-    enum verdict verdict = workload_find(tick, &kind, out);
+    enum rule_result verdict = workload_find(tick, &kind, out);
 
     measure(out);
     return verdict;
 }
 
-static enum verdict deployment_read(struct tick *tick, struct target_info *out)
+static enum rule_result deployment_read(struct tick *tick, struct target_info *out)
 {
-    enum verdict verdict = workload_read(tick, &kind, out);
+    enum rule_result verdict = workload_read(tick, &kind, out);
 
     measure(out);
     return verdict;
 }
 
-static enum verdict deployment_ensure_primary(struct tick *tick, const struct target_info *info)
+static enum rule_result deployment_ensure_primary(struct tick *tick, const struct target_info *info)
 {
     int64_t replicas = json_int_at(info->object, 1, "spec", "replicas", NULL);
     struct json_object *primary;
 
     if (info->primary)
-        return VERDICT_GO;
-    enum verdict verdict = workload_new_primary(tick, &kind, info, &primary);
-    if (verdict != VERDICT_GO)
+        return RULE_CONTINUE;
+    enum rule_result verdict = workload_new_primary(tick, &kind, info, &primary);
+    if (verdict != RULE_CONTINUE)
         return verdict;
     json_set_int(json_sub(primary, "spec"), "replicas", replicas > 0 ? replicas : 1);
     plan_create(tick, &kube_deployments, tick->canary->namespace_, primary);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-/* As many as all traffic was found to need, or as the target has. */
-static enum verdict deployment_recall(struct tick *tick, const struct target_info *info,
-                                      const char *hash, struct json_object **out)
+/* Replicas as found sufficient for all traffic, or those of the target. */
+static enum rule_result deployment_recall(struct tick *tick, const struct target_info *info,
+                                          const char *hash, struct json_object **out)
 {
     int64_t replicas = json_int_at(info->object, 1, "spec", "replicas", NULL);
     int needed = tick->canary->status.share_total;
-    enum verdict verdict = workload_recall(tick, &kind, info, hash, out);
+    enum rule_result verdict = workload_recall(tick, &kind, info, hash, out);
 
     if (replicas < needed)
         replicas = needed;
-    if (verdict == VERDICT_GO && *out)
+    if (verdict == RULE_CONTINUE && *out)
         json_set_int(json_sub(*out, "spec"), "replicas", replicas > 0 ? replicas : 1);
     return verdict;
 }
@@ -84,8 +83,8 @@ static bool text_is(struct json_object *object, const char *key, const char *tex
 }
 
 /*
- * A condition that has been so for longer than the Canary's deadline. What it says of the time
- * before the release came to where it is does not count: it may be of the revision before.
+ * True if a condition has been in this state for longer than the Canary's deadline. Time before the
+ * current phase of the release does not count: it may be about the previous revision.
  */
 static bool is_overdue(struct tick *tick, struct json_object *condition)
 {
@@ -98,15 +97,15 @@ static bool is_overdue(struct tick *tick, struct json_object *condition)
         return false;
     if (clock_parse(moved, &moved_ms, &ei) == ERR_OK && moved_ms > since_ms)
         since_ms = moved_ms;
-    return since_ms + tick->canary->progress_deadline_s * (int64_t)1000 < tick->now_ms;
+    return tick_is_overdue(tick, since_ms);
 }
 
 /*
- * Too few pods have been available for too long; or a rollout that goes on has come no further,
- * where it begins on pods of the revision before, which stay available. Of the latter the
- * Deployment's own controller judges in the same way, by a deadline of its own: every reason but
- * that of a complete rollout says that it goes on. Of a paused one it says nothing, and a release does
- * not wait for it longer than for others; of one that is pinned the rules keep the time (act/ready.c).
+ * True if too few pods have been available for too long; or if a rollout makes no progress, in a
+ * phase that begins with pods of the previous revision, which stay available. The Deployment's own
+ * controller judges that too, with a deadline of its own: every reason but that of a complete
+ * rollout means that it continues. It does not report on paused ones, for which a release waits no
+ * longer than for others; for a pinned one the rules keep the time (decide/rollback.c).
  */
 static bool is_stuck(struct tick *tick, struct json_object *deployment, bool pinned)
 {
@@ -125,8 +124,8 @@ static bool is_stuck(struct tick *tick, struct json_object *deployment, bool pin
            is_overdue(tick, progressing);
 }
 
-/* The next thing that the rollout waits for, NULL when it is complete. All pods of a target that is pinned are
- * of the revision that it is pinned to, whatever its status says of a template that was pushed since. */
+/* The condition that the rollout waits for, NULL if complete. All pods of a pinned target are of
+ * its pinned revision, whatever the status says about a template pushed since. */
 static const char *rollout_waits_for(struct tick *tick, struct json_object *deployment,
                                      int threshold, bool pinned)
 {
@@ -175,7 +174,7 @@ static enum readiness deployment_readiness(struct tick *tick, struct json_object
                 "ProgressDeadlineExceeded")) {
         *why = arena_printf(tick->arena, "deployment \"%s\" exceeded its progress deadline",
                             json_str_at(deployment, "metadata", "name", NULL));
-        return NOT_READY_EVER;
+        return tick_was_stepped(tick) ? NOT_READY_YET : NOT_READY_EVER;
     }
     *why = rollout_waits_for(tick, deployment, threshold, pinned);
     if (!*why)
@@ -213,7 +212,7 @@ static void plan_replicas(struct tick *tick, const struct target_info *info, int
     plan_update(tick, &kube_deployments, info->object, to);
 }
 
-/* Pods of a workload that was scaled to zero are about to go. */
+/* Pods of a workload that was scaled to zero are about to be deleted. */
 static int deployment_available(const struct target_info *info, enum side side)
 {
     struct json_object *deployment = side == SIDE_PRIMARY ? info->primary : info->object;
@@ -242,7 +241,7 @@ static void deployment_raise_target(struct tick *tick, const struct target_info 
         plan_replicas(tick, info, replicas);
 }
 
-/* Whether the primary follows the target's number. */
+/* True if the primary follows the target's number. */
 static bool has_number(struct tick *tick, const struct target_info *info)
 {
     return !tick->canary->autoscaler.name && !info->primary_scaled && !info->target_scaled &&
@@ -255,7 +254,7 @@ static int64_t number_of(const struct target_info *info)
                                   : json_int_at(info->object, 1, "spec", "replicas", NULL);
 }
 
-/* What the primary is to have when the release is over, and what it has until then: "3/12". */
+/* The primary's replicas after the release, and until then: "3/12". */
 #define SETTLES_TO "flagger.app/settles-to"
 
 static void deployment_settle_primary(struct tick *tick, const struct target_info *info)
@@ -268,7 +267,7 @@ static void deployment_settle_primary(struct tick *tick, const struct target_inf
     struct json_object *to = json_copy(tick->arena, info->primary);
     int64_t has = json_int_at(to, 1, "spec", "replicas", NULL);
     json_object_object_del(json_at(to, "metadata", "annotations", NULL), SETTLES_TO);
-    /* one that somebody has written since stays */
+    /* a number that others have written since stays */
     if (slash && strtoll(slash + 1, NULL, 10) == has && !info->primary_scaled &&
         strtoll(note, NULL, 10) > 0)
         json_set_int(json_sub(to, "spec"), "replicas", strtoll(note, NULL, 10));
@@ -285,7 +284,7 @@ static void deployment_unpin(struct tick *tick, const struct target_info *info)
     pin_drop(tick, &kind, info);
 }
 
-/* Nothing pins one whose pods go: the next template makes the next ones. */
+/* A target that loses its pods is not pinned: the next pods get the next template. */
 static void deployment_scale_to_zero(struct tick *tick, const struct target_info *info)
 {
     if (info->at_zero)
@@ -325,7 +324,8 @@ static void deployment_restore(struct tick *tick, const struct target_info *info
         plan_replicas(tick, info, least);
 }
 
-/* By the target's strategy, which the promotion copies. (Kubernetes: apps/v1 DeploymentStrategy.) */
+/* By the target's strategy, which the promotion copies. (Kubernetes: apps/v1
+ * DeploymentStrategy.) */
 static bool deployment_replaces_all(const struct target_info *info)
 {
     struct json_object *strategy = json_at(info->object, "spec", "strategy", NULL);
@@ -334,8 +334,8 @@ static bool deployment_replaces_all(const struct target_info *info)
     return text_is(strategy, "type", "Recreate") || (most && strcmp(most, "100%") == 0);
 }
 
-/* The target's number, which takes no pod from the primary while traffic moves. */
-static void give_number(struct tick *tick, const struct target_info *info, struct json_object *to)
+/* The target's number, without taking a pod from the primary while traffic moves. */
+static void copy_replicas(struct tick *tick, const struct target_info *info, struct json_object *to)
 {
     int64_t has = json_int_at(info->primary, 1, "spec", "replicas", NULL);
     int64_t number = number_of(info);
@@ -352,16 +352,16 @@ static void give_number(struct tick *tick, const struct target_info *info, struc
                  json_at(info->object, "spec", "replicas", NULL));
 }
 
-static enum verdict deployment_promote(struct tick *tick, const struct target_info *info)
+static enum rule_result deployment_promote(struct tick *tick, const struct target_info *info)
 {
     struct json_object *from, *to;
-    enum verdict verdict = workload_promoted(tick, &kind, info, &from, &to);
+    enum rule_result verdict = workload_promoted(tick, &kind, info, &from, &to);
 
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
-    give_number(tick, info, to);
+    copy_replicas(tick, info, to);
     workload_plan_promotion(tick, &kind, info, from, to);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 static const char *deployment_primary_hash(struct tick *tick, const struct target_info *info)

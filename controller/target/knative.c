@@ -1,15 +1,16 @@
 /*
- * The Knative Service target (target/OBJECTS.md). Knative makes a revision of each new
- * template by itself, scales it by itself, and keeps the old ones: there is no copy to make, and
- * the primary is the revision whose name an annotation of the target says.
+ * The Knative Service target (target/OBJECTS.md). Knative creates a revision for each new template,
+ * scales it, and keeps the old ones: there is no copy to make, and the primary is the revision
+ * named by an annotation of the target.
  */
-#include "tick/knative.h"
+#include "tick/knative_object.h"
 
 #include <string.h>
 
 #include "base/clock.h"
-#include "target/common_workload.h"
+#include "target/shared/workload.h"
 #include "target/target.h"
+#include "tick/need.h"
 
 static bool need_revision(struct tick *tick, const char *name, struct json_object **out)
 {
@@ -37,9 +38,9 @@ static bool is_routed(struct json_object *service, const char *revision)
 }
 
 /*
- * At first, an annotation that an older Canary has left counts only when it says who serves, or who
- * would be taken now. (Flagger always takes the latest revision then, ready or not, whoever
- * serves.)
+ * At the start, an annotation of an older Canary counts only if it names the serving revision or
+ * the one that would be chosen now. (Flagger always chooses the latest revision then, ready or
+ * not.)
  */
 static const char *primary_of(const struct tick *tick, struct json_object *service)
 {
@@ -52,33 +53,33 @@ static const char *primary_of(const struct tick *tick, struct json_object *servi
     return primary;
 }
 
-static enum verdict find(struct tick *tick, struct target_info *out)
+static enum rule_result find(struct tick *tick, struct target_info *out)
 {
     out->stopped = true;
     if (!knative_need(tick, &out->object))
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     out->revision = knative_latest(out->object);
     bool known = need_revision(tick, out->revision, &out->latest);
     known = need_revision(tick, primary_of(tick, out->object), &out->primary) && known;
-    return known ? VERDICT_GO : VERDICT_NEED_FACTS;
+    return known ? RULE_CONTINUE : RULE_NEEDS_FACTS;
 }
 
-static enum verdict knative_find(struct tick *tick, struct target_info *out)
+static enum rule_result knative_find(struct tick *tick, struct target_info *out)
 {
-    enum verdict verdict = find(tick, out);
+    enum rule_result verdict = find(tick, out);
 
     if (json_at(out->object, "metadata", "deletionTimestamp", NULL))
         out->object = NULL;
     return verdict;
 }
 
-static enum verdict knative_read(struct tick *tick, struct target_info *out)
+static enum rule_result knative_read(struct tick *tick, struct target_info *out)
 {
     const char *name = tick->canary->target.name;
     const char *namespace_ = tick->canary->namespace_;
-    enum verdict verdict = find(tick, out);
+    enum rule_result verdict = find(tick, out);
 
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         return verdict;
     if (!out->object)
         return target_unusable(tick, out, "Knative Service %s.%s get query error: not found", name,
@@ -87,28 +88,28 @@ static enum verdict knative_read(struct tick *tick, struct target_info *out)
         return target_unusable(tick, out, "Knative Service %s.%s has no revision yet", name,
                                namespace_);
     spechash_string(out->revision, out->hash);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-/* It is no Service of ours that leads to a revision. */
-static enum verdict knative_own_services(struct tick *tick, const struct target_info *info)
+/* No Service of ours leads to a revision. */
+static enum rule_result knative_own_services(struct tick *tick, const struct target_info *info)
 {
     (void)tick;
     (void)info;
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-/* The name only: the traffic follows when the revision is ready. */
-static enum verdict knative_ensure_primary(struct tick *tick, const struct target_info *info)
+/* Sets only the name: the traffic follows when the revision is ready. */
+static enum rule_result knative_ensure_primary(struct tick *tick, const struct target_info *info)
 {
     if (!info->primary)
         knative_annotate(tick, info->object, info->revision,
                          arena_printf(tick->arena, "primary %s", info->revision));
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-/* Waits since its condition is what it is, for longer than the Canary's deadline. (Flagger waits
- * for ever.) */
+/* True if it has waited in the current condition for longer than the Canary's deadline. (Flagger
+ * waits forever.) */
 static bool is_overdue(struct tick *tick, struct json_object *condition)
 {
     const char *since = json_str_at(condition, "lastTransitionTime", NULL);
@@ -117,7 +118,7 @@ static bool is_overdue(struct tick *tick, struct json_object *condition)
 
     if (!since || clock_parse(since, &since_ms, &ei) != ERR_OK)
         return false;
-    return since_ms + tick->canary->progress_deadline_s * (int64_t)1000 < tick->now_ms;
+    return tick_is_overdue(tick, since_ms);
 }
 
 static enum readiness readiness_of(struct tick *tick, const char *name,
@@ -159,18 +160,18 @@ static void knative_scale_from_zero(struct tick *tick, const struct target_info 
 }
 
 /*
- * The primary's share goes to the new revision in the same write: annotation and routes never
- * disagree. (Flagger writes the annotation, and the routes an interval later; where the canary had
- * no traffic, not at all.)
+ * Moves the primary's share to the new revision in the same write, so that annotation and routes
+ * always agree. (Flagger writes the annotation, and the routes an interval later; not at all if the
+ * canary had no traffic.)
  */
-static enum verdict knative_promote(struct tick *tick, const struct target_info *info)
+static enum rule_result knative_promote(struct tick *tick, const struct target_info *info)
 {
     int canary =
         knative_share(json_at(knative_as_planned(tick, info->object), "spec", "traffic", NULL));
 
     knative_route(tick, info->object, info->revision, canary,
                   arena_printf(tick->arena, "promote %s", info->hash));
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 static bool knative_is_promoted(struct tick *tick, const struct target_info *info)
@@ -181,15 +182,16 @@ static bool knative_is_promoted(struct tick *tick, const struct target_info *inf
     (void)tick;
     if (!primary)
         return false;
-    /* the revision that is asked about may be another than the latest */
+    /* may be another revision than the latest */
     spechash_string(primary, hash);
     return strcmp(hash, info->hash) == 0;
 }
 
-static enum verdict knative_compare(struct tick *tick, const struct target_info *info, bool *same)
+static enum rule_result knative_compare(struct tick *tick, const struct target_info *info,
+                                        bool *same)
 {
     *same = knative_is_promoted(tick, info);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 static bool knative_serves(const struct target_info *info, enum side side)

@@ -1,14 +1,16 @@
 /*
- * The core Service target (target/OBJECTS.md): Services that somebody else points to other
- * pods, or to another host (ExternalName). T-primary carries what was promoted last, T-canary what
- * the target says now; both are copies of the target, whose pods are nobody's business here.
+ * The core Service target (target/OBJECTS.md): Services that others point to pods or to another
+ * host (ExternalName). T-primary has the content promoted last, T-canary that of the target; both
+ * are copies of the target, and its pods are not managed here.
  */
 #include <string.h>
 
-#include "target/common_primary.h"
+#include "target/shared/primary.h"
 #include "target/target.h"
 #include "tick/applied.h"
 #include "tick/edit.h"
+#include "tick/need.h"
+#include "tick/plan.h"
 
 #define KUBECTL "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -38,37 +40,37 @@ static bool need_both(struct tick *tick, struct target_info *out)
            known;
 }
 
-static enum verdict service_find(struct tick *tick, struct target_info *out)
+static enum rule_result service_find(struct tick *tick, struct target_info *out)
 {
     if (!need_both(tick, out))
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     if (json_at(out->object, "metadata", "deletionTimestamp", NULL))
         out->object = NULL;
     if (json_at(out->primary, "metadata", "deletionTimestamp", NULL))
         out->primary = NULL;
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-static enum verdict service_read(struct tick *tick, struct target_info *out)
+static enum rule_result service_read(struct tick *tick, struct target_info *out)
 {
     const char *name = tick->canary->target.name;
     const char *namespace_ = tick->canary->namespace_;
     struct errinfo ei;
 
     if (!need_both(tick, out))
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     if (!out->object)
         return target_unusable(tick, out, "service %s.%s get query error: not found", name,
                                namespace_);
     if (spechash_service(tick->arena, json_at(out->object, "spec", NULL), out->hash, &ei) != ERR_OK)
         return target_unusable(tick, out, "service %s.%s spec: %s", name, namespace_, ei.text);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 /* --- a copy */
 
-/* What the cluster allocates: each Service has its own. (Flagger clears clusterIP alone, and no
- * node ports: the cluster refuses such a copy.) */
+/* Allocated by the cluster for each Service. (Flagger clears only clusterIP, no node ports: the
+ * cluster refuses such a copy.) */
 static const char *const allocated[] = {"clusterIP", "clusterIPs", "healthCheckNodePort"};
 enum { ALLOCATED = sizeof(allocated) / sizeof(allocated[0]) };
 
@@ -90,7 +92,7 @@ static struct json_object *same_port(struct json_object *ports, struct json_obje
     return NULL;
 }
 
-/* The spec of a copy that is `live` now (NULL: is to be created). */
+/* The spec of a copy with the live object `live` (NULL: to be created). */
 static struct json_object *copied_spec(struct tick *tick, const struct target_info *info,
                                        struct json_object *live)
 {
@@ -131,7 +133,7 @@ static struct json_object *metadata_of(struct tick *tick, const struct target_in
     return metadata;
 }
 
-/* Those of them that a copy has: all, or, `included`, those that the primary is to follow. */
+/* The ones that a copy has: all, or, if `included`, those that the primary follows. */
 static struct json_object *with_metadata(struct tick *tick, const struct target_info *info,
                                          struct json_object *live, struct json_object *base,
                                          bool included)
@@ -160,10 +162,10 @@ static void create_copy(struct tick *tick, const struct target_info *info, const
 }
 
 /*
- * The canary's Service follows the target, but not while it has or may have traffic and the
- * target says something that was neither analysed nor promoted: then the traffic goes first, and
- * the copy follows. In an analysis the routes may be a step ahead of the status, after a write that
- * was cut off. (Flagger lets the users have it at once, and takes the traffic away after that.)
+ * The canary's Service follows the target, except while it has or may have traffic and the target's
+ * content was neither analysed nor promoted: then the traffic is moved first. During an analysis
+ * the routes may be a step ahead of the status, after a write that was cut off. (Flagger exposes it
+ * to users at once, and moves the traffic afterwards.)
  */
 static bool must_wait(struct tick *tick, const struct target_info *info)
 {
@@ -176,18 +178,18 @@ static bool must_wait(struct tick *tick, const struct target_info *info)
            strcmp(info->hash, status->last_promoted_spec) != 0;
 }
 
-static enum verdict service_own_services(struct tick *tick, const struct target_info *info)
+static enum rule_result service_own_services(struct tick *tick, const struct target_info *info)
 {
     struct json_object *live;
 
     if (!need_object(tick, &kube_services, tick->canary->namespace_, canary_name(tick), &live))
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     if (!live) {
         create_copy(tick, info, canary_name(tick));
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     }
     if (must_wait(tick, info))
-        return VERDICT_GO;
+        return RULE_CONTINUE;
     struct json_object *from = edit_overlay(tick->arena, NULL, live); /* without nulls */
     struct json_object *to = json_copy(tick->arena, from);
     json_set(to, "spec", copied_spec(tick, info, live));
@@ -195,19 +197,19 @@ static enum verdict service_own_services(struct tick *tick, const struct target_
         to = with_metadata(tick, info, from, to, false);
     if (plan_update(tick, &kube_services, from, to))
         plan_why(tick, "like %s", info->hash);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
-static enum verdict service_ensure_primary(struct tick *tick, const struct target_info *info)
+static enum rule_result service_ensure_primary(struct tick *tick, const struct target_info *info)
 {
     if (!info->primary)
         create_copy(tick, info, primary_name(tick));
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 /* --- a release */
 
-/* Who stands behind a Service, and whether they are ready, is theirs to say who point it there. */
+/* Readiness of the endpoints is the responsibility of the Service's owner. */
 static enum readiness service_ready(struct tick *tick, const struct target_info *info,
                                     enum side side, const char **why)
 {
@@ -231,9 +233,9 @@ static void service_scale_from_zero(struct tick *tick, const struct target_info 
     (void)replicas;
 }
 
-/* Owner and addresses of the primary stay its own. (Flagger writes the target's metadata over it,
- * and with it the owner away.) */
-static enum verdict service_promote(struct tick *tick, const struct target_info *info)
+/* Owner and addresses of the primary are kept. (Flagger overwrites its metadata with the target's,
+ * and so drops the owner.) */
+static enum rule_result service_promote(struct tick *tick, const struct target_info *info)
 {
     struct json_object *from = edit_overlay(tick->arena, NULL, info->primary); /* without nulls */
     struct json_object *to = json_copy(tick->arena, from);
@@ -242,7 +244,7 @@ static enum verdict service_promote(struct tick *tick, const struct target_info 
     to = with_metadata(tick, info, from, to, true);
     if (plan_update(tick, &kube_services, from, to))
         plan_why(tick, "promote %s", info->hash);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 static bool is_copy(struct tick *tick, const struct target_info *info)
@@ -253,8 +255,7 @@ static bool is_copy(struct tick *tick, const struct target_info *info)
     return json_same(live, copied_spec(tick, info, info->primary));
 }
 
-/* The revision that is asked about may be another than the target says now: what the primary would
- * be as a target has its hash. */
+/* The revision may differ from the current target: the hash of the primary as a target decides. */
 static bool service_is_promoted(struct tick *tick, const struct target_info *info)
 {
     struct target_info back = {.object = info->primary};
@@ -273,10 +274,11 @@ static bool service_is_promoted(struct tick *tick, const struct target_info *inf
     return is_now ? is_copy(tick, info) : strcmp(hash, info->hash) == 0;
 }
 
-static enum verdict service_compare(struct tick *tick, const struct target_info *info, bool *same)
+static enum rule_result service_compare(struct tick *tick, const struct target_info *info,
+                                        bool *same)
 {
     *same = is_copy(tick, info);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 static bool service_serves(const struct target_info *info, enum side side)

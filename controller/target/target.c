@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* "apps" of "apps/v1"; "" of "v1", and of "core/v1", as old manifests have it. */
+/* "apps" of "apps/v1"; "" of "v1", and of "core/v1" in old manifests. */
 static bool is_group(const char *api_version, const char *group)
 {
     size_t len = strcspn(api_version, "/");
@@ -24,8 +24,8 @@ const struct target *target_find(const char *api_version, const char *kind)
     return NULL;
 }
 
-/* What people may try, and why a copy of it cannot be released (proto/COMPATIBILITY.md says more).
- */
+/* Kinds that users may try, and the reason that a copy cannot be released (details in
+ * proto/COMPATIBILITY.md). */
 static const struct {
     const char *kind, *why;
 } refused[] = {
@@ -57,14 +57,14 @@ const char *target_refusal(struct arena *arena, const char *api_version, const c
                         kind, *api_version ? api_version : "no apiVersion", all);
 }
 
-enum verdict target_unusable(struct tick *tick, struct target_info *out, const char *fmt, ...)
+enum rule_result target_unusable(struct tick *tick, struct target_info *out, const char *fmt, ...)
 {
     va_list args;
 
     va_start(args, fmt);
     out->unusable = arena_vprintf(tick->arena, fmt, args);
     va_end(args);
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 
 const char *side_condition(enum side side)

@@ -18,7 +18,7 @@ static struct json_object *shape_of(struct arena *arena, struct json_object *wan
 
 /* --- the shape of what is wanted */
 
-/* By one where all have the same. */
+/* As one shape if all elements have the same. */
 static struct json_object *list_shape(struct arena *arena, struct json_object *wanted)
 {
     struct json_object *list = edit_array(arena);
@@ -56,7 +56,7 @@ static void drop_when_empty(struct json_object *object, const char *key)
         json_object_object_del(object, key); /* which is an object then */
 }
 
-/* Nothing but a name is no shape. */
+/* A bare name is no shape. */
 static void note(struct arena *arena, struct json_object *object, struct json_object *shape)
 {
     struct json_object *metadata = json_sub(object, "metadata");
@@ -70,8 +70,10 @@ static void note(struct arena *arena, struct json_object *object, struct json_ob
     }
 }
 
-/* Keeps of an object what is an object, but for these keys; what others wrote into the annotation
- * shall not lead to anything worse than a field that is missing. */
+/*
+ * Keeps of an object its members that are objects, except for these keys; what others wrote into
+ * the annotation must not cause more harm than a missing field.
+ */
 static void keep_objects(struct json_object *from, struct json_object *to,
                          const char *const except[], size_t count)
 {
@@ -93,7 +95,7 @@ struct json_object *applied_of(struct arena *arena, struct json_object *live)
     struct json_object *noted, *applied = edit_object(arena);
     struct errinfo ei;
 
-    enum { ANNOTATION_MAX = 256 * 1024 }; /* of Kubernetes, for all of an object */
+    enum { ANNOTATION_MAX = 256 * 1024 }; /* limit of Kubernetes for all annotations of an object */
     if (!text || json_parse(arena, text, strlen(text), ANNOTATION_MAX, &noted, &ei) != ERR_OK ||
         !is_object(noted))
         return NULL;
@@ -120,9 +122,9 @@ void applied_disclaim(struct arena *arena, struct json_object *object, const cha
     note(arena, object, applied);
 }
 
-/* --- laying over */
+/* --- applying */
 
-/* Every key of one shape is in the other. */
+/* True if every key of one shape is in the other. */
 static bool is_part(struct json_object *shape, struct json_object *of)
 {
     if (!of || json_object_get_type(shape) != json_object_get_type(of))
@@ -141,8 +143,10 @@ static bool is_part(struct json_object *shape, struct json_object *of)
     return true;
 }
 
-/* An object that is as it is to be: is it written for what it would have to remember? Keys that it
- * remembers and need not are taken out with the next write. */
+/*
+ * An object that is up to date is written only if the annotation must change for it. Surplus keys
+ * in the annotation are removed with the next write.
+ */
 static bool is_worth_a_write(struct json_object *shape, struct json_object *applied)
 {
     return applied ? !is_part(shape, applied) : json_at(shape, "metadata", NULL) != NULL;
@@ -155,7 +159,7 @@ struct json_object *applied_lay(struct arena *arena, struct json_object *live,
     struct json_object *metadata = json_at(asked, "metadata", NULL);
     struct json_object *applied = applied_of(arena, base);
 
-    /* a map without keys asks for nothing, and a server would not keep it */
+    /* a map without keys wants nothing, and a server would drop it */
     drop_when_empty(metadata, "labels");
     drop_when_empty(metadata, "annotations");
     drop_when_empty(asked, "metadata");

@@ -5,7 +5,7 @@
 
 #include "tick/applied.h"
 
-/* What tells GitOps tools to leave an object alone, when it says "disabled". */
+/* Annotations that make GitOps tools ignore an object when "disabled". */
 static const char *const disowned[] = {"kustomize.toolkit.fluxcd.io/reconcile",
                                        "helm.toolkit.fluxcd.io/driftDetection"};
 enum { DISOWNED = sizeof(disowned) / sizeof(disowned[0]) };
@@ -66,13 +66,13 @@ static bool all_objects(struct json_object *array)
     return json_len(array) > 0;
 }
 
-/* Elements of different types have nothing in common but their place. */
+/* Elements of different types have only their position in common. */
 static bool same_type(struct json_object *a, struct json_object *b)
 {
     return json_same(json_at(a, "type", NULL), json_at(b, "type", NULL));
 }
 
-/* The first element at or behind `from` that says all that is wanted already; none: the length. */
+/* The first element at or after `from` that has all wanted values already; the length if none. */
 static size_t find_same(struct arena *arena, struct json_object *live, struct json_object *wanted,
                         size_t from)
 {
@@ -83,7 +83,7 @@ static size_t find_same(struct arena *arena, struct json_object *live, struct js
     return json_len(live);
 }
 
-/* The shape of an element: lists of the same shape throughout are noted by one. */
+/* The shape of an element: one shape stands for a list of equal shapes. */
 static struct json_object *shape_at(struct json_object *applied, size_t index)
 {
     return json_elem(applied, json_len(applied) == 1 ? 0 : index);
@@ -128,7 +128,7 @@ void edit_pair(struct json_object *element, struct json_object *live)
     json_set(element, EDIT_PAIR, live);
 }
 
-/* Takes what was applied out of object[key]; what others have added to it stays. */
+/* Removes the applied fields from object[key]; additions by others stay. */
 static void take_away(struct json_object *object, const char *key, struct json_object *applied)
 {
     struct json_object *value = json_at(object, key, NULL);
@@ -145,8 +145,10 @@ static void take_away(struct json_object *object, const char *key, struct json_o
     json_del(object, key);
 }
 
-/* As edit_merge(), on an object that is our own already: a copy for each of its levels would copy
- * what is deep in it many times. */
+/*
+ * Like edit_merge(), on an object that is our own copy: copying at each level would copy deep
+ * values many times.
+ */
 static void lay_over(struct arena *arena, struct json_object *out, struct json_object *wanted,
                      struct json_object *applied)
 {
@@ -308,7 +310,7 @@ struct json_object *edit_released(struct tick *tick, struct json_object *live, b
     return copy;
 }
 
-/* What a tool notes about the very object that it stands on. */
+/* True for notes of a tool about the object that carries them. */
 static bool is_toolkit_key(const char *key)
 {
     return strstr(key, "toolkit.fluxcd.io") != NULL || strcmp(key, APPLIED) == 0 ||
@@ -357,4 +359,32 @@ void edit_disown_toolkit(struct json_object *annotations)
 {
     for (int i = 0; i < DISOWNED; i++)
         json_set_str(annotations, disowned[i], "disabled");
+}
+
+bool edit_has_finalizer(struct json_object *object, const char *name)
+{
+    struct json_object *list = json_at(object, "metadata", "finalizers", NULL);
+
+    for (size_t i = 0; i < json_len(list); i++) {
+        const char *one = json_object_get_string(json_elem(list, i));
+        if (one && strcmp(one, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+struct json_object *edit_finalizers(struct arena *arena, struct json_object *object,
+                                    const char *name, bool wanted)
+{
+    struct json_object *list = json_at(object, "metadata", "finalizers", NULL);
+    struct json_object *out = edit_array(arena);
+
+    for (size_t i = 0; i < json_len(list); i++) {
+        const char *one = json_object_get_string(json_elem(list, i));
+        if (!one || strcmp(one, name) != 0)
+            json_object_array_add(out, json_object_get(json_elem(list, i)));
+    }
+    if (wanted)
+        json_object_array_add(out, json_object_new_string(name));
+    return out;
 }

@@ -110,3 +110,28 @@ CASE(test_released)
         assert_string_equal(json_text(f.arena, live), before);
     }
 }
+
+CASE(test_finalizers)
+{
+    static const struct {
+        const char *object;
+        bool has;
+        const char *with, *without;
+    } cases[] = {
+        {"{}", false, "['ours']", "[]"},
+        {"{'metadata':{'finalizers':['ours']}}", true, "['ours']", "[]"},
+        {"{'metadata':{'finalizers':['a','ours','b']}}", true, "['a','b','ours']", "['a','b']"},
+        {"{'metadata':{'finalizers':['a',null]}}", false, "['a',null,'ours']", "['a',null]"},
+    };
+    struct fixture f = fixture_new(NULL);
+
+    EACH_ROW (row, cases) {
+        struct json_object *object = fixture_json(f.arena, row->object);
+        assert_int_equal(edit_has_finalizer(object, "ours"), row->has);
+        for (int wanted = 0; wanted < 2; wanted++)
+            assert_string_equal(
+                fixture_quoted(
+                    &f, json_text(f.arena, edit_finalizers(f.arena, object, "ours", wanted))),
+                wanted ? row->with : row->without);
+    }
+}

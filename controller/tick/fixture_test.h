@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "test/pretend.h"
 #include "test/unit.h"
+#include "tick/fact.h"
+#include "tick/plan.h"
 #include "tick/tick.h"
 
 struct fixture {
@@ -56,50 +59,39 @@ UNIT_HELPER struct fixture fixture_new(const char *patch)
     return f;
 }
 
-UNIT_HELPER void fixture_put(struct fixture *f, const char *key, const char *quoted)
+UNIT_HELPER void fixture_put_tree(struct fixture *f, const char *key, struct json_object *object)
 {
-    struct json_object *object = fixture_json(f->arena, quoted);
-
     json_set_str(json_sub(object, "metadata"), "name", strchr(key, '/') + 1);
     json_set_str(json_sub(object, "metadata"), "namespace", "test");
     json_set(f->objects, key, object);
 }
 
+UNIT_HELPER void fixture_put(struct fixture *f, const char *key, const char *quoted)
+{
+    fixture_put_tree(f, key, fixture_json(f->arena, quoted));
+}
+
 /* Calls `ask` until it misses nothing. The plan is that of the last call. */
 #define fixture_run(f, ask)                                                                        \
     ({                                                                                             \
-        enum verdict fixture_verdict_;                                                             \
+        enum rule_result fixture_verdict_;                                                         \
         (f)->tick = tick_new((f)->arena, &(f)->canary, &(f)->settings, 1700000000000, true);       \
         do {                                                                                       \
             fixture_answer((f));                                                                   \
             tick_reset((f)->tick);                                                                 \
             fixture_verdict_ = (ask);                                                              \
-        } while (fixture_verdict_ == VERDICT_NEED_FACTS);                                          \
+        } while (fixture_verdict_ == RULE_NEEDS_FACTS);                                            \
         fixture_verdict_;                                                                          \
     })
-
-/* All of a kind, as the API server lists them. */
-UNIT_HELPER struct json_object *fixture_list(struct fixture *f, const char *plural)
-{
-    struct json_object *list = json_own(f->arena, json_object_new_object());
-    struct json_object *items = json_object_new_array();
-    size_t len = strlen(plural);
-
-    json_object_object_add(list, "items", items);
-    json_object_object_foreach(f->objects, key, object)
-    {
-        if (strncmp(key, plural, len) == 0 && key[len] == '/')
-            json_object_array_add(items, json_object_get(object));
-    }
-    return list;
-}
 
 UNIT_HELPER void fixture_answer(struct fixture *f)
 {
     for (const struct need *need = f->tick->needs; need; need = need->next) {
         assert_int_equal(need->kind, NEED_OBJECT);
         if (!need->name) {
-            fact_object(f->tick, need, fixture_list(f, need->resource->plural));
+            fact_object(
+                f->tick, need,
+                pretend_list(f->arena, f->objects, need->resource->plural, need->resource->group));
             continue;
         }
         const char *key = arena_printf(f->arena, "%s/%s", need->resource->plural, need->name);

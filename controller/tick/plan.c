@@ -1,7 +1,8 @@
-/* The plan of a tick: effects in the order in which they must happen. */
+/* The plan of a tick: effects in order. */
 #include <string.h>
 
 #include "base/buf.h"
+#include "tick/plan.h"
 #include "tick/tick.h"
 
 static struct effect *add_effect(struct tick *tick, enum effect_kind kind)
@@ -86,8 +87,7 @@ static void drop_when_empty(struct json_object *object, const char *key)
         json_object_object_del(object, key);
 }
 
-/* Labels or annotations without a key are nothing that a server would keep: written, they would be
- * missing again. */
+/* A server drops labels or annotations without a key: written, they would be missing again. */
 static struct json_object *difference(struct tick *tick, struct json_object *from,
                                       struct json_object *to)
 {
@@ -115,7 +115,7 @@ bool plan_update(struct tick *tick, const struct kube_resource *resource, struct
     return true;
 }
 
-/* The preconditions, for those that want another. */
+/* Returns the preconditions, for callers that need others. */
 static struct json_object *add_delete(struct tick *tick, const struct kube_resource *resource,
                                       struct json_object *live)
 {
@@ -231,17 +231,17 @@ void plan_why(struct tick *tick, const char *fmt, ...)
     va_end(args);
 }
 
-enum verdict plan_stop(struct tick *tick, const char *fmt, ...)
+enum rule_result plan_stop(struct tick *tick, const char *fmt, ...)
 {
     va_list args;
 
     if (!tick->due)
-        return VERDICT_STOP;
+        return RULE_DONE;
     va_start(args, fmt);
     const char *text = arena_vprintf(tick->arena, fmt, args);
     va_end(args);
     plan_event(tick, "Warning", tick->canary->status.phase, "%s", text);
     tick->plan->stepped = true;
     tick->plan->waits = true;
-    return VERDICT_STOP;
+    return RULE_DONE;
 }

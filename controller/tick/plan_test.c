@@ -1,6 +1,8 @@
 #include <string.h>
 
+#include "test/rows.h"
 #include "test/unit.h"
+#include "tick/plan.h"
 #include "tick/tick.h"
 
 static const struct kube_resource configmaps = {
@@ -18,27 +20,19 @@ static const struct canary canary = {
     .status = {.phase = PHASE_Progressing},
 };
 
-static struct json_object *parse(struct arena *arena, const char *text)
-{
-    struct json_object *object = NULL;
-    struct errinfo ei;
-
-    assert_int_equal(json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &object, &ei), ERR_OK);
-    return object;
-}
-
 CASE(test_maps_without_keys_are_no_difference)
 {
     struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
     struct json_object *live =
-        parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"b\"}}");
+        rows_json(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"b\"}}");
 
-    assert_false(plan_update(tick, &deployments, live,
-                             parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"b\","
-                                          "\"labels\":{},\"annotations\":{}}}")));
+    assert_false(
+        plan_update(tick, &deployments, live,
+                    rows_json(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"b\","
+                                     "\"labels\":{},\"annotations\":{}}}")));
     assert_true(plan_update(tick, &deployments, live,
-                            parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"b\","
-                                         "\"labels\":{}},\"spec\":{\"paused\":true}}")));
+                            rows_json(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"b\","
+                                             "\"labels\":{}},\"spec\":{\"paused\":true}}")));
     assert_int_equal(tick->plan->count, 1);
     assert_non_null(
         strstr(plan_print(tick), "patch deployments test/b {\"spec\":{\"paused\":true}}\n"));
@@ -48,23 +42,23 @@ CASE(test_every_kind_of_effect_in_order)
 {
     struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
 
-    plan_create(tick, &services, "test", parse(arena, "{\"metadata\":{\"name\":\"a\"}}"));
+    plan_create(tick, &services, "test", rows_json(arena, "{\"metadata\":{\"name\":\"a\"}}"));
     plan_update(tick, &deployments,
-                parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"b\"}}"),
-                parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"b\"},"
-                             "\"spec\":{\"replicas\":0}}"));
+                rows_json(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"b\"}}"),
+                rows_json(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"b\"},"
+                                 "\"spec\":{\"replicas\":0}}"));
     plan_delete(
         tick, &configmaps,
-        parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"c\",\"uid\":\"u\"}}"));
+        rows_json(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"c\",\"uid\":\"u\"}}"));
     plan_event(tick, "Normal", PHASE_Waiting, "Advance %s", "podinfo");
     plan_alert(tick, "info", true, "hello");
     plan_weights(tick, 90, 10);
     plan_metric(tick, "latency", 0.5);
     plan_outcome(tick, true, "completed");
     plan_hook(tick, 0, PHASE_Succeeded);
-    plan_status(tick, parse(arena, "{\"status\":{\"phase\":\"Waiting\",\"canaryWeight\":10}}"));
-    assert_int_equal(plan_stop(tick, "no %d", 7), VERDICT_STOP);
-    tick->plan->again = AGAIN_INTERVAL;
+    plan_status(tick, rows_json(arena, "{\"status\":{\"phase\":\"Waiting\",\"canaryWeight\":10}}"));
+    assert_int_equal(plan_stop(tick, "no %d", 7), RULE_DONE);
+    tick->plan->requeue = REQUEUE_INTERVAL;
     tick->plan->stepped = true;
     assert_int_equal(tick->plan->count, 11);
     assert_string_equal(plan_print(tick), "create services test/a\n"
@@ -92,12 +86,12 @@ CASE(test_every_kind_of_effect_in_order)
                                                 "...\n");
 }
 
-/* What a status says in words may be long, and what an object holds may be secret. */
+/* Texts of a status may be long, and contents of objects secret. */
 CASE(test_an_outline_has_no_content)
 {
     struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
     struct json_object *from =
-        parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"a\"},\"spec\":{}}");
+        rows_json(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"a\"},\"spec\":{}}");
     struct json_object *to = json_copy(arena, from);
 
     plan_weights(tick, 100, 0);
@@ -108,8 +102,8 @@ CASE(test_an_outline_has_no_content)
     plan_why(tick, "ports");
     plan_event(tick, "Warning", PHASE_Progressing, "hunter2");
     plan_alert(tick, "error", false, "hunter2");
-    plan_status(tick, parse(arena, "{\"status\":{\"phase\":\"Failed\",\"failedChecks\":3,"
-                                   "\"lastAppliedSpec\":\"hunter2\",\"conditions\":[]}}"));
+    plan_status(tick, rows_json(arena, "{\"status\":{\"phase\":\"Failed\",\"failedChecks\":3,"
+                                       "\"lastAppliedSpec\":\"hunter2\",\"conditions\":[]}}"));
     assert_string_equal(plan_outline(tick, 1000), "patch services test/a (ports)\n"
                                                   "event Warning\n"
                                                   "alert error\n"
@@ -120,8 +114,8 @@ CASE(test_update_patches_only_what_differs)
 {
     struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
     struct json_object *from =
-        parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"a\","
-                     "\"resourceVersion\":\"7\",\"labels\":{\"x\":\"1\"}},\"spec\":{\"n\":1}}");
+        rows_json(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"a\","
+                         "\"resourceVersion\":\"7\",\"labels\":{\"x\":\"1\"}},\"spec\":{\"n\":1}}");
     struct json_object *to = json_copy(arena, from);
 
     assert_false(plan_update(tick, &services, from, to));
@@ -136,21 +130,21 @@ CASE(test_update_patches_only_what_differs)
     assert_string_equal(plan_print(tick), "again never\n");
 }
 
-/* What a plan writes twice counts on its own first write. */
+/* The second write of an object in a plan tests the version of the first. */
 CASE(test_later_effects_count_on_what_the_plan_has_written)
 {
     struct canary seen = canary;
     seen.resource_version = "7";
     struct tick *tick = tick_new(arena, &seen, &settings, 0, true);
     struct json_object *from =
-        parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"podinfo\","
-                     "\"resourceVersion\":\"7\"}}");
+        rows_json(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"podinfo\","
+                         "\"resourceVersion\":\"7\"}}");
     struct json_object *to = json_copy(arena, from);
 
     json_set_int(json_sub(to, "spec"), "n", 2);
     plan_update(tick, &tick_canaries, from, to);
     plan_update(tick, &deployments, from, to);
-    plan_status(tick, parse(arena, "{\"status\":{\"phase\":\"Waiting\"}}"));
+    plan_status(tick, rows_json(arena, "{\"status\":{\"phase\":\"Waiting\"}}"));
     struct effect *first = tick->plan->first;
     struct json_object *status = first->next->next->body;
     assert_string_equal(json_str_at(status, "metadata", "resourceVersion", NULL), "7");

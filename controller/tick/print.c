@@ -1,12 +1,13 @@
-/* The plan as text: what golden cases compare and a person reads. */
+/* The plan as text, for golden cases and for people. */
 #include <string.h>
 
 #include "base/buf.h"
+#include "tick/plan.h"
 #include "tick/tick.h"
 
 enum { PRINT_MAX = 1024 * 1024 };
 
-/* The body without the precondition, which says nothing about what is meant. */
+/* The body without the precondition, which is irrelevant to the meaning. */
 static const char *body_text(struct arena *arena, struct json_object *body)
 {
     struct json_object *copy = json_copy(arena, body);
@@ -31,8 +32,10 @@ static void print_write(struct arena *arena, struct buf *buf, const char *verb,
         buf_printf(buf, " %s", body_text(arena, effect->body));
 }
 
-/* "phase=Waiting canaryWeight=10 [Promoted=Unknown]": fields in their order, conditions by type;
- * times, the copy of the spec and what is remembered of releases are left out. */
+/*
+ * "phase=Waiting canaryWeight=10 [Promoted=Unknown]": fields in order, conditions by type; without
+ * times, the copy of the spec and the history.
+ */
 static void print_status(struct arena *arena, struct buf *buf, struct json_object *body)
 {
     struct json_object *status = json_at(body, "status", NULL);
@@ -101,15 +104,15 @@ static void print_effect(struct tick *tick, struct buf *buf, const struct effect
 
 const char *plan_print(struct tick *tick)
 {
-    static const char *const again[] = {
-        [AGAIN_NEVER] = "never", [AGAIN_INTERVAL] = "interval", [AGAIN_NOW] = "now"};
+    static const char *const requeue[] = {
+        [REQUEUE_NEVER] = "never", [REQUEUE_INTERVAL] = "interval", [REQUEUE_NOW] = "now"};
     struct buf buf;
 
     buf_init(&buf, PRINT_MAX);
     for (const struct effect *effect = tick->plan->first; effect; effect = effect->next)
         print_effect(tick, &buf, effect);
-    buf_printf(&buf, "again %s", again[tick->plan->again]);
-    if (tick->plan->wake_ms > 0 && tick->plan->again != AGAIN_NOW)
+    buf_printf(&buf, "again %s", requeue[tick->plan->requeue]);
+    if (tick->plan->wake_ms > 0 && tick->plan->requeue != REQUEUE_NOW)
         buf_printf(&buf, ", within %g s", (double)tick->plan->wake_ms / 1000);
     buf_puts(&buf, tick->plan->stepped ? ", stepped\n" : "\n");
     const char *text = arena_strdup(tick->arena, buf.data);
@@ -140,7 +143,7 @@ static void outline_write(struct buf *buf, const char *verb, const struct effect
         buf_printf(buf, " (%s)", effect->why);
 }
 
-/* False: it is a gauge. */
+/* False for metrics. */
 static bool outline_effect(const struct tick *tick, struct buf *buf, const struct effect *effect)
 {
     switch (effect->kind) {

@@ -4,6 +4,9 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "tick/fact.h"
+#include "tick/plan.h"
+
 const struct kube_resource tick_canaries = {
     .group = "flagger.app", .version = "v1beta1", .plural = "canaries", .kind = "Canary"};
 const struct kube_resource tick_requests = {.group = "flagger.app",
@@ -11,19 +14,30 @@ const struct kube_resource tick_requests = {.group = "flagger.app",
                                             .plural = "releaserequests",
                                             .kind = "ReleaseRequest"};
 
-/* What was found out in this tick, by the key of the need that asked for it. */
+static const char *const default_labels[] = {"app", "name", "app.kubernetes.io/name", NULL};
+static const char *const no_prefixes[] = {NULL};
+
+const struct settings settings_default = {.mesh_provider = SETTINGS_MESH_PROVIDER,
+                                          .metrics_server = SETTINGS_METRICS_SERVER,
+                                          .selector_labels = default_labels,
+                                          .include_label_prefixes = no_prefixes,
+                                          .cluster_name = "",
+                                          .config_tracking = true,
+                                          .min_analysis_interval_ms = 10000};
+
+/* A fact of this tick, by the key of its need. */
 struct fact {
     struct fact *next;
     enum need_kind kind;
     const char *key;
     bool used;
-    bool unseen; /* it does not exist, as far as its watch shows */
+    bool unseen; /* it does not exist as far as its watch shows */
     struct json_object *object;
-    const struct kube_resource *unserved; /* NULL: it is served */
-    const char *denied;                   /* NULL: it may be read */
+    const struct kube_resource *unserved; /* NULL if it is served */
+    const char *denied;                   /* NULL if it may be read */
     struct metric_answer metric;
     struct hook_answer hook;
-    int webhook; /* that gave it */
+    int webhook; /* the webhook that answered */
 };
 
 struct tick *tick_new(struct arena *arena, const struct canary *canary,
@@ -65,7 +79,7 @@ void tick_reset(struct tick *tick)
     tick->plan->last = &tick->plan->first;
 }
 
-enum verdict tick_broken(struct tick *tick, const char *fmt, ...)
+enum rule_result tick_broken(struct tick *tick, const char *fmt, ...)
 {
     va_list args;
 
@@ -73,7 +87,7 @@ enum verdict tick_broken(struct tick *tick, const char *fmt, ...)
     if (!tick->broken)
         tick->broken = arena_vprintf(tick->arena, fmt, args);
     va_end(args);
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 
 int64_t tick_canary_interval_ms(const struct canary *canary, const struct settings *settings)
@@ -87,6 +101,40 @@ int64_t tick_canary_interval_ms(const struct canary *canary, const struct settin
 int64_t tick_interval_ms(const struct tick *tick)
 {
     return tick_canary_interval_ms(tick->canary, tick->settings);
+}
+
+enum { CLOCK_SLACK_MS = 60 * 1000 };
+
+bool tick_is_ahead(const struct tick *tick, int64_t ms)
+{
+    return ms > tick->now_ms + CLOCK_SLACK_MS;
+}
+
+int64_t tick_since(const struct tick *tick, int64_t since_ms)
+{
+    if (tick_is_ahead(tick, since_ms))
+        return tick->stepped_at_ms > 0 ? tick->stepped_at_ms : tick->now_ms;
+    return since_ms < tick->stepped_at_ms ? tick->stepped_at_ms : since_ms;
+}
+
+int64_t tick_deadline_ms(const struct tick *tick)
+{
+    return tick->canary->progress_deadline_s * (int64_t)1000;
+}
+
+bool tick_deadline_passed(const struct tick *tick, int64_t since_ms)
+{
+    return since_ms + tick_deadline_ms(tick) <= tick->now_ms;
+}
+
+bool tick_is_overdue(const struct tick *tick, int64_t since_ms)
+{
+    return tick_since(tick, since_ms) + tick_deadline_ms(tick) < tick->now_ms;
+}
+
+bool tick_was_stepped(const struct tick *tick)
+{
+    return tick->stepped_at_ms > 0 && !tick_is_overdue(tick, tick->stepped_at_ms);
 }
 
 static struct fact *find_fact(const struct tick *tick, const char *key)
@@ -105,7 +153,7 @@ bool fact_is_used(const struct tick *tick, const char *key)
     return fact && fact->used;
 }
 
-/* A need at the end of the list; one that is asked for twice before it is fetched stays one. */
+/* Appends a need; a need repeated before it is fetched is recorded once. */
 static struct need *record_need(struct tick *tick, enum need_kind kind, const char *key)
 {
     struct need **last = &tick->needs;
@@ -120,7 +168,7 @@ static struct need *record_need(struct tick *tick, enum need_kind kind, const ch
     return *last;
 }
 
-/* name NULL: of the list of all. */
+/* name NULL: for the list of all. */
 static const char *object_key(const struct tick *tick, const struct kube_resource *resource,
                               const char *scope, const char *name)
 {
@@ -140,8 +188,10 @@ static struct need *record_object(struct tick *tick, const char *key,
     return need;
 }
 
-/* name NULL: of a list, the object that has the items. `denied`: for a tick that can do without it,
- * why it may not be read; NULL: it cannot. */
+/*
+ * name NULL: a list, as the object with the items. `denied`: for a tick that can do without it:
+ * why it may not be read; NULL if it must be readable.
+ */
 static bool need_from_api(struct tick *tick, const struct kube_resource *resource,
                           const char *namespace_, const char *name, struct json_object **out,
                           const char **denied)
@@ -297,10 +347,22 @@ bool need_labelled(struct tick *tick, const struct kube_resource *resource, cons
                         arena_printf(tick->arena, "%s=%s", key, value), out);
 }
 
-/* Everything that the request is made of: two different questions never share an answer. */
-static const char *metric_key(struct arena *arena, const struct metric_question *question)
+/* Many metrics may have one provider, whose text may be long. */
+static const char *provider_text(struct tick *tick, struct json_object *provider)
 {
-    const char *spec = question->spec ? json_text_sorted(arena, question->spec) : "";
+    if (!provider)
+        return "";
+    if (provider != tick->asked_provider)
+        tick->asked_text = json_text_sorted(tick->arena, provider);
+    tick->asked_provider = provider;
+    return tick->asked_text;
+}
+
+/* Every part of the request: two different queries never share an answer. */
+static const char *metric_key(struct tick *tick, const struct metric_question *question)
+{
+    struct arena *arena = tick->arena;
+    const char *spec = provider_text(tick, question->spec);
     const char *secret = json_str_at(question->secret, "metadata", "name", NULL);
 
     return arena_printf(
@@ -314,10 +376,12 @@ static const char *metric_key(struct arena *arena, const struct metric_question 
 bool need_metric(struct tick *tick, const struct metric_question *question,
                  const struct metric_answer **out)
 {
-    const char *key = metric_key(tick->arena, question);
+    *out = NULL;
+    if (arena_used(tick->arena) > TICK_MOST)
+        return false;
+    const char *key = metric_key(tick, question);
     const struct fact *fact = find_fact(tick, key);
 
-    *out = NULL;
     if (fact) {
         *out = &fact->metric;
         return true;
@@ -448,4 +512,24 @@ void facts_forget(struct tick *tick, enum need_kind kind)
         else
             at = &(*at)->next;
     }
+}
+
+static bool answer_all(struct tick *tick, tick_answer_fn answer, void *arg)
+{
+    const struct fact *last = tick->facts;
+
+    for (const struct need *need = tick->needs; need; need = need->next)
+        answer(arg, tick, need);
+    return tick->facts != last;
+}
+
+enum rule_result tick_solve(struct tick *tick, tick_rule_fn rule, tick_answer_fn answer, void *arg)
+{
+    for (int round = 0; round < TICK_MAX_ROUNDS; round++) {
+        tick_reset(tick);
+        enum rule_result verdict = rule(arg, tick);
+        if (verdict != RULE_NEEDS_FACTS || tick->broken || !answer_all(tick, answer, arg))
+            return verdict;
+    }
+    return RULE_NEEDS_FACTS;
 }

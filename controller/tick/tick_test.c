@@ -1,4 +1,6 @@
 #include "test/unit.h"
+#include "tick/fact.h"
+#include "tick/plan.h"
 #include "tick/tick.h"
 
 #include <string.h>
@@ -20,31 +22,17 @@ static struct canary make_canary(void)
     };
 }
 
-static int setup(void **state)
-{
-    *state = arena_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    arena_free(*state);
-    return 0;
-}
-
-UNIT_FIXTURE(.set_up = setup, .tear_down = teardown);
-
 CASE(test_defaults)
 {
     struct canary canary = make_canary();
-    struct tick *tick = tick_new(*state, &canary, &settings, 5, true);
+    struct tick *tick = tick_new(arena, &canary, &settings, 5, true);
 
     assert_string_equal(tick->provider, "istio");
     assert_string_equal(tick->kind, "Deployment");
     assert_int_equal(tick_interval_ms(tick), 60000);
     canary.analysis.interval_ms = 1000;
     canary.provider = "gatewayapi:v1";
-    tick = tick_new(*state, &canary, &settings, 5, true);
+    tick = tick_new(arena, &canary, &settings, 5, true);
     assert_int_equal(tick_interval_ms(tick), 10000);
     assert_string_equal(tick->provider, "gatewayapi:v1");
     canary.analysis.interval_ms = 60000;
@@ -55,8 +43,8 @@ CASE(test_defaults)
 CASE(test_object_is_asked_for_once_and_kept)
 {
     struct canary canary = make_canary();
-    struct tick *tick = tick_new(*state, &canary, &settings, 0, true);
-    struct json_object *object = json_own(*state, json_object_new_object());
+    struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
+    struct json_object *object = json_own(arena, json_object_new_object());
     struct json_object *found = object;
 
     assert_false(need_object(tick, &deployments, "test", "podinfo", &found));
@@ -81,10 +69,67 @@ CASE(test_object_is_asked_for_once_and_kept)
     assert_null(tick->needs);
 }
 
+/* Asks for one object after the other. */
+struct chain {
+    int calls, links, given;
+};
+
+static enum rule_result ask_chain(void *arg, struct tick *tick)
+{
+    struct chain *chain = arg;
+    struct json_object *found;
+
+    chain->calls++;
+    for (int i = 0; i < chain->links; i++)
+        if (!need_object(tick, &services, "test", arena_printf(tick->arena, "link-%d", i), &found))
+            return RULE_NEEDS_FACTS;
+    return RULE_DONE;
+}
+
+static void answer_chain(void *arg, struct tick *tick, const struct need *need)
+{
+    struct chain *chain = arg;
+
+    if (chain->given-- > 0)
+        fact_object(tick, need, NULL);
+}
+
+CASE(test_a_rule_is_asked_until_it_misses_nothing)
+{
+    static const struct {
+        int links, given, calls;
+        enum rule_result result;
+    } rows[] = {
+        {0, 0, 1, RULE_DONE},
+        {3, 9, 4, RULE_DONE},
+        {3, 1, 2, RULE_NEEDS_FACTS}, /* the second fact cannot be had */
+        {1000, 2000, TICK_MAX_ROUNDS, RULE_NEEDS_FACTS},
+    };
+    struct canary canary = make_canary();
+
+    EACH_ROW (row, rows) {
+        struct chain chain = {.links = row->links, .given = row->given};
+        struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
+        assert_int_equal(tick_solve(tick, ask_chain, answer_chain, &chain), row->result);
+        assert_int_equal(chain.calls, row->calls);
+    }
+}
+
+CASE(test_deadline)
+{
+    struct canary canary = make_canary();
+    struct tick *tick = tick_new(arena, &canary, &settings, 100000, true);
+
+    canary.progress_deadline_s = 60;
+    assert_int_equal(tick_deadline_ms(tick), 60000);
+    assert_true(tick_deadline_passed(tick, 40000));
+    assert_false(tick_deadline_passed(tick, 40001));
+}
+
 CASE(test_what_no_watch_shows_is_read_where_it_counts)
 {
     struct canary canary = make_canary();
-    struct tick *tick = tick_new(*state, &canary, &settings, 0, true);
+    struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
     struct json_object *found;
 
     assert_false(need_object_surely(tick, &services, "test", "podinfo", &found));
@@ -102,7 +147,7 @@ CASE(test_what_no_watch_shows_is_read_where_it_counts)
     assert_null(found);
 }
 
-/* What is read once is no business of a watch, and may be refused. */
+/* An object that is read once is not watched, and may be denied. */
 CASE(test_once)
 {
     static const struct kube_resource policies = {.group = "a.io",
@@ -111,7 +156,7 @@ CASE(test_once)
                                                   .kind = "Policy",
                                                   .cluster_scoped = true};
     struct canary canary = make_canary();
-    struct tick *tick = tick_new(*state, &canary, &settings, 0, true);
+    struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
     struct json_object *found;
     const char *denied;
 
@@ -130,8 +175,8 @@ CASE(test_once)
 CASE(test_objects)
 {
     struct canary canary = make_canary();
-    struct tick *tick = tick_new(*state, &canary, &settings, 0, true);
-    struct json_object *list = json_own(*state, json_object_new_object());
+    struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
+    struct json_object *list = json_own(arena, json_object_new_object());
     struct json_object *items = json_object_new_array();
     struct json_object *found;
 
@@ -149,7 +194,7 @@ CASE(test_objects)
 CASE(test_conflict_forgets_objects_only)
 {
     struct canary canary = make_canary();
-    struct tick *tick = tick_new(*state, &canary, &settings, 0, true);
+    struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
     struct metric_question question = {.id = "metrics[0]", .backend = "prometheus"};
     const struct metric_answer *answer;
     const struct hook_answer *hook;
@@ -173,15 +218,15 @@ CASE(test_conflict_forgets_objects_only)
     assert_true(need_hook(tick, 1, PHASE_Progressing, "c1", &hook));
     assert_true(hook->passed);
     assert_false(need_hook(tick, 0, PHASE_Progressing, "c1", &hook));
-    /* what was said about one revision is not said about another */
+    /* an answer about one revision does not count for another */
     assert_false(need_hook(tick, 1, PHASE_Progressing, "c2", &hook));
 }
 
 CASE(test_questions_share_no_answer)
 {
     struct canary canary = make_canary();
-    struct tick *tick = tick_new(*state, &canary, &settings, 0, true);
-    struct json_object *spec = json_own(*state, json_object_new_object());
+    struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
+    struct json_object *spec = json_own(arena, json_object_new_object());
     const struct metric_question question = {
         .id = "metrics[0]", .backend = "prometheus", .address = "http://a", .query = "up"};
     struct metric_question others[] = {question, question, question, question,
@@ -204,20 +249,42 @@ CASE(test_questions_share_no_answer)
         assert_false(need_metric(tick, row, &answer));
 }
 
+/* Metrics of a provider that is described at length take little more than the limit of a tick. */
+CASE(test_many_metrics_of_a_long_provider)
+{
+    enum { METRICS = 300, LONG = 300 * 1000 };
+    struct canary canary = make_canary();
+    struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
+    struct json_object *spec = json_own(arena, json_object_new_object());
+    struct metric_question question = {.backend = "prometheus", .query = "up", .spec = spec};
+    char *region = arena_alloc(arena, LONG + 1);
+    const struct metric_answer *answer;
+
+    memset(region, 'r', LONG);
+    region[LONG] = '\0';
+    json_set_str(spec, "region", region);
+    for (int i = 0; i < METRICS; i++) {
+        question.id = arena_printf(arena, "metrics[%d]", i);
+        assert_false(need_metric(tick, &question, &answer));
+    }
+    assert_in_range(arena_used(arena), TICK_MOST, TICK_MOST + 4 * LONG);
+    assert_true(tick->needs != NULL);
+}
+
 CASE(test_what_cannot_be_breaks_the_tick_alone)
 {
     struct canary canary = make_canary();
-    struct tick *tick = tick_new(*state, &canary, &settings, 0, true);
+    struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
     const struct hook_answer *hook;
 
     assert_false(need_hook(tick, canary.analysis.n_webhooks, PHASE_Progressing, "c1", &hook));
     assert_string_equal(tick->broken, "webhook 2 of 2 is asked");
     assert_null(tick->needs);
-    assert_int_equal(tick_broken(tick, "a later one"), VERDICT_STOP);
+    assert_int_equal(tick_broken(tick, "a later one"), RULE_DONE);
     assert_string_equal(tick->broken, "webhook 2 of 2 is asked");
     tick_reset(tick);
     assert_null(tick->broken);
-    plan_create(tick, &deployments, "test", json_own(*state, json_object_new_object()));
+    plan_create(tick, &deployments, "test", json_own(arena, json_object_new_object()));
     assert_string_equal(tick->broken, "deployments without a name would be created");
     assert_int_equal(tick->plan->count, 0);
 }

@@ -2,10 +2,11 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/json.h"
 
-/* AGAIN_NOW so often in a row means that something undoes what the rules write. */
-enum { MAX_AGAIN_NOW = 10 };
+/* This many AGAIN_NOW in a row mean that something undoes the writes. */
+enum { MAX_REQUEUE_NOW = 10 };
 
 bool wake_rests(enum phase phase)
 {
@@ -23,7 +24,7 @@ void wake_ran(struct wake *wake, const struct plan *plan, enum phase phase, int6
 {
     wake->phase = phase;
     wake->reads_status = plan->reads_status;
-    wake->again_now = plan->again == AGAIN_NOW ? wake->again_now + 1 : 0;
+    wake->requeues_now = plan->requeue == REQUEUE_NOW ? wake->requeues_now + 1 : 0;
     if (plan->stepped)
         wake->next_due = began + interval_ms;
 }
@@ -36,7 +37,7 @@ void wake_forget(struct wake *wake)
 
 bool wake_is_restless(const struct wake *wake)
 {
-    return wake->again_now > MAX_AGAIN_NOW;
+    return wake->requeues_now > MAX_REQUEUE_NOW;
 }
 
 int64_t wake_after(const struct wake *wake, const struct plan *plan, int64_t began, int64_t now,
@@ -44,9 +45,9 @@ int64_t wake_after(const struct wake *wake, const struct plan *plan, int64_t beg
 {
     int64_t wait = -1;
 
-    if (plan->again == AGAIN_NOW && !wake_is_restless(wake)) {
+    if (plan->requeue == REQUEUE_NOW && !wake_is_restless(wake)) {
         wait = 0;
-    } else if (plan->again != AGAIN_NEVER) {
+    } else if (plan->requeue != REQUEUE_NEVER) {
         int64_t at = wake->next_due > now ? wake->next_due : began + interval_ms;
         wait = at > now ? at - now : 0;
     }
@@ -64,7 +65,7 @@ bool wake_is_due(struct wake *wake, enum phase phase, int64_t now, int64_t inter
 
 bool wake_sleeps(const struct plan *plan)
 {
-    return plan->again == AGAIN_NEVER && plan->wake_ms == 0;
+    return plan->requeue == REQUEUE_NEVER && plan->wake_ms == 0;
 }
 
 bool wake_hears_status(const struct wake *wake)
@@ -74,9 +75,7 @@ bool wake_hears_status(const struct wake *wake)
 
 static uint64_t hash_more(uint64_t hash, const char *text)
 {
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return (hash ^ 0xff) * 0x100000001b3u;
+    return hash_byte(hash_text(hash, text), 0xff);
 }
 
 static uint64_t hash_member(uint64_t hash, const char *key, struct json_object *value)
@@ -87,8 +86,10 @@ static uint64_t hash_member(uint64_t hash, const char *key, struct json_object *
 
 uint64_t wake_spec_hash(struct json_object *object, const char *news)
 {
-    /* Metadata that somebody wrote on purpose; the rest (managedFields, resourceVersion, ...)
-     * changes with every write. */
+    /*
+     * Metadata written on purpose; the rest (managedFields, resourceVersion, ...) changes with
+     * every write.
+     */
     static const char *const meaningful[] = {"labels", "annotations", "finalizers",
                                              "ownerReferences", "deletionTimestamp"};
     uint64_t hash = 0xcbf29ce484222325u;

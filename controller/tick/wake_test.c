@@ -15,14 +15,14 @@ CASE(test_timers)
         int64_t next_due; /* before */
         int64_t after;
     } rows[] = {
-        {{.again = AGAIN_NEVER}, 0, -1},
-        {{.again = AGAIN_NEVER, .wake_ms = 500}, 0, 500},
-        {{.again = AGAIN_NOW}, 0, 0},
-        {{.again = AGAIN_INTERVAL, .stepped = true}, 0, INTERVAL - 10},
-        {{.again = AGAIN_INTERVAL}, 0, INTERVAL - 10},
-        {{.again = AGAIN_INTERVAL}, 1500, 490}, /* a step is due before that */
-        {{.again = AGAIN_INTERVAL, .wake_ms = 200}, 1500, 200},
-        {{.again = AGAIN_INTERVAL, .wake_ms = 900}, 1500, 490},
+        {{.requeue = REQUEUE_NEVER}, 0, -1},
+        {{.requeue = REQUEUE_NEVER, .wake_ms = 500}, 0, 500},
+        {{.requeue = REQUEUE_NOW}, 0, 0},
+        {{.requeue = REQUEUE_INTERVAL, .stepped = true}, 0, INTERVAL - 10},
+        {{.requeue = REQUEUE_INTERVAL}, 0, INTERVAL - 10},
+        {{.requeue = REQUEUE_INTERVAL}, 1500, 490}, /* a step is due before that */
+        {{.requeue = REQUEUE_INTERVAL, .wake_ms = 200}, 1500, 200},
+        {{.requeue = REQUEUE_INTERVAL, .wake_ms = 900}, 1500, 490},
     };
 
     EACH_ROW (row, rows) {
@@ -34,7 +34,7 @@ CASE(test_timers)
 
 CASE(test_now_has_an_end)
 {
-    const struct plan now = {.again = AGAIN_NOW}, rest = {.again = AGAIN_NEVER};
+    const struct plan now = {.requeue = REQUEUE_NOW}, rest = {.requeue = REQUEUE_NEVER};
     struct wake wake = {0};
 
     for (int i = 0; i < 10; i++) {
@@ -86,10 +86,10 @@ CASE(test_status)
 
 CASE(test_sleep)
 {
-    assert_true(wake_sleeps(&(struct plan){.again = AGAIN_NEVER}));
-    assert_false(wake_sleeps(&(struct plan){.again = AGAIN_NEVER, .wake_ms = 1}));
-    assert_false(wake_sleeps(&(struct plan){.again = AGAIN_NOW}));
-    assert_false(wake_sleeps(&(struct plan){.again = AGAIN_INTERVAL}));
+    assert_true(wake_sleeps(&(struct plan){.requeue = REQUEUE_NEVER}));
+    assert_false(wake_sleeps(&(struct plan){.requeue = REQUEUE_NEVER, .wake_ms = 1}));
+    assert_false(wake_sleeps(&(struct plan){.requeue = REQUEUE_NOW}));
+    assert_false(wake_sleeps(&(struct plan){.requeue = REQUEUE_INTERVAL}));
 }
 
 CASE(test_news)

@@ -11,12 +11,12 @@ enum { MAX_HOST = 255 };
 struct hosts {
     const char *const *names; /* NULL-ended */
     const char *public;       /* without a port; "" if none */
-    const char *namespace_;   /* of the pod; "" if it is none */
+    const char *namespace_;   /* namespace of the pod; "" if unknown */
     const char *domain;       /* ".svc.cluster.local" as this cluster calls it; "" if unknown */
     const char *pod;
 };
 
-/* Without the port, the brackets of an address and the dot at its end. False: it is no host. */
+/* Strips the port, the brackets of an IPv6 address and a final dot. False if it is not a host. */
 static bool read_host(const char *text, char host[MAX_HOST + 1])
 {
     const char *start = *text == '[' ? text + 1 : text;
@@ -100,8 +100,9 @@ static bool is_pod_suffix(const char *text)
                         : strchr(text + 1, '-') == last && strlen(last) == sizeof("-x2x7k") - 1;
 }
 
-/* flagger-gate.flagger, in the pod flagger-gate-6f7d9c5b4-x2x7k of the namespace flagger: a
- * namespace alone may be called like a domain that anybody can have a name in. */
+/* flagger-gate.flagger, in the pod flagger-gate-6f7d9c5b4-x2x7k of the namespace flagger. The
+ * namespace alone is not enough: it may be named like a public domain, in which anyone can register
+ * a name. */
 static bool is_service(const struct hosts *hosts, const char *host)
 {
     const char *dot = strchr(host, '.');

@@ -1,13 +1,14 @@
 /*
- * Which names in the Host header are this gate's own. A page of another site can make its own name
+ * Names in the Host header that are this gate's own. A page of another site can make its own name
  * lead to the address of the gate (DNS rebinding): to the browser both are then one site, and only
- * the Host header tells.
+ * the Host header shows the difference.
  *
- * Own are
+ * Own names are
  *   - addresses, localhost, names without a dot, names below .svc and .svc.cluster.local, which no
  *     page can have;
- *   - of a pod also SERVICE.NAMESPACE and names below .svc of its cluster's domain (hosts_options);
- *   - the host of --public-url, and what --hosts names.
+ *   - for a pod also SERVICE.NAMESPACE and names below .svc of its cluster's domain
+ *     (hosts_options);
+ *   - the host of --public-url, and the names of --hosts.
  */
 #ifndef GATE_HOSTS_H
 #define GATE_HOSTS_H
@@ -17,16 +18,18 @@
 #include "base/arena.h"
 
 struct hosts_options {
-    const char *public_url;  /* "" if none */
-    const char *names;       /* separated by commas; NULL or "" if none */
-    const char *resolv_conf; /* text of /etc/resolv.conf: its search list says where a pod is */
-    const char *pod;         /* the machine's name, of a pod that of its Deployment and more */
+    const char *public_url; /* "" if none */
+    const char *names;      /* separated by commas; NULL or "" if none */
+    /* Text of /etc/resolv.conf: its search list names the namespace of a pod. */
+    const char *resolv_conf;
+    /* Host name of the machine; that of a pod begins with the name of its Deployment. */
+    const char *pod;
 };
 
 /* Owned by the arena. */
 struct hosts;
 struct hosts *hosts_new(struct arena *arena, const struct hosts_options *options);
-/* host: a Host header, with or without its port; NULL, which no browser sends, is own. */
+/* host: a Host header, with or without port. NULL is own: browsers always send the header. */
 bool hosts_own(const struct hosts *hosts, const char *host);
 
 #endif

@@ -4,27 +4,97 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/expo.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "base/utf8.h"
 #include "net/server/tokens.h"
 
-static struct expo_metric denied = {.name = "flagger_gate_denied_total",
-                                    .help = "Requests that were not admitted, by why",
-                                    .type = EXPO_COUNTER,
-                                    .labels = {"reason"}};
+/* --- roles */
+
+enum { MAX_NAMESPACE = 63 };
+
+static const char *const role_words[] = {
+#define ROLE(name, word) [ROLE_##name] = (word),
+#include "gate/access/role.def"
+#undef ROLE
+};
+
+const char *role_word(enum role role)
+{
+    return role_words[role];
+}
+
+static enum role role_find(const char *word, size_t len)
+{
+    for (enum role role = ROLE_CHECK; role <= ROLE_ADMIN; role++) {
+        if (strlen(role_words[role]) == len && strncmp(word, role_words[role], len) == 0)
+            return role;
+    }
+    return ROLE_NONE;
+}
+
+/* A misspelt namespace would be a restriction without effect. */
+static bool are_namespaces(const char *text)
+{
+    for (;;) {
+        size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
+        if (len == 0 || len > MAX_NAMESPACE || text[0] == '-' || text[len - 1] == '-')
+            return false;
+        if (!text[len])
+            return true;
+        if (text[len] != ',')
+            return false;
+        text += len + 1;
+    }
+}
+
+bool rights_parse(const char *word, struct rights *out)
+{
+    size_t len = word ? strcspn(word, ":") : 0;
+
+    *out = (struct rights){.role = ROLE_NONE};
+    if (!word || (word[len] && !are_namespaces(word + len + 1)))
+        return false;
+    out->role = role_find(word, len);
+    out->namespaces = word[len] ? word + len + 1 : NULL;
+    return out->role != ROLE_NONE;
+}
+
+bool rights_include(const char *namespaces, const char *namespace_)
+{
+    size_t len = strlen(namespace_);
+
+    if (!namespaces)
+        return true;
+    for (const char *at = namespaces; len > 0; at++) {
+        size_t here = strcspn(at, ",");
+        if (here == len && strncmp(at, namespace_, len) == 0)
+            return true;
+        at += here;
+        if (!*at)
+            break;
+    }
+    return false;
+}
+
+/* --- credentials */
+
+static struct metrics_family denied = {.name = "flagger_gate_denied_total",
+                                       .help = "Requests that were not admitted, by why",
+                                       .type = METRICS_COUNTER,
+                                       .labels = {"reason"}};
 
 struct identities {
-    struct tokens *tokens; /* NULL: no token file */
+    struct tokens *tokens; /* NULL if there is no token file */
     bool client_ca;
     bool anonymous_check;
 };
 
-/* What the credentials of a request are worth. */
+/* Result of checking the credentials of a request. */
 enum standing { STANDING_KNOWN, STANDING_NONE, STANDING_WRONG };
 
-/* Blanks of ASCII and of Latin-1 and control characters are what a log or a list would not show. */
+/* A log or a list would not show blanks of ASCII and Latin-1, and control characters. */
 static bool is_name(const char *text)
 {
     size_t len = strlen(text);
@@ -40,14 +110,14 @@ static bool is_name(const char *text)
 
 /* --- the rows */
 
-/* What stands there is not repeated: in a row with its words mixed up it may be the token. */
+/* The content of the row is not repeated: with its words in the wrong order it may be the token. */
 static enum err check_row(const struct token_row *row, struct errinfo *ei)
 {
     if (!row->role || !row->name)
         return err_set(ei, ERR_INVALID, "expected TOKEN ROLE NAME, found only %s",
                        row->role ? "two words" : "one word");
     struct rights rights;
-    if (!rights_read(row->role, &rights))
+    if (!rights_parse(row->role, &rights))
         return err_set(ei, ERR_INVALID,
                        "expected the role check, operate or admin as the second word, or one of "
                        "them in namespaces such as operate:test,prod");
@@ -73,7 +143,7 @@ static enum err check_options(const struct identities_options *options, struct e
     return ERR_OK;
 }
 
-static void say_what_is_open(const struct identities *identities)
+static void warn_if_open(const struct identities *identities)
 {
     if (identities->tokens)
         return;
@@ -102,7 +172,7 @@ enum err identities_new(struct loop *loop, const struct identities_options *opti
     **out = (struct identities){.tokens = tokens,
                                 .client_ca = options->client_ca,
                                 .anonymous_check = options->anonymous_check};
-    say_what_is_open(*out);
+    warn_if_open(*out);
     return ERR_OK;
 }
 
@@ -120,11 +190,11 @@ void identities_free(struct identities *identities)
     free(identities);
 }
 
-/* --- who asks */
+/* --- identification */
 
-/* The rows may be read anew while the request waits for the database. */
-static enum standing known_as(struct http_conn_request *req, const char *name,
-                              const struct rights *rights, struct identity *out)
+/* Copies: the token file may be read again while the request waits for the database. */
+static enum standing set_identity(struct http_conn_request *req, const char *name,
+                                  const struct rights *rights, struct identity *out)
 {
     struct arena *arena = http_req_arena(req);
 
@@ -159,16 +229,16 @@ static enum standing identify(struct identities *identities, struct http_conn_re
         return STANDING_KNOWN;
     }
     if (cn && !authorization && !identities->tokens && is_name(cn))
-        return known_as(req, cn, &rights, out);
-    if (row && rights_read(row->role, &rights))
-        return known_as(req, row->name, &rights, out);
+        return set_identity(req, cn, &rights, out);
+    if (row && rights_parse(row->role, &rights))
+        return set_identity(req, row->name, &rights, out);
     return authorization ? STANDING_WRONG : STANDING_NONE;
 }
 
 static bool refuse(struct http_conn_request *req, int status, const char *reason,
                    const char *sentence)
 {
-    expo_add(&denied, 1, reason);
+    metrics_add(&denied, 1, reason);
     if (status == 401)
         http_reply_header(req, "WWW-Authenticate", "Bearer");
     http_reply_error(req, status, sentence);
@@ -185,7 +255,7 @@ static bool refuse_wrong(struct http_conn_request *req)
                          : "expected a header of the form Authorization: Bearer TOKEN");
 }
 
-static bool refuse_nobody(const struct identities *identities, struct http_conn_request *req)
+static bool refuse_missing(const struct identities *identities, struct http_conn_request *req)
 {
     if (http_req_client_name(req))
         return refuse(req, 401, "unknown_certificate",
@@ -202,12 +272,12 @@ static bool refuse_nobody(const struct identities *identities, struct http_conn_
 static bool refuse_standing(const struct identities *identities, struct http_conn_request *req,
                             enum standing standing)
 {
-    return standing == STANDING_WRONG ? refuse_wrong(req) : refuse_nobody(identities, req);
+    return standing == STANDING_WRONG ? refuse_wrong(req) : refuse_missing(identities, req);
 }
 
-/* --- where a request comes from */
+/* --- origin of a request */
 
-/* Length of "host:port" without the port that the scheme stands for. */
+/* Length of "host:port" without a port that is the default of the scheme. */
 static size_t host_length(const char *host, const char *port)
 {
     size_t len = strlen(host), port_len = strlen(port);
@@ -215,7 +285,7 @@ static size_t host_length(const char *host, const char *port)
     return len > port_len && strcmp(host + len - port_len, port) == 0 ? len - port_len : len;
 }
 
-/* "https://gate.example.com" against "gate.example.com": whoever ends TLS before us changes the
+/* Compares "https://gate.example.com" with "gate.example.com"; a proxy that ends TLS changes the
  * scheme. "null" is a page without an origin, and foreign. */
 static bool names_host(const char *origin, const char *host)
 {
@@ -259,7 +329,7 @@ static bool is_json(struct http_conn_request *req)
     return len == strlen("application/json") && strncasecmp(type, "application/json", len) == 0;
 }
 
-/* --- whether he may */
+/* --- authorisation */
 
 bool identity_admit(struct identities *identities, struct http_conn_request *req, enum role needed,
                     struct identity *out)
@@ -297,23 +367,10 @@ bool identity_admit_check(struct identities *identities, struct http_conn_reques
     return refuse_standing(identities, req, standing);
 }
 
-bool identity_knows(struct identities *identities, struct http_conn_request *req, bool checks)
-{
-    struct identity who;
-    enum standing standing = identify(identities, req, &who);
-
-    if (standing == STANDING_KNOWN)
-        return true;
-    if (standing == STANDING_NONE && checks && identities->anonymous_check)
-        return true;
-    expo_add(&denied, 1, "before_body");
-    return false;
-}
-
 bool identity_admit_to(struct http_conn_request *req, const struct identity *identity,
                        const char *namespace_)
 {
-    if (rights_cover(identity->namespaces, namespace_))
+    if (rights_include(identity->namespaces, namespace_))
         return true;
     return refuse(req, 403, "namespace",
                   arena_printf(http_req_arena(req),
@@ -331,13 +388,13 @@ bool identity_sees(const struct identities *identities, const struct identity *i
         return true;
     const struct token_row *row =
         row_of(identities, identity->authorization, identity->certificate);
-    if (!row || strcmp(row->name, identity->name) != 0 || !rights_read(row->role, &rights))
+    if (!row || strcmp(row->name, identity->name) != 0 || !rights_parse(row->role, &rights))
         return false;
-    return !namespace_ || !*namespace_ || rights_cover(rights.namespaces, namespace_);
+    return !namespace_ || !*namespace_ || rights_include(rights.namespaces, namespace_);
 }
 
-bool identities_give(const struct identities *identities, const char *name, bool verified,
-                     enum role role, const char *namespace_)
+bool identities_grant(const struct identities *identities, const char *name, bool verified,
+                      enum role role, const char *namespace_)
 {
     const struct token_row *row;
     struct rights rights;
@@ -345,8 +402,8 @@ bool identities_give(const struct identities *identities, const char *name, bool
     if (!identities->tokens)
         return verified || !identities->client_ca;
     for (int i = 0; verified && (row = tokens_row(identities->tokens, i)); i++) {
-        if (strcmp(row->name, name) == 0 && rights_read(row->role, &rights) &&
-            rights.role >= role && rights_cover(rights.namespaces, namespace_))
+        if (strcmp(row->name, name) == 0 && rights_parse(row->role, &rights) &&
+            rights.role >= role && rights_include(rights.namespaces, namespace_))
             return true;
     }
     return false;

@@ -1,8 +1,8 @@
-/* identity: who is admitted to what, over real requests. */
+/* identity: admission of real requests. */
 #include "net/test_fixture.h"
 
-#include "base/expo.h"
 #include "base/file.h"
+#include "base/metrics.h"
 #include "gate/access/identity.h"
 #include "net/test_certs.h"
 
@@ -97,13 +97,13 @@ static void end(struct fixture *f)
     identities_stop(identities);
     identities_free(identities);
     fixture_end(f);
-    expo_reset();
+    metrics_reset();
 }
 
 struct ask {
     const char *method, *path, *authorization;
     const struct http_header extra;
-    const char *body; /* NULL: none */
+    const char *body; /* NULL if none */
     const struct cert *cert;
 };
 
@@ -178,7 +178,7 @@ CASE(every_role_has_its_routes)
     }
     struct buf text;
     buf_init(&text, 1 << 20);
-    expo_write(&text);
+    metrics_write(&text);
     static const char *const counts[] = {"{reason=\"role\"} 3", "{reason=\"wrong_credentials\"} 16",
                                          "{reason=\"no_credentials\"} 4"};
     for (size_t i = 0; i < 3; i++)
@@ -415,43 +415,50 @@ static int group_setup(void **state)
 
 UNIT_FIXTURE(.set_up_all = group_setup, .tear_down_all = certs_free);
 
-static bool knows(void *arg, struct http_conn_request *req)
-{
-    return identity_knows(identities, req, strcmp(http_req_path(req), "/gate/check") == 0);
-}
+/* The second word of a row: a role, and the namespaces that it reaches. */
+static const struct {
+    const char *word;
+    enum role role; /* ROLE_NONE: refused */
+    bool test, prod, te, all;
+} words[] = {
+    {"check", ROLE_CHECK, true, true, true, true},
+    {"operate", ROLE_OPERATE, true, true, true, true},
+    {"admin", ROLE_ADMIN, true, true, true, true},
+    {"operate:test", ROLE_OPERATE, true, false, false, false},
+    {"admin:test,prod", ROLE_ADMIN, true, true, false, false},
+    {"check:other,prod", ROLE_CHECK, false, true, false, false},
+    {"check:te", ROLE_CHECK, false, false, true, false},
+    {"check:test-2", ROLE_CHECK, false, false, false, false},
+    {"none", ROLE_NONE, false, false, false, false},
+    {"none:test", ROLE_NONE, false, false, false, false},
+    {"", ROLE_NONE, false, false, false, false},
+    {"operat", ROLE_NONE, false, false, false, false},
+    {"operate:", ROLE_NONE, false, false, false, false},
+    {"operate:,", ROLE_NONE, false, false, false, false},
+    {"operate:test,", ROLE_NONE, false, false, false, false},
+    {"operate:test,,prod", ROLE_NONE, false, false, false, false},
+    {"operate:Test", ROLE_NONE, false, false, false, false},
+    {"operate:*", ROLE_NONE, false, false, false, false},
+    {"operate:-test", ROLE_NONE, false, false, false, false},
+    {"operate:test:prod", ROLE_NONE, false, false, false, false},
+    {"operate:a123456789012345678901234567890123456789012345678901234567890123", ROLE_NONE, false,
+     false, false, false},
+    {NULL, ROLE_NONE, false, false, false, false},
+};
 
-/* Whose body is read: that of whoever may ask anything there. */
-CASE(a_body_is_read_of_who_is_known)
+CASE(a_word_gives_a_role_in_namespaces)
 {
-    static const struct {
-        const char *path, *token;
-        bool anonymous_check, known;
-    } cases[] = {
-        {"/gate/check", C, false, true},     {"/v1/open", C, false, true},
-        {"/gate/check", WRONG, true, false}, {"/v1/open", WRONG, false, false},
-        {"/gate/check", NULL, false, false}, {"/gate/check", NULL, true, true},
-        {"/v1/open", NULL, true, false},
-    };
-    static const struct http_route routes_plain[] = {{NULL, "/*", check}, {NULL, NULL, NULL}};
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const struct identities_options options = {.token_file = token_file,
-                                                   .anonymous_check = cases[i].anonymous_check};
-        struct errinfo info;
-        char request[512], text[4096] = "";
-        struct fixture *f = SERVER(routes_plain, .max_body = 9, .knows = knows);
-        write_tokens(tokens);
-        assert_int_equal(identities_new(f->loop, &options, &identities, &info), ERR_OK);
-        snprintf(request, sizeof(request),
-                 "POST %s HTTP/1.1\r\nHost: x\r\n%s%s%sContent-Length: 10\r\n\r\n", cases[i].path,
-                 cases[i].token ? "Authorization: " : "", cases[i].token ? cases[i].token : "",
-                 cases[i].token ? "\r\n" : "");
-        int fd = raw_connect(f);
-        raw_send(fd, request);
-        raw_read(f, fd, text, sizeof(text), "\r\n\r\n");
-        if (!strstr(text, cases[i].known ? " 413 " : " 401 "))
-            fail_msg("case %zu: %s", i, text);
-        close(fd);
-        end(f);
+    EACH_ROW (row, words) {
+        struct rights rights;
+        bool good = rights_parse(row->word, &rights);
+        print_message("%s\n", row->word ? row->word : "(none)");
+        assert_int_equal(good, row->role != ROLE_NONE);
+        assert_int_equal(rights.role, row->role);
+        if (!good)
+            continue;
+        assert_int_equal(rights_include(rights.namespaces, "test"), row->test);
+        assert_int_equal(rights_include(rights.namespaces, "prod"), row->prod);
+        assert_int_equal(rights_include(rights.namespaces, "te"), row->te);
+        assert_int_equal(rights_include(rights.namespaces, ""), row->all);
     }
 }

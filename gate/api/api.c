@@ -1,15 +1,20 @@
 #include "gate/api/api.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/expo.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/metrics.h"
+#include "gate/api/request.h"
+#include "gate/db/db_connection.h"
+#include "net/server/debug.h"
 
-static struct expo_metric changes = {.name = "flagger_gate_changes_total",
-                                     .help = "Changes of gates that were asked for, by outcome",
-                                     .type = EXPO_COUNTER,
-                                     .labels = {"gate", "change", "outcome"}};
+static struct metrics_family changes = {.name = "flagger_gate_changes_total",
+                                        .help = "Changes of gates that were asked for, by outcome",
+                                        .type = METRICS_COUNTER,
+                                        .labels = {"gate", "change", "outcome"}};
 
 void api_reply_error(struct http_conn_request *req, enum err err, const struct errinfo *info)
 {
@@ -60,7 +65,7 @@ static void log_change(const struct pending *pending, const char *json)
         if (seq == 0)
             outcome = "unchanged";
     }
-    expo_add(&changes, 1, c->gate.kind, pending->closes ? "close" : "open", outcome);
+    metrics_add(&changes, 1, c->gate.kind, pending->closes ? "close" : "open", outcome);
     if (seq == 0)
         return;
     log_info("gate_changed",
@@ -82,8 +87,8 @@ void pending_count(struct pending *pending, enum err err, const struct errinfo *
     if (err == ERR_OK)
         log_change(pending, json);
     else
-        expo_add(&changes, 1, pending->change.gate.kind, pending->closes ? "close" : "open",
-                 is_refused(info) ? "refused" : "unknown");
+        metrics_add(&changes, 1, pending->change.gate.kind, pending->closes ? "close" : "open",
+                    is_refused(info) ? "refused" : "unknown");
 }
 
 bool pending_note_change(struct pending *pending, enum err err, const struct errinfo *info,
@@ -125,4 +130,87 @@ bool api_sign(struct http_conn_request *req, const struct identity *identity, co
     change->who = named ? identity->name : said ? said : "anonymous";
     change->verified = named && identity->verified;
     return true;
+}
+
+/* GET /v1/whoami and /v1/events: identity of the client, and the stream of changes. */
+
+void api_whoami(void *arg, struct http_conn_request *req)
+{
+    struct gate_api *api = arg;
+    identity_whoami(api->identities, req);
+}
+
+void api_events(void *arg, struct http_conn_request *req)
+{
+    struct gate_api *api = arg;
+    struct identity identity;
+    struct errinfo info = {0};
+    const char *last = http_req_header(req, "Last-Event-ID"), *after = NULL;
+    if (!identity_admit(api->identities, req, ROLE_CHECK, &identity))
+        return;
+    bool resumes = last && *last;
+    const char *field = resumes ? "Last-Event-ID" : "after";
+    if (!resumes)
+        last = http_req_param(req, "after");
+    enum err err =
+        request_number(http_req_arena(req), field, last, NULL, INT64_MAX - 1, &after, &info);
+    if (err != ERR_OK)
+        api_reply_error(req, err, &info);
+    else
+        feed_serve(api->feed, req, &identity, after ? strtoll(after, NULL, 10) : -1);
+}
+
+/* GET /debug/process: state of the process, for operators. */
+
+static void add_connection(void *arg, const char *lane, const struct db_connection_snapshot *c)
+{
+    struct json_object *one = json_object_new_object();
+
+    json_object_array_add(arg, one);
+    json_set_str(one, "lane", lane);
+    json_set_str(one, "state", c->state);
+    debug_set_time(one, "since", c->since_ms);
+    json_set_int(one, "inFlight", c->in_flight);
+    if (c->oldest_ms > 0)
+        json_set_int(one, "oldestMilliseconds", clock_monotonic_ms() - c->oldest_ms);
+    json_set_str(one, "leaving", c->leaving);
+}
+
+static void set_database(struct json_object *out, const struct db *db)
+{
+    struct json_object *connections = json_object_new_array();
+    const char *trouble = db_trouble(db);
+
+    json_set_bool(out, "ready", db_ready(db));
+    if (*trouble)
+        json_set_str(out, "trouble", trouble);
+    json_object_object_add(out, "connections", connections);
+    db_each(db, add_connection, connections);
+}
+
+static void set_events(struct json_object *out, const struct feed *feed)
+{
+    struct feed_snapshot state;
+
+    feed_snapshot(feed, &state);
+    json_set_int(out, "clients", state.clients);
+    json_set_int(out, "maxClients", FEED_MAX_CLIENTS);
+    json_set_int(out, "behind", state.behind);
+    json_set_int(out, "waiting", state.waiting);
+    if (state.seq >= 0)
+        json_set_int(out, "seq", state.seq);
+}
+
+void api_debug_process(void *arg, struct http_conn_request *req)
+{
+    const struct gate_api *api = arg;
+    struct identity identity;
+
+    if (!identity_admit(api->identities, req, ROLE_CHECK, &identity) || debug_shared(req))
+        return;
+    struct json_object *out = json_own(http_req_arena(req), json_object_new_object());
+    debug_process(api->server, out);
+    set_database(json_sub(out, "database"), api->db);
+    set_events(json_sub(out, "events"), api->feed);
+    debug_reply(req, out);
 }

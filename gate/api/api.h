@@ -2,14 +2,13 @@
  * The handlers of the gate's HTTP routes (proto/openapi/gate.yaml), and what they share. The
  * argument of every handler is a struct gate_api.
  *
- *   routes.c       the table of routes, and which requests get to them
- *   api.c          what handlers share
- *   api_webhook.c  /gate/ and /rollback/: what Canaries and curl know from Flagger
- *   api_gates.c    /v1/gates and /v1/history
- *   api_freezes.c  /v1/freezes
+ *   routes.c       table of routes, admission of requests, the web page
+ *   api.c          shared by handlers; /v1/whoami, /v1/events, /debug/process
+ *   api_webhook.c  /gate/ and /rollback/: the interface of Flagger's gate
+ *   api_gates.c    /v1/gates, /v1/history and /v1/freezes
  *   api_links.c    /v1/links and /links/: signed links that do one change, once
- *   api_events.c   /v1/events and /v1/whoami
- *   api_debug.c    /debug/process
+ *   feed.c         the stream behind /v1/events
+ *   request.c      parser of bodies and paths
  */
 #ifndef GATE_API_H
 #define GATE_API_H
@@ -26,53 +25,62 @@ struct gate_api {
     struct db *db;
     struct identities *identities;
     struct feed *feed;
-    struct link_keys *link_keys; /* NULL: no links */
-    const char *public_url; /* where people find this gate, no slash at the end; "": as asked */
+    struct link_keys *link_keys; /* NULL if links are not configured */
+    /* Address for people, without a slash at the end; "": taken from the request. */
+    const char *public_url;
     const struct hosts *hosts;
-    struct http_server *server; /* that serves it */
+    struct http_server *server; /* the server of these routes */
     bool tls;
 };
 
-/* {"error": ...} with the status of an errinfo: info->status, or 400 for ERR_INVALID, 503 else. */
+/* {"error": ...} with the status of the errinfo: info->status, or 400 for ERR_INVALID, else 503. */
 void api_reply_error(struct http_conn_request *req, enum err err, const struct errinfo *info);
 
 /*
- * A request that waits for the database. The client may go first: then only the answer is dropped,
- * not what was asked for.
+ * A request that waits for the database. If the client disconnects, the answer is dropped; the
+ * statement still runs.
  */
 struct pending {
-    struct http_conn_request *req; /* NULL: the client has gone */
+    struct http_conn_request *req; /* NULL if the client has disconnected */
     struct arena *arena;           /* its own, freed with it */
     struct gate_change change;     /* for the log and the metrics */
-    bool closes;                   /* the change takes away */
-    const char *forbidden;         /* what a check is answered while the gate is closed */
+    bool closes;                   /* the change closes the gate */
+    const char *forbidden;         /* answer to a check while the gate is closed */
 };
 struct pending *pending_new(struct http_conn_request *req);
 void pending_free(struct pending *pending);
-/* Answers a read with its JSON, 200. arg is a pending, which is freed. */
+/* Answers a read with status 200 and its JSON. arg is a pending, which is freed. */
 void pending_reply(void *arg, enum err err, const struct errinfo *info, const char *json);
-/* The same for a change: tells log and metrics, and says on failure that its outcome is unknown. */
+/* The same for a change: logs and counts it, and says on failure that its outcome is unknown. */
 void pending_changed(void *arg, enum err err, const struct errinfo *info, const char *json);
-/* What pending_changed() tells log and metrics. */
+/* The log and metrics part of pending_changed(). */
 void pending_count(struct pending *pending, enum err err, const struct errinfo *info,
                    const char *json);
-/* What pending_changed() does without the answer: false when it failed, and the request, if it is
- * still there, has been answered. */
+/* pending_changed() without the answer to success. False if the change failed; the request, if
+ * still there, was answered. */
 bool pending_note_change(struct pending *pending, enum err err, const struct errinfo *info,
                          const char *json);
 
 /*
- * Whoever changes: fills who, verified and via of the change. `said` is the name in the body, NULL
- * if none: without tokens it is taken for what it says, unproven; with them it must be the token's.
- * False: refused and answered.
+ * Fills who, verified and via of a change. `said` is the name in the body, NULL if none: without
+ * tokens it is accepted unverified; with tokens it must be that of the token. False: rejected and
+ * answered.
  */
 bool api_sign(struct http_conn_request *req, const struct identity *identity, const char *said,
               struct gate_change *change);
 
-/* Where people find this gate, as an option says it: *out has no slash at the end and is owned by
- * the arena, or is "" for text NULL or "". */
+/* Parses --public-url: *out has no slash at the end and is owned by the arena; "" if text is NULL
+ * or "". */
 enum err api_public_url(struct arena *arena, const char *text, const char **out,
                         struct errinfo *ei) MUST_USE;
+
+/* --- routes.c */
+
+extern const struct http_route gate_routes[];
+/* For http_server_options: 421 when the Host header names another host than this gate. */
+bool routes_admit(void *arg, struct http_conn_request *req);
+
+/* --- the handlers */
 
 void api_gate_check(void *arg, struct http_conn_request *req);
 void api_gate_open(void *arg, struct http_conn_request *req);

@@ -1,4 +1,4 @@
-/* /v1/gates and /v1/history: what there is, who let what through, and the changes. */
+/* /v1/gates, /v1/history and /v1/freezes: gates with their passes, changes, and freezes. */
 #include <string.h>
 
 #include "gate/api/api.h"
@@ -6,7 +6,7 @@
 
 #define MOST "1000"
 
-/* "namespace/name/kind" of an earlier answer: the parts may hold no slash. */
+/* "namespace/name/kind" of an earlier answer; no part contains a slash. */
 static enum err read_continue(struct arena *arena, const char *text, struct gate_name *after,
                               struct errinfo *ei)
 {
@@ -31,7 +31,7 @@ static const char *param(struct http_conn_request *req, const char *name)
     return value ? value : "";
 }
 
-/* Names of a query bound what is read; "" is all. */
+/* Names of a query limit the result; "" means all. */
 static enum err read_names(struct http_conn_request *req, const char **namespace_,
                            const char **name, struct errinfo *ei)
 {
@@ -197,4 +197,52 @@ void api_gates_one(void *arg, struct http_conn_request *req)
         http_reply_error(req, 404,
                          "expected GET /v1/gates/NAMESPACE/NAME, POST to its /open, /approve or "
                          "/close, PUT or DELETE of its /policy");
+}
+
+/* --- freezes: times in which nothing may be released */
+
+void api_freezes_list(void *arg, struct http_conn_request *req)
+{
+    struct gate_api *api = arg;
+    struct identity identity;
+    if (identity_admit(api->identities, req, ROLE_CHECK, &identity))
+        gates_freezes(api->db, identity.namespaces, pending_reply, pending_new(req));
+}
+
+void api_freezes_add(void *arg, struct http_conn_request *req)
+{
+    struct gate_api *api = arg;
+    struct identity identity;
+    struct errinfo info = {0};
+    struct gate_change change = {.via = "api"};
+    struct gate_freeze freeze;
+    size_t len;
+    const char *body = http_req_body(req, &len);
+    if (!identity_admit(api->identities, req, ROLE_ADMIN, &identity))
+        return;
+    if (request_freeze(http_req_arena(req), body, len, &change, &freeze, &info) != ERR_OK) {
+        api_reply_error(req, ERR_INVALID, &info);
+        return;
+    }
+    if (identity_admit_to(req, &identity, change.gate.namespace_) &&
+        api_sign(req, &identity, change.who, &change))
+        gates_freeze(api->db, &change, &freeze, pending_reply, pending_new(req));
+}
+
+void api_freezes_end(void *arg, struct http_conn_request *req)
+{
+    struct gate_api *api = arg;
+    struct identity identity;
+    struct errinfo info = {0};
+    struct gate_change change = {.via = "api", .reason = ""};
+    const char *id;
+    if (!identity_admit(api->identities, req, ROLE_ADMIN, &identity))
+        return;
+    if (request_number(http_req_arena(req), "the freeze", http_req_segment(req, 2), "0", INT64_MAX,
+                       &id, &info) != ERR_OK) {
+        api_reply_error(req, ERR_INVALID, &info);
+        return;
+    }
+    if (api_sign(req, &identity, NULL, &change))
+        gates_unfreeze(api->db, id, identity.namespaces, &change, pending_reply, pending_new(req));
 }

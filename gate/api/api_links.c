@@ -1,6 +1,7 @@
 /*
- * Signed links: POST /v1/links makes one, GET /links/TOKEN shows what it will do, POST to the same
- * address does it, once. The link is the credential of the latter two, so they ask for no other.
+ * Signed links: POST /v1/links creates one, GET /links/TOKEN shows its change, POST to the same
+ * address makes the change, once. The link is the credential of the latter two, so they need no
+ * other.
  */
 #include <ctype.h>
 #include <openssl/rand.h>
@@ -8,30 +9,30 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/expo.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "gate/api/api.h"
 #include "gate/api/request.h"
+#include "gate/links/link_db.h"
 #include "gate/links/link_page.h"
-#include "gate/links/links.h"
 
-static struct expo_metric links = {.name = "flagger_gate_links_total",
-                                   .help = "Signed links by what became of them",
-                                   .type = EXPO_COUNTER,
-                                   .labels = {"outcome"}};
+static struct metrics_family links = {.name = "flagger_gate_links_total",
+                                      .help = "Signed links by what became of them",
+                                      .type = METRICS_COUNTER,
+                                      .labels = {"outcome"}};
 
 /* A link that waits for the database. */
-struct following {
+struct link_request {
     struct pending *pending;
-    struct link link; /* its texts live in the pending's arena */
-    const char *url;  /* of the link that is made */
+    struct link link; /* its strings live in the pending's arena */
+    const char *url;  /* of the link that is created */
     bool json;
 };
 
-/* --- making one */
+/* --- creating a link */
 
-/* What may stand in a Host header, so that it can stand in a URL. */
+/* Characters allowed in a Host header, so that it can be part of a URL. */
 static bool is_host(const char *host)
 {
     for (const char *c = host; *c; c++)
@@ -61,7 +62,7 @@ enum err api_public_url(struct arena *arena, const char *text, const char **out,
     return ERR_OK;
 }
 
-/* Where this gate is, without a slash at the end; NULL: not known, and answered. */
+/* Address of this gate without a slash at the end. NULL if unknown; the request was answered. */
 static const char *own_url(struct gate_api *api, struct http_conn_request *req)
 {
     const char *host = http_req_header(req, "host");
@@ -75,7 +76,7 @@ static const char *own_url(struct gate_api *api, struct http_conn_request *req)
     return NULL;
 }
 
-/* Only an admin speaks for others: a quorum counts names. False: refused and answered. */
+/* Only an admin may name others: a quorum counts names. False: rejected and answered. */
 static bool take_names(struct http_conn_request *req, const struct identity *identity,
                        struct link *link)
 {
@@ -96,9 +97,9 @@ static bool take_names(struct http_conn_request *req, const struct identity *ide
     return true;
 }
 
-static void on_made(void *arg, enum err err, const struct errinfo *info, const char *json)
+static void on_recorded(void *arg, enum err err, const struct errinfo *info, const char *json)
 {
-    struct following *f = arg;
+    struct link_request *f = arg;
     struct pending *pending = f->pending;
     const struct link *link = &f->link;
     (void)json;
@@ -113,7 +114,7 @@ static void on_made(void *arg, enum err err, const struct errinfo *info, const c
     json_set_str(answer, "url", f->url);
     json_set_str(answer, "id", link_id_text(link, id));
     json_set_str(answer, "expires", clock_rfc3339(link->expires_s * 1000, expires));
-    expo_add(&links, 1, "made");
+    metrics_add(&links, 1, "made");
     log_info("link_made", arena_printf(pending->arena, "%s.%s", link->name, link->namespace_),
              "somebody has made a signed link", LOG_STR("link", id),
              LOG_STR("action", link_action_name(link->action)), LOG_STR("who", link->issuer),
@@ -123,7 +124,7 @@ static void on_made(void *arg, enum err err, const struct errinfo *info, const c
     pending_free(pending);
 }
 
-static void make(struct gate_api *api, struct http_conn_request *req, struct following *f)
+static void make(struct gate_api *api, struct http_conn_request *req, struct link_request *f)
 {
     struct arena *arena = f->pending->arena;
     struct identity identity;
@@ -157,16 +158,16 @@ static void make(struct gate_api *api, struct http_conn_request *req, struct fol
         goto refused;
     }
     f->url = arena_printf(arena, "%s/links/%s", here, token);
-    links_made(api->db, &f->link, on_made, f);
+    link_db_record(api->db, &f->link, on_recorded, f);
     return;
 refused:
     pending_free(f->pending);
 }
 
-static struct following *following_new(struct http_conn_request *req)
+static struct link_request *following_new(struct http_conn_request *req)
 {
     struct pending *pending = pending_new(req);
-    struct following *f = ARENA_NEW(pending->arena, struct following);
+    struct link_request *f = ARENA_NEW(pending->arena, struct link_request);
     f->pending = pending;
     return f;
 }
@@ -176,7 +177,7 @@ void api_links_make(void *arg, struct http_conn_request *req)
     make(arg, req, following_new(req));
 }
 
-/* --- following one */
+/* --- following a link */
 
 static bool wants_json(struct http_conn_request *req)
 {
@@ -223,16 +224,16 @@ static const char *link_json(struct arena *arena, const struct link *link)
     return json_text(arena, answer);
 }
 
-/* A link is worth what its issuer may do now, not what he might when he made it. */
-static bool is_still_right(struct gate_api *api, const struct link *link)
+/* A link is valid only while its issuer still has the role that it needs. */
+static bool issuer_has_role(struct gate_api *api, const struct link *link)
 {
     bool for_others = strcmp(link->who, link->issuer) != 0 && link->verified;
-    return identities_give(api->identities, link->issuer, link->verified,
-                           for_others ? ROLE_ADMIN : ROLE_OPERATE, link->namespace_);
+    return identities_grant(api->identities, link->issuer, link->verified,
+                            for_others ? ROLE_ADMIN : ROLE_OPERATE, link->namespace_);
 }
 
-/* What the request's path carries, when it is a link of ours that is alive; else NULL: answered. */
-static struct following *read_link(struct gate_api *api, struct http_conn_request *req)
+/* The link in the request's path if it is valid; else NULL, and the request was answered. */
+static struct link_request *read_link(struct gate_api *api, struct http_conn_request *req)
 {
     reply_headers(req);
     const char *token = http_req_segment(req, 1);
@@ -242,15 +243,15 @@ static struct following *read_link(struct gate_api *api, struct http_conn_reques
         refuse(req, json, 404, "there is nothing at this path");
         return NULL;
     }
-    struct following *f = following_new(req);
+    struct link_request *f = following_new(req);
     f->json = json;
     const struct link_key *keys = link_keys_list(api->link_keys, &n_keys);
     enum link_verdict verdict =
         link_verify(f->pending->arena, keys, n_keys, token, clock_wall_ms() / 1000, &f->link);
-    bool revoked = verdict == LINK_GOOD && !is_still_right(api, &f->link);
+    bool revoked = verdict == LINK_GOOD && !issuer_has_role(api, &f->link);
     if (verdict == LINK_GOOD && !revoked)
         return f;
-    expo_add(&links, 1, revoked ? "revoked" : link_verdict_word(verdict));
+    metrics_add(&links, 1, revoked ? "revoked" : link_verdict_word(verdict));
     pending_free(f->pending);
     refuse(req, json, 403,
            revoked ? "whoever made this link may not do what it does any more"
@@ -258,14 +259,14 @@ static struct following *read_link(struct gate_api *api, struct http_conn_reques
     return NULL;
 }
 
-/* Whether the database had something against it; then that is answered. */
-static bool is_refused(struct following *f, enum err err, const struct errinfo *info)
+/* True if the database rejected the link; the request was answered. */
+static bool is_refused(struct link_request *f, enum err err, const struct errinfo *info)
 {
     struct http_conn_request *req = f->pending->req;
     if (err == ERR_OK)
         return false;
     bool rule = info->status >= 400 && info->status < 500;
-    expo_add(&links, 1, rule ? "refused" : "unknown");
+    metrics_add(&links, 1, rule ? "refused" : "unknown");
     if (req && rule)
         refuse(req, f->json, info->status, info->text);
     else if (req)
@@ -275,9 +276,9 @@ static bool is_refused(struct following *f, enum err err, const struct errinfo *
     return true;
 }
 
-static void on_looked(void *arg, enum err err, const struct errinfo *info, const char *json)
+static void on_probed(void *arg, enum err err, const struct errinfo *info, const char *json)
 {
-    struct following *f = arg;
+    struct link_request *f = arg;
     struct pending *pending = f->pending;
     (void)json;
     if (!is_refused(f, err, info) && pending->req) {
@@ -292,13 +293,13 @@ static void on_looked(void *arg, enum err err, const struct errinfo *info, const
 void api_links_show(void *arg, struct http_conn_request *req)
 {
     struct gate_api *api = arg;
-    struct following *f = read_link(api, req);
+    struct link_request *f = read_link(api, req);
     if (f)
-        links_look(api->db, &f->link, on_looked, f);
+        link_db_probe(api->db, &f->link, on_probed, f);
 }
 
-/* The change as log and metrics of all changes tell it. */
-static void fill_change(struct following *f)
+/* Fields of the change for log and metrics. */
+static void fill_change(struct link_request *f)
 {
     const struct link *link = &f->link;
     f->pending->closes = link->action == LINK_CLOSE;
@@ -315,15 +316,15 @@ static void fill_change(struct following *f)
     };
 }
 
-static void on_used(void *arg, enum err err, const struct errinfo *info, const char *json)
+static void on_redeemed(void *arg, enum err err, const struct errinfo *info, const char *json)
 {
-    struct following *f = arg;
+    struct link_request *f = arg;
     struct pending *pending = f->pending;
     struct errinfo bad = {0};
     struct json_object *root;
     pending_count(pending, err, info, json);
     if (!is_refused(f, err, info)) {
-        expo_add(&links, 1, "used");
+        metrics_add(&links, 1, "used");
         if (pending->req && f->json) {
             http_reply_json(pending->req, 200, json);
         } else if (pending->req && json_parse(pending->arena, json, strlen(json), JSON_MAX_BYTES,
@@ -343,9 +344,9 @@ static void on_used(void *arg, enum err err, const struct errinfo *info, const c
 void api_links_use(void *arg, struct http_conn_request *req)
 {
     struct gate_api *api = arg;
-    struct following *f;
+    struct link_request *f;
     if (!identity_admit_origin(req) || !(f = read_link(api, req)))
         return;
     fill_change(f);
-    links_use(api->db, &f->link, on_used, f);
+    link_db_redeem(api->db, &f->link, on_redeemed, f);
 }

@@ -1,16 +1,16 @@
-/* What the webhooks of a Canary ask, and what people know from Flagger: proto/openapi/gate.yaml. */
+/* Webhooks of a Canary, and the interface of Flagger's gate for people: proto/openapi/gate.yaml. */
 #include <string.h>
 
-#include "base/expo.h"
+#include "base/metrics.h"
 #include "gate/api/api.h"
 #include "gate/api/request.h"
 
-static struct expo_metric checks = {.name = "flagger_gate_checks_total",
-                                    .help = "Gate checks by what was answered",
-                                    .type = EXPO_COUNTER,
-                                    .labels = {"gate", "answer"}};
+static struct metrics_family checks = {.name = "flagger_gate_checks_total",
+                                       .help = "Gate checks by what was answered",
+                                       .type = METRICS_COUNTER,
+                                       .labels = {"gate", "answer"}};
 
-/* Which gate and revision is meant; answers 400 itself when that cannot be told. */
+/* Parses gate and revision; answers 400 if the body does not name them. */
 static bool read_message(struct http_conn_request *req, struct pending *pending, const char *kind,
                          struct gate_question *question)
 {
@@ -33,10 +33,10 @@ static void on_checked(void *arg, enum err err, const struct errinfo *info, cons
 {
     struct pending *pending = arg;
     bool open = approval != NULL;
-    expo_add(&checks, 1, pending->change.gate.kind,
-             err != ERR_OK ? "unknown"
-             : open        ? "open"
-                           : "closed");
+    metrics_add(&checks, 1, pending->change.gate.kind,
+                err != ERR_OK ? "unknown"
+                : open        ? "open"
+                              : "closed");
     if (pending->req && err != ERR_OK)
         api_reply_error(pending->req, ERR_RETRY, info);
     else if (pending->req)
@@ -44,8 +44,8 @@ static void on_checked(void *arg, enum err err, const struct errinfo *info, cons
     pending_free(pending);
 }
 
-/* Where a person can open it: whoever reads why a release waits need not look for that. A signed
- * link it is not, which would let open it whoever may ask, and whoever reads the events. */
+/* Link for a person reading the reason of a wait. It is not a signed link: with one, every reader
+ * of the events could open the gate. */
 static const char *forbidden(const struct gate_api *api, struct arena *arena, const char *kind)
 {
     return *api->public_url && strcmp(kind, "gate") == 0
@@ -53,7 +53,7 @@ static const char *forbidden(const struct gate_api *api, struct arena *arena, co
                : "Forbidden";
 }
 
-/* Whom --anonymous-check lets ask without credentials learns no names. */
+/* Anonymous callers (--anonymous-check) are not shown names. */
 static bool may_read(const struct identity *identity)
 {
     return identity->verified || identity->role > ROLE_CHECK;
@@ -84,7 +84,7 @@ static void on_set(void *arg, enum err err, const struct errinfo *info, const ch
     pending_free(pending);
 }
 
-/* For every revision, as in Flagger; a message's own revision says only who asked. */
+/* For every revision, as in Flagger; the revision of the message only identifies the caller. */
 static void set(struct gate_api *api, struct http_conn_request *req, const char *kind, bool closes)
 {
     struct identity identity;
@@ -137,7 +137,7 @@ void api_rollback_close(void *arg, struct http_conn_request *req)
     set(arg, req, "rollback", true);
 }
 
-/* For specs that want a gate that is always open or always closed. */
+/* For specs with a gate that is always open or always closed. */
 void api_gate_approve(void *arg, struct http_conn_request *req)
 {
     (void)arg;

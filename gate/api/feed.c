@@ -5,58 +5,60 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/expo.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/metrics.h"
+#include "base/shares.h"
 
 enum {
     HEARTBEAT_MS = 15000,
     RETRY_MS = 500,
     LIFETIME_MS = 3600 * 1000,
-    PAGE = 500,                 /* entries read at once */
-    MAX_QUEUE = 256 * 1024,     /* bytes that wait for one client */
-    FULL_QUEUE = MAX_QUEUE / 2, /* from here on it reads from the database itself */
+    PAGE = 500,                 /* entries per query */
+    MAX_QUEUE = 256 * 1024,     /* bytes queued for a client */
+    FULL_QUEUE = MAX_QUEUE / 2, /* above it the client reads from the database */
     MAX_EVENT = 128 * 1024 * 2, /* more than any entry */
     MAX_PAYLOAD = 2 * 253 + 16, /* of a notification */
     UNKNOWN = -1,
 };
 
-/* The head of the history as one row without an entry, and what comes after $1. One snapshot: an
- * entry up to the head is there, or never was. */
+/* The head of the history as a row without an entry, and the entries after $1. As one snapshot: an
+ * entry up to the head is included, or never existed. */
 #define PAGE_SQL                                                                                   \
     "SELECT seq, NULL::text AS entry, NULL::text AS namespace FROM flagger_gate_head UNION ALL "   \
     "(SELECT seq, entry::text, namespace FROM flagger_gate_history WHERE seq > $1::bigint "        \
     "ORDER BY seq LIMIT $2::integer)"
-/* The feed's own: mostly one entry. */
+/* Query of the feed; mostly returns one entry. */
 static const struct db_statement news = {
     .name = "events", .sql = PAGE_SQL, .n_params = 2, .lane = DB_ASK};
-/* Long pages of many clients go where no check and no change waits. */
+/* Query of a client that resumes: long pages use the connection for lists. */
 static const struct db_statement resume = {
     .name = "events_resume", .sql = PAGE_SQL, .n_params = 2, .lane = DB_READ};
 const struct db_statement *const feed_statements[] = {&news, &resume, NULL};
 
-static struct expo_metric clients_ = {.name = "flagger_gate_event_clients",
-                                      .help = "Clients that follow /v1/events",
-                                      .type = EXPO_GAUGE};
-static struct expo_metric events_ = {.name = "flagger_gate_events_total",
-                                     .help = "Events that were sent to clients, by kind",
-                                     .type = EXPO_COUNTER,
-                                     .labels = {"event"}};
-static struct expo_metric cut_ = {.name = "flagger_gate_event_clients_cut_total",
-                                  .help = "Clients of /v1/events that took nothing for too long",
-                                  .type = EXPO_COUNTER};
+static struct metrics_family clients_ = {.name = "flagger_gate_event_clients",
+                                         .help = "Clients that follow /v1/events",
+                                         .type = METRICS_GAUGE};
+static struct metrics_family events_ = {.name = "flagger_gate_events_total",
+                                        .help = "Events that were sent to clients, by kind",
+                                        .type = METRICS_COUNTER,
+                                        .labels = {"event"}};
+static struct metrics_family cut_ = {.name = "flagger_gate_event_clients_cut_total",
+                                     .help = "Clients of /v1/events that took nothing for too long",
+                                     .type = METRICS_COUNTER};
 
 struct client {
     struct client *next, **at;
     struct feed *feed;
     struct http_conn_request *req;
     struct identity identity;
-    int64_t seq;      /* all up to here was sent; UNKNOWN: it begins with the feed's next */
-    int64_t since_ms; /* when it came */
-    struct asking *asking;
-    bool behind;  /* reads from the database, until it has what the feed has */
-    bool waiting; /* for its bytes to be taken */
-    bool stalled; /* since the last heartbeat nothing was taken */
+    char *name;       /* copy, for the shares */
+    int64_t seq;      /* last entry sent; UNKNOWN: begins with the feed's next entry */
+    int64_t since_ms; /* start of the stream */
+    struct page_request *request;
+    bool behind;  /* reads from the database until it has caught up */
+    bool waiting; /* for its queue to be sent */
+    bool stalled; /* its queue has not moved since the last heartbeat */
 };
 
 struct feed {
@@ -64,16 +66,16 @@ struct feed {
     struct db *db;
     const struct identities *identities;
     struct client *clients;
-    int n_clients;
-    int64_t seq; /* all up to here was told to the clients; UNKNOWN: none was read yet */
-    bool asking; /* reads what comes after seq */
-    bool again;  /* and has to do so once more */
+    struct shares followers; /* number of clients by name of the token */
+    int64_t seq;             /* last entry sent to clients; UNKNOWN: none read yet */
+    bool reading;            /* a query for entries after seq is in flight */
+    bool reread;             /* and has to be repeated */
     bool stopped;
     struct timer *heartbeat, *retry;
 };
 
-/* A page that was asked for by a client; NULL when that has gone. */
-struct asking {
+/* A page for a client; NULL after it has disconnected. */
+struct page_request {
     struct feed *feed;
     struct client *client;
 };
@@ -83,28 +85,29 @@ static void read_on(struct feed *feed);
 
 /* --- clients */
 
-static void forget(struct client *client)
+static void remove_client(struct client *client)
 {
     *client->at = client->next;
     if (client->next)
         client->next->at = client->at;
-    if (client->asking)
-        client->asking->client = NULL;
-    client->feed->n_clients--;
-    expo_set(&clients_, client->feed->n_clients);
+    if (client->request)
+        client->request->client = NULL;
+    shares_give_back(&client->feed->followers, client->name, 1);
+    metrics_set(&clients_, (double)client->feed->followers.taken);
+    free(client->name);
     free(client);
 }
 
 static void on_gone(void *arg)
 {
-    forget(arg);
+    remove_client(arg);
 }
 
 static void send_event(struct client *client, const struct buf *event, const char *kind)
 {
-    /* of a client that is cut off on_gone tells by and by */
+    /* on failure on_gone follows */
     if (http_stream_send(client->req, event->data, event->len))
-        expo_add(&events_, 1, kind);
+        metrics_add(&events_, 1, kind);
 }
 
 static bool sees(const struct client *client, const char *namespace_)
@@ -115,10 +118,10 @@ static bool sees(const struct client *client, const char *namespace_)
 static void end(struct client *client)
 {
     http_stream_end(client->req);
-    forget(client);
+    remove_client(client);
 }
 
-/* Before anything is sent. */
+/* Ends streams of revoked credentials, before anything is sent. */
 static void end_revoked(struct feed *feed)
 {
     for (struct client *client = feed->clients, *next; client; client = next) {
@@ -136,7 +139,7 @@ static void write_database(const struct feed *feed, int64_t seq, struct buf *eve
                db_ready(feed->db) ? "true" : "false");
 }
 
-/* Line ends would end the field: in JSON they are blanks. */
+/* A line end would end the field; in JSON it equals a blank. */
 static void write_change(struct buf *event, const char *seq, const char *entry)
 {
     buf_printf(event, "id: %s\nevent: change\ndata: ", seq);
@@ -146,20 +149,20 @@ static void write_change(struct buf *event, const char *seq, const char *entry)
     }
     buf_puts(event, entry);
     buf_puts(event, "\n\n");
-    if (event->truncated) { /* written past the functions of schema.sql, which bound an entry */
+    if (event->truncated) { /* not written by the functions of schema.sql, which limit an entry */
         buf_clear(event);
         buf_printf(event, "id: %s\nevent: change\ndata: {\"seq\":%s}\n\n", seq, seq);
     }
 }
 
-/* --- what the database says */
+/* --- changes from the database */
 
 static int64_t seq_at(const PGresult *page, int row)
 {
     return strtoll(PQgetvalue(page, row, 0), NULL, 10);
 }
 
-/* The head of a page, and how many entries it has. */
+/* The head in a page, and the number of its entries. */
 static int64_t head_of(const PGresult *page, int *entries)
 {
     int64_t head = 0;
@@ -186,7 +189,7 @@ static void on_retry(void *arg)
 {
     struct feed *feed = arg;
     feed->retry = NULL;
-    if (feed->again)
+    if (feed->reread)
         read_on(feed);
     for (struct client *client = feed->clients; client; client = client->next)
         catch_up(client);
@@ -198,8 +201,9 @@ static void retry(struct feed *feed)
         feed->retry = timer_start(feed->loop, RETRY_MS, 0, on_retry, feed);
 }
 
-/* To those that have all before it and room for it; the others read it themselves. */
-static void tell_change(struct feed *feed, int64_t seq, const char *namespace_,
+/* Sends to clients that are up to date and have room in their queue; the others read it
+ * themselves. */
+static void send_change(struct feed *feed, int64_t seq, const char *namespace_,
                         const struct buf *event)
 {
     for (struct client *client = feed->clients; client; client = client->next) {
@@ -217,7 +221,7 @@ static void tell_change(struct feed *feed, int64_t seq, const char *namespace_,
     feed->seq = seq;
 }
 
-static void tell_page(struct feed *feed, const PGresult *page)
+static void send_changes(struct feed *feed, const PGresult *page)
 {
     struct buf event;
     end_revoked(feed);
@@ -227,12 +231,12 @@ static void tell_page(struct feed *feed, const PGresult *page)
             continue;
         buf_clear(&event);
         write_change(&event, PQgetvalue(page, row, 0), PQgetvalue(page, row, 1));
-        tell_change(feed, seq_at(page, row), PQgetvalue(page, row, 2), &event);
+        send_change(feed, seq_at(page, row), PQgetvalue(page, row, 2), &event);
     }
     buf_fini(&event);
 }
 
-/* The first page only says where the history ends: from there on the feed tells. */
+/* The first page is read for the end of the history only. */
 static void begin_at(struct feed *feed, int64_t head)
 {
     struct buf event;
@@ -252,9 +256,9 @@ static void on_page(void *arg, enum err err, const struct errinfo *info, PGresul
     struct feed *feed = arg;
     int entries = 0;
     (void)info;
-    feed->asking = false;
+    feed->reading = false;
     if (err != ERR_OK) {
-        feed->again = true;
+        feed->reread = true;
         retry(feed);
         return;
     }
@@ -267,23 +271,23 @@ static void on_page(void *arg, enum err err, const struct errinfo *info, PGresul
                  "is this another database? All of it is told again",
                  LOG_INT("head", head), LOG_INT("told", feed->seq));
         feed->seq = 0;
-        feed->again = true;
+        feed->reread = true;
         for (struct client *client = feed->clients; client; client = client->next)
-            if (!client->behind) /* the others see it themselves */
+            if (!client->behind) /* the others detect it themselves */
                 client->seq = 0;
     } else {
-        tell_page(feed, page);
+        send_changes(feed, page);
     }
-    if (feed->again || entries == PAGE)
+    if (feed->reread || entries == PAGE)
         read_on(feed);
 }
 
 static void read_on(struct feed *feed)
 {
-    feed->again = feed->asking;
-    if (feed->asking || feed->stopped)
+    feed->reread = feed->reading;
+    if (feed->reading || feed->stopped)
         return;
-    feed->asking = true;
+    feed->reading = true;
     ask(feed, &news, feed->seq == UNKNOWN ? INT64_MAX : feed->seq, on_page, feed);
 }
 
@@ -297,7 +301,7 @@ static void on_sent(void *arg)
     catch_up(client);
 }
 
-/* What there is room for; false when that was not all. */
+/* Sends up to the limit of the queue; false if entries are left. */
 static bool send_page(struct client *client, const PGresult *page)
 {
     struct buf event;
@@ -322,15 +326,15 @@ static bool send_page(struct client *client, const PGresult *page)
 
 static void on_client_page(void *arg, enum err err, const struct errinfo *info, PGresult *page)
 {
-    struct asking *asking = arg;
-    struct client *client = asking->client;
-    struct feed *feed = asking->feed;
+    struct page_request *request = arg;
+    struct client *client = request->client;
+    struct feed *feed = request->feed;
     int entries = 0;
     (void)info;
-    free(asking);
+    free(request);
     if (!client)
         return;
-    client->asking = NULL;
+    client->request = NULL;
     if (err != ERR_OK) {
         retry(feed);
         return;
@@ -341,7 +345,7 @@ static void on_client_page(void *arg, enum err err, const struct errinfo *info, 
     }
     int64_t head = head_of(page, &entries);
     if (head < client->seq)
-        client->seq = 0; /* it has seen another history than this one */
+        client->seq = 0; /* its `after` is from another history */
     else if (send_page(client, page) && entries < PAGE && feed->seq != UNKNOWN &&
              client->seq >= feed->seq)
         client->behind = false;
@@ -351,22 +355,22 @@ static void on_client_page(void *arg, enum err err, const struct errinfo *info, 
 static void catch_up(struct client *client)
 {
     struct feed *feed = client->feed;
-    if (!client->behind || client->asking || client->waiting || feed->stopped)
+    if (!client->behind || client->request || client->waiting || feed->stopped)
         return;
     if (http_stream_queued(client->req)) {
         client->waiting = true;
         http_stream_on_sent(client->req, on_sent, client);
         return;
     }
-    client->asking = heap_alloc(sizeof(*client->asking));
-    *client->asking = (struct asking){.feed = feed, .client = client};
-    ask(feed, &resume, client->seq, on_client_page, client->asking);
+    client->request = heap_alloc(sizeof(*client->request));
+    *client->request = (struct page_request){.feed = feed, .client = client};
+    ask(feed, &resume, client->seq, on_client_page, client->request);
 }
 
-/* --- what else happens */
+/* --- other events */
 
-/* To a client that does not know yet what it begins with, ready is said with that. */
-static void tell_database(struct feed *feed)
+/* A client that has no first entry yet gets "ready" together with it. */
+static void send_readiness(struct feed *feed)
 {
     bool ready = db_ready(feed->db);
     struct buf event;
@@ -381,13 +385,13 @@ static void tell_database(struct feed *feed)
 static void on_ready(void *arg, bool ready)
 {
     struct feed *feed = arg;
-    tell_database(feed);
+    send_readiness(feed);
     if (ready)
         retry(feed);
 }
 
-/* "wait NAMESPACE/NAME"; whoever may use the database can notify, so it is looked at. */
-static void tell_wait(struct feed *feed, const char *canary)
+/* "wait NAMESPACE/NAME". Any user of the database can notify, so the payload is checked. */
+static void send_wait(struct feed *feed, const char *canary)
 {
     const char *slash = strchr(canary, '/');
     char namespace_[MAX_PAYLOAD + 1];
@@ -414,11 +418,11 @@ static void on_notice(void *arg, const char *payload)
     if (feed->stopped)
         return;
     if (payload && strncmp(payload, "wait ", 5) == 0)
-        tell_wait(feed, payload + 5);
+        send_wait(feed, payload + 5);
     else if (!payload || strtoll(payload, NULL, 10) > feed->seq)
         read_on(feed);
     if (!payload && feed->seq != UNKNOWN)
-        tell_database(feed); /* who waits may have changed unheard */
+        send_readiness(feed); /* notifications of waits may have been missed */
 }
 
 static void on_heartbeat(void *arg)
@@ -432,9 +436,9 @@ static void on_heartbeat(void *arg)
         if (now - client->since_ms > LIFETIME_MS) {
             end(client);
         } else if (stuck && client->stalled) {
-            expo_add(&cut_, 1);
+            metrics_add(&cut_, 1);
             http_req_drop(client->req);
-            forget(client);
+            remove_client(client);
         } else {
             client->stalled = stuck;
             if (!client->waiting && stuck) {
@@ -457,11 +461,12 @@ void feed_serve(struct feed *feed, struct http_conn_request *req, const struct i
         http_reply(req, 200, "text/event-stream", "", 0);
         return;
     }
-    if (feed->n_clients >= FEED_MAX_CLIENTS || feed->stopped) {
+    if (feed->stopped || !shares_admit(&feed->followers, identity->name, 1)) {
         http_reply_header(req, "Retry-After", "10");
         http_reply_error(req, feed->stopped ? 503 : 429,
                          feed->stopped ? "the gate is shutting down"
-                                       : "too many clients follow the events already");
+                                       : "too many clients follow the events already, or too many "
+                                         "with this token");
         return;
     }
     struct client *client = heap_alloc(sizeof(*client));
@@ -470,13 +475,15 @@ void feed_serve(struct feed *feed, struct http_conn_request *req, const struct i
                               .feed = feed,
                               .req = req,
                               .identity = *identity,
+                              .name = heap_strdup(identity->name),
                               .seq = after >= 0 ? after : feed->seq,
                               .since_ms = clock_monotonic_ms(),
                               .behind = after >= 0};
     if (feed->clients)
         feed->clients->at = &client->next;
     feed->clients = client;
-    expo_set(&clients_, ++feed->n_clients);
+    shares_take(&feed->followers, client->name, 1);
+    metrics_set(&clients_, (double)feed->followers.taken);
     http_stream_start(req, 200, "text/event-stream", MAX_QUEUE);
     http_req_on_gone(req, on_gone, client);
     if (client->seq != UNKNOWN || !db_ready(feed->db)) {
@@ -492,8 +499,9 @@ struct feed *feed_new(struct loop *loop, struct db *db, const struct identities 
 {
     struct feed *feed = heap_alloc(sizeof(*feed));
     *feed = (struct feed){.loop = loop, .db = db, .identities = identities, .seq = UNKNOWN};
+    shares_init(&feed->followers, BUDGET_FOLLOWERS, FEED_MAX_CLIENTS);
     feed->heartbeat = timer_start(loop, HEARTBEAT_MS, HEARTBEAT_MS, on_heartbeat, feed);
-    expo_set(&clients_, 0);
+    metrics_set(&clients_, 0);
     db_watch(db, on_ready, feed);
     db_listen(db, "flagger_gate", on_notice, feed);
     return feed;
@@ -514,12 +522,13 @@ void feed_free(struct feed *feed)
     if (!feed)
         return;
     feed_stop(feed);
+    shares_fini(&feed->followers);
     free(feed);
 }
 
-void feed_look(const struct feed *feed, struct feed_look *out)
+void feed_snapshot(const struct feed *feed, struct feed_snapshot *out)
 {
-    *out = (struct feed_look){.clients = feed->n_clients, .seq = feed->seq};
+    *out = (struct feed_snapshot){.clients = (int)feed->followers.taken, .seq = feed->seq};
     for (const struct client *client = feed->clients; client; client = client->next) {
         out->behind += client->behind;
         out->waiting += client->waiting;

@@ -1,17 +1,16 @@
 /*
- * GET /v1/events: what happens to the gates, as server-sent events (WHATWG HTML).
+ * GET /v1/events: changes of the gates as server-sent events (WHATWG HTML).
  *
  *   event: change    {"seq", "action", ...}, the entry of the history; id: SEQ
  *   event: wait      {"namespace", "name"}, a Canary whose waits have changed
- *   event: database  {"ready": bool}, first of all, and whenever that changes
+ *   event: database  {"ready": bool}, first of all, and on every change
  *
- * A client gets every change after the one it begins with, once, in the order of the history:
- * `after` says which, or the latest one. It comes from the database, whichever replica made it. A
- * client that takes its bytes slowly reads on from the database, at its own pace; one that does not
- * take within half a minute what waits for it is cut off. A comment every fifteen seconds shows
- * both sides that the other is there, and after an hour a stream ends: whoever resumes it has to be
- * admitted again. Before anything is sent, credentials that are worth nothing any more end it, and
- * what is of a namespace that they do not reach is left out.
+ * A client gets every change after `after`, or after the latest one, once, in the order of the
+ * history, including those of other replicas. A slow client reads from the database at its own
+ * pace; it is disconnected if nothing of its queue is sent within half a minute. A comment every
+ * fifteen seconds keeps the connection alive. A stream ends after an hour, so that clients are
+ * admitted again, and as soon as its credentials are revoked. Entries of namespaces outside the
+ * client's role are omitted.
  */
 #ifndef GATE_FEED_H
 #define GATE_FEED_H
@@ -26,23 +25,23 @@ extern const struct db_statement *const feed_statements[]; /* for db_options */
 
 struct feed;
 
-/* Listens to the database at once; db must live as long, or answer its last queries before. */
+/* Begins to listen; db must live as long, or answer its last queries before. */
 struct feed *feed_new(struct loop *loop, struct db *db, const struct identities *identities);
-/* For a shutdown: ends all streams, takes no more. */
+/* For a shutdown: ends all streams and refuses new ones. */
 void feed_stop(struct feed *feed);
 void feed_free(struct feed *feed); /* after db_free(); NULL is allowed */
 
-/* Answers a request that was admitted as `identity`: a stream, or 429 when there are
- * FEED_MAX_CLIENTS already. after: the entry that the client has seen last, -1: it begins with the
- * next one. */
+/* Answers a request that was admitted as `identity`: a stream, or 429 if there are
+ * FEED_MAX_CLIENTS, or if its name has three times the number of free places. after: the last entry
+ * that the client has, -1 to begin with the next one. */
 void feed_serve(struct feed *feed, struct http_conn_request *req, const struct identity *identity,
                 int64_t after);
 
-/* How the feed stands, for those who look into the process. */
-struct feed_look {
-    int clients, behind, waiting; /* all; that read from the database; whose bytes wait */
-    int64_t seq;                  /* the last entry that was told, -1: none was read yet */
+/* Snapshot for /debug. */
+struct feed_snapshot {
+    int clients, behind, waiting; /* all; reading from the database; with a queue */
+    int64_t seq;                  /* last entry sent, -1 if none was read yet */
 };
-void feed_look(const struct feed *feed, struct feed_look *out);
+void feed_snapshot(const struct feed *feed, struct feed_snapshot *out);
 
 #endif

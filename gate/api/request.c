@@ -17,7 +17,7 @@ _Static_assert(REQUEST_MAX_NAME <= (int)LINK_MAX_NAME &&
                "what a request may say fits into a link");
 static const int64_t day_ms = 86400000;
 
-/* Of text from outside only what a person can read goes on. */
+/* Accepts only text that a person can read. */
 static enum err check_text(const char *field, const char *text, size_t max, struct errinfo *ei)
 {
     size_t len = strlen(text);
@@ -86,7 +86,7 @@ struct body {
     struct json_object *root;
 };
 
-/* The first one that the body may not have is an error; `known` ends with NULL. */
+/* Rejects the first key that is not in `known`, which ends with NULL. */
 static void check_keys(struct body *b, struct json_object *obj, const char *const *known)
 {
     json_object_object_foreach(obj, key, value)
@@ -124,7 +124,7 @@ static enum err body_end(struct body *b, struct errinfo *ei)
     return b->r.err == ERR_OK ? ERR_OK : err_set(ei, b->r.err, "%s", b->r.info.text);
 }
 
-/* missing when it is not there. */
+/* Returns `missing` if the key is absent. */
 static const char *read_text(struct body *b, struct json_object *obj, const char *key, size_t max,
                              const char *missing)
 {
@@ -337,7 +337,7 @@ enum err request_freeze(struct arena *arena, const char *body, size_t len,
     return body_end(&b, ei);
 }
 
-/* By when the link is worth nothing, in Unix seconds. */
+/* Unix time of the end of the link's validity. */
 static int64_t read_validity(struct body *b, int64_t now_ms)
 {
     const char *at = read_time(b, "expires");
@@ -378,7 +378,7 @@ enum err request_link(struct arena *arena, const char *body, size_t len, int64_t
         .reason = read_text(&b, b.root, "reason", REQUEST_MAX_REASON, ""),
     };
     if (!link_kind_parse(read_kind(&b), &link->kind))
-        link->kind = LINK_OF_GATE; /* and read_kind() has said so */
+        link->kind = LINK_OF_GATE; /* read_kind() has reported the error */
     if (!link_action_parse(action, &link->action))
         json_reader_fail(&b.r, b.root, "action", "expected open, approve or close, found \"%s\"",
                          action);

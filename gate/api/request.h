@@ -1,6 +1,6 @@
 /*
- * What requests say: bodies and paths, read strictly and within bounds. Pure; texts live in the
- * arena. Every error is ERR_INVALID with the field and what was expected.
+ * Parser of bodies and paths, strict and bounded. Pure; strings live in the arena. Every error is
+ * ERR_INVALID with the field and the expected value.
  */
 #ifndef GATE_REQUEST_H
 #define GATE_REQUEST_H
@@ -16,18 +16,17 @@ enum {
     REQUEST_MAX_APPROVERS = 100,
 };
 
-/* The body of a webhook or of curl (proto/openapi/gate.yaml). hook: of the query, NULL if none.
- * gate->kind is left alone. */
+/* The body of a webhook or of curl (proto/openapi/gate.yaml). hook: from the query, NULL if none.
+ * gate->kind is not set. */
 enum err request_webhook(struct arena *arena, const char *body, size_t len, const char *hook,
                          struct gate_name *gate, struct gate_question *question,
                          struct errinfo *ei) MUST_USE;
 
-/* Namespace and name as a path says them; neither holds a slash. */
+/* Namespace and name from a path; neither contains a slash. */
 enum err request_canary(const char *namespace_, const char *name, struct gate_name *gate,
                         struct errinfo *ei) MUST_USE;
 
-/* Which fields a body of /v1 may have; another one is an error, since a misspelt limit would be no
- * limit. */
+/* Fields allowed in a body of /v1. Others are an error: a misspelt limit would not limit. */
 enum request_verb { REQUEST_OPEN, REQUEST_APPROVE, REQUEST_CLOSE };
 
 /* Fills kind, hook, revision, expires, for_ms, reason and who (NULL if the body has none) of a
@@ -41,12 +40,12 @@ enum err request_freeze(struct arena *arena, const char *body, size_t len,
                         struct gate_change *change, struct gate_freeze *freeze,
                         struct errinfo *ei) MUST_USE;
 
-/* POST /v1/links: all of a link but its id, issuer and `verified`; who is NULL if the body does not
- * say in whose name. Valid for a day, at most 30. */
+/* POST /v1/links: sets all of a link but its id, issuer and `verified`; the name is NULL if
+ * missing. Valid for a day by default, 30 at most. */
 enum err request_link(struct arena *arena, const char *body, size_t len, int64_t now_ms,
                       struct link *link, struct errinfo *ei) MUST_USE;
 
-/* A whole number from 0 on; missing when text is NULL. field: for the sentence. */
+/* A whole number >= 0; `missing` if text is NULL. field: for the message. */
 enum err request_number(struct arena *arena, const char *field, const char *text,
                         const char *missing, int64_t max, const char **out,
                         struct errinfo *ei) MUST_USE;

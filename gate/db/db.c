@@ -6,8 +6,8 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/expo.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "gate/db/db_connection.h"
 #include "gate/db/db_source.h"
 
@@ -20,21 +20,21 @@ enum {
     MAX_LEAVING = 2 * DB_MAX_CONNECTIONS
 };
 
-static struct expo_metric connections = {
+static struct metrics_family connections = {
     .name = "flagger_gate_database_connections",
     .help = "Connections to the database by what they are for (ask, change, read, listen) and "
             "state",
-    .type = EXPO_GAUGE,
+    .type = METRICS_GAUGE,
     .labels = {"lane", "state"}};
-static struct expo_metric refusals = {
+static struct metrics_family refusals = {
     .name = "flagger_gate_database_refused_total",
     .help =
         "Queries that were not sent: no connection was ready (unconnected), or too many were in "
         "flight (slow; of lists: busy)",
-    .type = EXPO_COUNTER,
+    .type = METRICS_COUNTER,
     .labels = {"statement", "reason"}};
 
-/* Answered without a database: its callback waits for the loop. */
+/* A query refused without the database: its callback waits for the loop. */
 struct refused {
     struct refused *next;
     db_done_fn done;
@@ -57,10 +57,10 @@ struct watcher {
 struct db {
     struct loop *loop;
     struct db_options options;
-    /* First those of ASK, then those of CHANGE, then the one of READ; the last one listens. */
+    /* Connections of DB_ASK, then of DB_CHANGE, then the one of DB_READ; the last one listens. */
     struct db_connection *slots[DB_MAX_CONNECTIONS + 2];
     int n_ask, n_slots;
-    /* Takes the place of slots[fresh_slot], whose connection string is old, once it is ready. */
+    /* Connects with the new connection string, to replace slots[fresh_slot] when ready. */
     struct db_connection *fresh;
     int fresh_slot;
     struct db_connection *leaving[MAX_LEAVING]; /* replaced, with queries in flight */
@@ -70,13 +70,14 @@ struct db {
     int n_listeners;
     struct watcher watchers[MAX_CALLBACKS];
     int n_watchers;
-    struct timer *look, *check, *source, *drain;
-    int64_t drain_ms; /* since when */
+    struct timer *refresh, *check, *source, *drain;
+    int64_t drain_ms; /* start of the drain */
     struct refused *refused, **last_refused;
     struct timer *refuse;
     bool was_ready, closed;
     struct errinfo trouble;
-    char told[sizeof(((struct errinfo *)0)->text)]; /* in the log; "" once all is well again */
+    char last_logged[sizeof(
+        ((struct errinfo *)0)->text)]; /* last failure in the log; "" after recovery */
 };
 
 static bool listens(const struct db *db, int slot)
@@ -89,7 +90,8 @@ static enum db_lane lane_of(const struct db *db, int slot)
     return slot < db->n_ask ? DB_ASK : slot < db->n_slots - 2 ? DB_CHANGE : DB_READ;
 }
 
-/* The one with the fewest in flight, NULL when none is ready; *in_flight: of the whole lane. */
+/* The ready connection with the fewest queries in flight, NULL if none; *in_flight: of the whole
+ * lane. */
 static struct db_connection *choose(const struct db *db, enum db_lane lane, int *in_flight)
 {
     struct db_connection *best = NULL;
@@ -135,7 +137,7 @@ static void refuse(struct db *db, const struct db_statement *statement, const ch
     db->last_refused = &refused->next;
     if (!db->refuse)
         db->refuse = timer_start(db->loop, 0, 0, on_refuse, db);
-    expo_add(&refusals, 1, statement->name, reason);
+    metrics_add(&refusals, 1, statement->name, reason);
 }
 
 void db_run(struct db *db, const struct db_statement *statement, const char *const *params,
@@ -159,26 +161,26 @@ void db_run(struct db *db, const struct db_statement *statement, const char *con
 
 /* --- connections */
 
-static void on_look(void *arg);
+static void on_refresh(void *arg);
 
-static void look_soon(struct db *db)
+static void refresh_soon(struct db *db)
 {
-    if (!db->look && !db->closed)
-        db->look = timer_start(db->loop, 0, 0, on_look, db);
+    if (!db->refresh && !db->closed)
+        db->refresh = timer_start(db->loop, 0, 0, on_refresh, db);
 }
 
 static void on_changed(void *arg)
 {
-    look_soon(arg);
+    refresh_soon(arg);
 }
 
-/* Many connections lose the same server: it is told once. */
+/* Many connections to one server fail together: logged once. */
 static void on_lost(void *arg, const struct errinfo *why, int64_t retry_ms)
 {
     struct db *db = arg;
-    if (strcmp(why->text, db->told) != 0)
+    if (strcmp(why->text, db->last_logged) != 0)
         log_warn("database_lost", NULL, why->text, LOG_INT("retry_ms", retry_ms));
-    memcpy(db->told, why->text, sizeof(db->told));
+    memcpy(db->last_logged, why->text, sizeof(db->last_logged));
     db->trouble = *why;
 }
 
@@ -201,7 +203,7 @@ static struct db_connection *connection_for(struct db *db, int slot)
     return db_connection_new(db->loop, &options);
 }
 
-static void forget_left(struct db *db)
+static void free_left(struct db *db)
 {
     int kept = 0;
     for (int i = 0; i < db->n_leaving; i++)
@@ -212,8 +214,8 @@ static void forget_left(struct db *db)
     db->n_leaving = kept;
 }
 
-/* One connection after the other gets the new connection string, each when its successor has
- * proved that it works; one that was lost has got it by itself. */
+/* Replaces connections one by one after a change of the connection string, each when its successor
+ * is ready; a lost connection reconnects with the new string anyway. */
 static void rotate(struct db *db)
 {
     unsigned wanted = db_source_generation(db->options.source);
@@ -250,14 +252,14 @@ static void count(struct db *db)
         n[lane_index(db, slot)][db_connection_state(db->slots[slot])]++;
     for (size_t i = 0; i < sizeof(lanes) / sizeof(lanes[0]); i++)
         for (int state = 0; state < DB_STATES; state++)
-            expo_set(&connections, n[i][state], lanes[i], machine_name(&db_machine, state));
+            metrics_set(&connections, n[i][state], lanes[i], machine_name(&db_machine, state));
     for (int slot = 0; slot < db->n_slots; slot++)
         all = all && db_connection_takes(db->slots[slot]);
     if (all)
-        db->told[0] = '\0';
+        db->last_logged[0] = '\0';
 }
 
-static void tell_readiness(struct db *db)
+static void notify_readiness(struct db *db)
 {
     bool ready = db_ready(db);
     if (ready == db->was_ready)
@@ -272,15 +274,15 @@ static void tell_readiness(struct db *db)
         db->watchers[i].fn(db->watchers[i].arg, ready);
 }
 
-/* After any change of a connection, never inside one. */
-static void on_look(void *arg)
+/* Runs after a change of a connection, never inside one. */
+static void on_refresh(void *arg)
 {
     struct db *db = arg;
-    db->look = NULL;
+    db->refresh = NULL;
     rotate(db);
-    forget_left(db);
+    free_left(db);
     count(db);
-    tell_readiness(db);
+    notify_readiness(db);
 }
 
 static void on_check(void *arg)
@@ -292,14 +294,14 @@ static void on_check(void *arg)
         db_connection_check(db->leaving[i]);
     if (db->fresh && !db->closed)
         db_connection_check(db->fresh);
-    look_soon(db);
+    refresh_soon(db);
 }
 
 static void on_source(void *arg)
 {
     struct db *db = arg;
-    db_source_look(db->options.source);
-    look_soon(db);
+    db_source_poll(db->options.source);
+    refresh_soon(db);
 }
 
 struct db *db_new(struct loop *loop, const struct db_options *options)
@@ -334,7 +336,7 @@ void db_close(struct db *db)
     info.status = 503;
     db->trouble = info;
     db->closed = true;
-    stop_timer(&db->look);
+    stop_timer(&db->refresh);
     stop_timer(&db->check);
     if (db->source)
         loop_off_hangup(db->loop, on_source, db);
@@ -348,7 +350,7 @@ void db_close(struct db *db)
         db_connection_close(db->fresh, ERR_CANCELLED, &info);
 }
 
-/* Whether somebody waits for an answer that can come. */
+/* True if a query in flight can still be answered. */
 static bool is_awaited(const struct db *db)
 {
     for (int slot = 0; slot < db->n_slots; slot++)
@@ -415,17 +417,17 @@ void db_watch(struct db *db, db_watch_fn fn, void *arg)
 }
 
 void db_each(const struct db *db,
-             void (*fn)(void *arg, const char *lane, const struct db_connection_look *look),
+             void (*fn)(void *arg, const char *lane, const struct db_connection_snapshot *snapshot),
              void *arg)
 {
-    struct db_connection_look look;
+    struct db_connection_snapshot snapshot;
 
     for (int slot = 0; slot < db->n_slots; slot++) {
-        db_connection_look(db->slots[slot], &look);
-        fn(arg, lanes[lane_index(db, slot)], &look);
+        db_connection_snapshot(db->slots[slot], &snapshot);
+        fn(arg, lanes[lane_index(db, slot)], &snapshot);
     }
     for (int i = 0; i < db->n_leaving; i++) {
-        db_connection_look(db->leaving[i], &look);
-        fn(arg, "leaving", &look);
+        db_connection_snapshot(db->leaving[i], &snapshot);
+        fn(arg, "leaving", &snapshot);
     }
 }

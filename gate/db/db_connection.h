@@ -1,12 +1,12 @@
 /*
- * One PostgreSQL connection on the loop: pipelined, prepared statements, reconnecting for ever.
+ * One PostgreSQL connection on the loop: pipelined, prepared statements, reconnects forever.
  *
  *   DOWN -> CONNECTING (names, TLS, password) -> PREPARING (session, tables, statements) -> READY
  *     ^                                                                                     |
  *     +----------------------- back-off 0.1 s to 2 s ---------------------------------------+
  *
- * A server in recovery, or one that is read-only, is refused: what it says may be old. The
- * connection string is read again for each attempt.
+ * A server in recovery or read-only mode is refused: its data may be stale. The connection string
+ * is read again for each attempt.
  */
 #ifndef GATE_DB_CONNECTION_H
 #define GATE_DB_CONNECTION_H
@@ -21,21 +21,21 @@ struct db_connection;
 enum db_state { DB_DOWN, DB_CONNECTING, DB_PREPARING, DB_READY, DB_STATES };
 extern const struct machine db_machine;
 
-/* What happens to it, told to its owner from the loop or from inside a call; the owner must not
- * free the connection there. */
+/* Events for the owner, from the loop or from inside a call. The owner must not free the connection
+ * in them. */
 struct db_connection_events {
-    void (*changed)(void *arg); /* its state, or whether it takes queries */
+    void (*changed)(void *arg); /* state, or readiness for queries */
     void (*lost)(void *arg, const struct errinfo *why, int64_t retry_ms);
     void (*notified)(void *arg, const char *channel, const char *payload);
 };
 
-/* Borrowed, as is all in it. */
+/* Borrowed, with everything in it. */
 struct db_connection_options {
     const struct db_options *db;
     const struct db_connection_events *events;
     void *arg;
-    /* One of both: statements of this lane are prepared, or the channels (NULL-ended; the owner may
-     * add to them, see db_connection_listen()) are listened to. */
+    /* One of: the lane with the statements to prepare, or the channels to listen to (NULL-ended;
+     * the owner may add to them, see db_connection_listen()). */
     enum db_lane lane;
     const char *const *channels;
 };
@@ -43,35 +43,36 @@ struct db_connection_options {
 /* Begins to connect. */
 struct db_connection *db_connection_new(struct loop *loop,
                                         const struct db_connection_options *options);
-/* Everything in flight is answered with err; then nothing of it is on the loop any more. */
+/* Answers everything in flight with err; nothing of the connection is on the loop afterwards. */
 void db_connection_close(struct db_connection *connection, enum err err,
                          const struct errinfo *info);
-/* Closes it first, when that was not done; ERR_CANCELLED then. NULL is allowed. */
+/* Closes it first if necessary, with ERR_CANCELLED. NULL is allowed. */
 void db_connection_free(struct db_connection *connection);
 
 enum db_state db_connection_state(const struct db_connection *connection);
 /* Ready, and not about to reconnect. */
 bool db_connection_takes(const struct db_connection *connection);
 int db_connection_in_flight(const struct db_connection *connection);
-/* How it stands, for those who look into the process. Times are monotonic; texts are borrowed. */
-struct db_connection_look {
+/* Snapshot for /debug. Times are monotonic; strings are borrowed. */
+struct db_connection_snapshot {
     const char *state;   /* "ready", ... */
-    int64_t since_ms;    /* when it came into that state */
+    int64_t since_ms;    /* since when in this state */
     int in_flight;       /* queries */
-    int64_t oldest_ms;   /* when the query that has waited longest was sent; 0: none waits */
-    const char *leaving; /* why it takes no more and reconnects; NULL: it does not */
+    int64_t oldest_ms;   /* when the oldest query in flight was sent; 0 if none */
+    const char *leaving; /* reason to reconnect after the queries in flight; NULL if none */
 };
-void db_connection_look(const struct db_connection *connection, struct db_connection_look *out);
-/* Which content of the source it has connected with; 0: none yet. */
+void db_connection_snapshot(const struct db_connection *connection,
+                            struct db_connection_snapshot *out);
+/* Generation of the connection string that it has connected with; 0 if not connected yet. */
 unsigned db_connection_generation(const struct db_connection *connection);
 
-/* Only when it takes queries. False: it could not be sent, and done is not called. */
+/* Requires db_connection_takes(). False if the query could not be sent; done is not called. */
 bool db_connection_run(struct db_connection *connection, const struct db_statement *statement,
                        const char *const *params, db_done_fn done, void *arg) MUST_USE;
-/* Listens to one channel more; of no effect unless it is ready, when it becomes so it listens to
- * all. notified(channel, NULL) says that it has begun. */
+/* Listens to one more channel. Without effect unless ready: on connecting it listens to all.
+ * notified(channel, NULL) reports that listening has begun. */
 void db_connection_listen(struct db_connection *connection, const char *channel);
-/* From a timer of the owner: gives up on what does not answer. */
+/* Called by a timer of the owner: drops a connection that does not answer. */
 void db_connection_check(struct db_connection *connection);
 
 #endif

@@ -14,7 +14,7 @@ void db_error_one_line(char *text)
             *c = ' ';
 }
 
-/* The status of FGnnn, 0 when it is none. */
+/* Status of FGnnn, 0 for any other SQLSTATE. */
 static int status_of(const char *sqlstate)
 {
     if (!sqlstate || strlen(sqlstate) != 5 || strncmp(sqlstate, "FG", 2) != 0)

@@ -1,4 +1,4 @@
-/* db_error: what a SQLSTATE means. */
+/* db_error: errors for each SQLSTATE. */
 
 #include "gate/db/db_error.h"
 #include "test/unit.h"

@@ -15,10 +15,10 @@ struct db_source {
     const char *file;
     char *dsn;
     unsigned generation;
-    struct errinfo trouble; /* of the file, told already */
+    struct errinfo trouble; /* last logged error of the file */
 };
 
-/* The file without the white space around it, as editors and `echo` leave it. */
+/* Reads the file without surrounding white space, as editors and `echo` leave it. */
 static enum err read_dsn(const char *file, char **out, struct errinfo *ei)
 {
     struct arena *arena = arena_new();
@@ -93,7 +93,7 @@ bool db_source_shows_password(const char *dsn, int argc, char *const *argv)
     return shown && has_password(dsn);
 }
 
-unsigned db_source_look(struct db_source *source)
+unsigned db_source_poll(struct db_source *source)
 {
     char *dsn = NULL;
     struct errinfo info = {0};

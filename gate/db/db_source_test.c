@@ -1,4 +1,4 @@
-/* db_source: what is taken from the file, and what is not. */
+/* db_source: contents of the file that are accepted, and that are not. */
 
 #include <string.h>
 #include <unistd.h>
@@ -53,11 +53,11 @@ CASE(the_file_is_followed)
     assert_int_equal(db_source_generation(source), 1);
     EACH_ROW (row, steps) {
         write_file(row->text, row->len);
-        assert_int_equal(db_source_look(source), row->generation);
+        assert_int_equal(db_source_poll(source), row->generation);
         assert_string_equal(db_source_dsn(source), row->dsn);
     }
     unlink(path);
-    assert_int_equal(db_source_look(source), 4);
+    assert_int_equal(db_source_poll(source), 4);
     assert_string_equal(db_source_dsn(source), "host=e");
     db_source_free(source);
 }
@@ -67,7 +67,7 @@ CASE(without_a_file_nothing_changes)
     struct db_source *source = NULL;
     struct errinfo info = {0};
     assert_int_equal(db_source_new("host=a", "", &source, &info), ERR_OK);
-    assert_int_equal(db_source_look(source), 1);
+    assert_int_equal(db_source_poll(source), 1);
     assert_string_equal(db_source_dsn(source), "host=a");
     db_source_free(source);
     assert_int_equal(db_source_new(NULL, NULL, &source, &info), ERR_OK); /* PGHOST and its kind */

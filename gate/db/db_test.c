@@ -37,7 +37,8 @@ CASE_WITH(what_is_asked_is_answered, set_up, tear_down)
     RUN_UNTIL(f, f->answers == 2);
     assert_int_equal(f->err, ERR_OK);
     assert_true(f->yes);
-    assert_true(f->upgrades >= 1); /* all of this server are told that it has no tables yet */
+    assert_true(f->upgrades >=
+                1); /* all connections of this server learn that there are no tables yet */
 }
 
 CASE_WITH(before_it_is_connected_it_refuses, set_up, tear_down)
@@ -98,7 +99,7 @@ CASE_WITH(questions_of_one_turn_go_together, set_up, tear_down)
     assert_int_equal(f->info.status, 503);
     assert_string_equal(f->info.text,
                         "database: another question of this moment has failed, ask again");
-    /* and nobody who comes later */
+    /* and no later one */
     f->mood = MOOD_ANSWER;
     ask(f);
     RUN_UNTIL(f, f->answers == 9);
@@ -195,7 +196,7 @@ CASE_WITH(what_is_asked_does_not_wait_behind_a_change, set_up, tear_down)
     }
 }
 
-/* Whoever may read must not keep others from asking and changing. */
+/* Readers must not block checks and changes. */
 CASE_WITH(lists_are_few_and_delay_nothing, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -303,7 +304,7 @@ CASE(it_recovers_from_a_break_anywhere)
     }
 }
 
-/* Whenever it is told to end, it ends, and every query has been answered once. */
+/* At any moment it can be closed, and every query is answered once. */
 CASE(it_ends_at_any_time)
 {
     for (int turns = 0; turns < 60; turns++) {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/expo.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "gate/db/db.h"
 #include "gate/db/db_source.h"
 #include "gate/db/schema.h"
@@ -19,7 +19,7 @@
 
 enum { MAX_CLIENTS = 32 };
 
-/* What the server does with a prepared statement. */
+/* Reaction of the server to a prepared statement. */
 enum mood {
     MOOD_ANSWER,
     MOOD_FAIL,
@@ -31,7 +31,7 @@ enum mood {
     MOOD_SILENT,
     MOOD_SILENT_CHANGES,
     MOOD_SILENT_READS,
-    MOOD_SLOW_CHANGES, /* a change is answered when a question comes */
+    MOOD_SLOW_CHANGES, /* a change is answered when a check arrives */
 };
 
 struct fixture {
@@ -46,7 +46,7 @@ struct fixture {
     enum mood mood;
     bool standby, read_only, tables; /* of the server */
     int upgrades;
-    int messages, break_at; /* breaks off at that message of all; 0: never */
+    int messages, break_at; /* ends at this message, counted over all; 0 if never */
     int commits;
     /* the last answer */
     int answers, cancelled, failures;
@@ -153,7 +153,7 @@ static void answer_script(struct client *client, const char *sql)
     SAY(client, IDLE);
 }
 
-/* False when it has broken off. */
+/* False if the connection was ended. */
 static bool answer_prepared(struct client *client)
 {
     struct fixture *f = client->f;
@@ -205,7 +205,7 @@ static bool answer_prepared(struct client *client)
     return true;
 }
 
-/* One message; false when it has broken off. */
+/* One message; false if the connection was ended. */
 static bool take(struct client *client, char type, const char *body)
 {
     struct fixture *f = client->f;
@@ -380,7 +380,7 @@ static void end(struct fixture *f)
     db_free(f->db);
     db_source_free(f->options.source);
     loop_free(f->loop);
-    expo_reset();
+    metrics_reset();
 }
 
 static int set_up(void **state)

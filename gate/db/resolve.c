@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one host that many addresses are tried, and that many hosts are looked at. */
+/* Limits of the addresses tried for a host, and of hosts. */
 enum { MAX_ADDRESSES = 8, MAX_HOSTS = 32 };
 
 struct resolve {
@@ -29,7 +29,7 @@ enum err resolve_check(const char *dsn, struct errinfo *ei)
 {
     char *why = NULL;
     PQconninfoOption *options = PQconninfoParse(dsn, &why);
-    PQfreemem(why); /* quotes the string, passwords and all */
+    PQfreemem(why); /* it contains the whole string with its passwords */
     if (!options)
         return err_set(ei, ERR_INVALID,
                        "the database's connection string cannot be read: expected a URL "
@@ -72,7 +72,8 @@ static bool is_name(const char *host)
     return *host && *host != '/' && *host != '@' && !is_address(host);
 }
 
-/* Reads hosts and ports as libpq will; false when it can do without us: one socket or address. */
+/* Reads hosts and ports as libpq does; false if there is nothing to resolve: one socket or
+ * address. */
 static bool read_hosts(struct resolve *resolve, const char *dsn)
 {
     PQconninfoOption *given = PQconninfoParse(dsn, NULL);
@@ -86,7 +87,7 @@ static bool read_hosts(struct resolve *resolve, const char *dsn)
     if (ours) {
         resolve->n_hosts = split(resolve->arena, host, resolve->hosts);
         int n_ports = split(resolve->arena, port ? port : "", resolve->ports);
-        /* One port is for all; a list of another length is libpq's to refuse. */
+        /* One port applies to all hosts; libpq refuses a list of another length. */
         for (int i = 1; n_ports == 1 && i < resolve->n_hosts; i++)
             resolve->ports[i] = resolve->ports[0];
         ours = n_ports == 1 || n_ports == resolve->n_hosts;
@@ -104,7 +105,7 @@ static void put(struct resolve *resolve, const char *address)
                                                        .hostaddr = address};
 }
 
-/* The lists, from the first address that is wanted on and round. */
+/* The lists, rotated to begin with the first address to try. */
 static struct resolved joined(struct resolve *resolve)
 {
     struct arena *arena = resolve->arena;
@@ -157,7 +158,7 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
         destroy(resolve);
 }
 
-/* Goes on until a name has to be waited for. */
+/* Continues until a name has to be waited for. */
 static void resolve_next(struct resolve *resolve)
 {
     static const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
@@ -207,5 +208,5 @@ void resolve_free(struct resolve *resolve)
         destroy(resolve);
         return;
     }
-    uv_cancel((uv_req_t *)&resolve->request); /* on_resolved comes in any case, and frees */
+    uv_cancel((uv_req_t *)&resolve->request); /* on_resolved is called in any case, and frees */
 }

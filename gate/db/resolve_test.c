@@ -1,4 +1,4 @@
-/* resolve: which names are resolved, and what libpq gets in their place. */
+/* resolve: names to be resolved, and their replacements for libpq. */
 
 #include <stdlib.h>
 #include <string.h>

@@ -20,13 +20,13 @@ struct schema {
 
 const char schema_probe_sql[] = "SELECT to_regclass('flagger_gate_schema') IS NOT NULL";
 
-/* Version 1 had no column `oldest`: read through JSON, a missing one is null. */
+/* Version 1 had no column `oldest`; read through JSON, a missing column is null. */
 #define ROWS "SELECT version, to_jsonb(s)->>'oldest' AS oldest FROM flagger_gate_schema s"
 
 const char schema_rows_sql[] = ROWS;
 
-/* The number of the lock is that of version 1: its programs take turns with ours. An upgrade may
- * take longer than a statement of every day, but waits no longer for its locks. */
+/* The number of the lock is that of version 1, so that old and new programs exclude each other. An
+ * upgrade may take longer than an ordinary statement, but waits no longer for its locks. */
 const char schema_lock_sql[] = "BEGIN;"
                                "SET LOCAL statement_timeout = '60s';"
                                "SELECT pg_advisory_xact_lock(7207105);"
@@ -34,7 +34,7 @@ const char schema_lock_sql[] = "BEGIN;"
                                "  version integer PRIMARY KEY,"
                                "  applied timestamptz NOT NULL DEFAULT now());" ROWS;
 
-/* The number of a line that begins a version, 0 of any other. */
+/* Number of a line that begins a version, 0 for other lines. */
 static int version_of(const char *line)
 {
     static const char begin[] = "-- version ";
@@ -118,7 +118,7 @@ char *schema_upgrade_sql(const struct schema *schema, const PGresult *rows)
             continue;
         const struct version *version = &schema->versions[number];
         buf_add(&out, version->sql, version->len);
-        /* A version that says which programs it serves has written its row itself. */
+        /* A version with a value for `oldest` has written its row itself. */
         buf_printf(&out,
                    "\n;INSERT INTO flagger_gate_schema (version) VALUES (%d)"
                    " ON CONFLICT DO NOTHING;\n",

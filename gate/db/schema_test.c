@@ -1,4 +1,4 @@
-/* schema: which versions are missing, which database is too new, and what is sent. */
+/* schema: missing versions, a database that is too new, and the upgrade script. */
 
 #include <stdlib.h>
 #include <string.h>

@@ -106,7 +106,7 @@ const char *link_verdict_text(enum link_verdict verdict)
     return verdicts[verdict].text;
 }
 
-/* A failure here is one of the library itself, as out of memory is. */
+/* Only fails for reasons of the library, such as out of memory. */
 static void sign(const struct link_key *key, const unsigned char *payload, size_t len,
                  unsigned char mac[MAC_BYTES])
 {
@@ -118,7 +118,7 @@ static void sign(const struct link_key *key, const unsigned char *payload, size_
     }
 }
 
-/* What holds for every link, whether it is being made or was read; `link` has no NULL texts. */
+/* Checks every link, created or read; `link` has no NULL strings. */
 static enum err check(struct link *link, struct errinfo *ei)
 {
     for (size_t i = 0; i < N_TEXTS; i++) {
@@ -202,7 +202,7 @@ enum err link_sign(struct arena *arena, const struct link_key *key, const struct
     return ERR_OK;
 }
 
-/* False when the payload is not what write_payload() writes. */
+/* False if the payload is not what write_payload() writes. */
 static bool read_payload(struct arena *arena, const unsigned char *payload, size_t len,
                          struct link *out)
 {

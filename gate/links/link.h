@@ -1,5 +1,5 @@
 /*
- * A signed link: one change of one gate, which whoever holds the link may make once, until it
+ * A signed link: one change of one gate, which the holder of the link may make once, until it
  * expires. Pure: the time, the random id and the keys are inputs.
  *
  *   token   = base64url(payload) "." base64url(HMAC-SHA256(key, payload))
@@ -7,8 +7,8 @@
  *             big-endian) | namespace | name | hook | revision | who | issuer | reason (2 bytes
  * length + UTF-8)
  *
- * A payload has one spelling, and so has its token: a change of any bit is noticed. That a link is
- * used only once is the database's rule (flagger_gate_link of schema.sql), not known here.
+ * A payload has exactly one encoding, and so has its token: a change of any bit is detected. The
+ * database ensures that a link is used only once (flagger_gate_link of schema.sql).
  */
 #ifndef GATE_LINK_H
 #define GATE_LINK_H
@@ -24,9 +24,9 @@ enum {
     LINK_ID_BYTES = 16,
     LINK_ID_TEXT = 2 * LINK_ID_BYTES + 1,
     LINK_MAX_TOKEN = 4096,
-    LINK_MAX_NAME = 253,    /* namespace, name, hook, revision, who, issuer, in bytes */
+    LINK_MAX_NAME = 253,    /* limit of all names, in bytes */
     LINK_MAX_REASON = 1000, /* bytes */
-    LINK_MIN_KEY = 32,      /* bytes; the caller sees to it */
+    LINK_MIN_KEY = 32,      /* bytes; checked by the caller */
 };
 
 enum link_action {
@@ -38,20 +38,20 @@ enum link_action {
 
 enum link_kind { LINK_OF_GATE, LINK_OF_ROLLBACK, LINK_KINDS };
 
-/* Texts are never NULL in what link_verify() gives; "" is none. */
+/* Strings from link_verify() are never NULL; "" if not set. */
 struct link {
     unsigned char id[LINK_ID_BYTES];
     enum link_action action;
     enum link_kind kind;
-    int64_t expires_s;      /* Unix time; from then on the link is worth nothing */
-    int64_t for_ms;         /* how long what it lets through stays open, from its use; 0: no end */
+    int64_t expires_s;      /* Unix time from which on the link is invalid */
+    int64_t for_ms;         /* how long the pass is valid, from the use of the link; 0: no end */
     const char *namespace_; /* required, as name */
     const char *name;
-    const char *hook;     /* "": every hook */
-    const char *revision; /* "": every revision; required to approve */
-    const char *who;      /* the name it acts as; "": nobody was named */
-    const char *issuer;   /* who made it */
-    bool verified;        /* whoever made it had proven to be allowed to act as `who` */
+    const char *hook;     /* "" means every hook */
+    const char *revision; /* "" means every revision; required to approve */
+    const char *who;      /* the name it acts as; "" if none */
+    const char *issuer;   /* name of its creator */
+    bool verified;        /* the creator had proven the right to use that name */
     const char *reason;
 };
 
@@ -69,7 +69,7 @@ enum link_verdict {
 
 /* "open", "approve", "close". */
 const char *link_action_name(enum link_action action);
-/* False when there is no such action, or kind. */
+/* False if there is no such action, or kind. */
 bool link_action_parse(const char *text, enum link_action *out);
 bool link_kind_parse(const char *text, enum link_kind *out);
 /* "gate", "rollback": as in the tables and the API. */
@@ -77,23 +77,23 @@ const char *link_kind_name(enum link_kind kind);
 /* 32 hexadecimal digits. Returns text. */
 char *link_id_text(const struct link *link, char text[LINK_ID_TEXT]);
 
-/* The token, owned by the arena; NULL texts count as "". ERR_INVALID, with the field, when a field
- * is missing, too long or no UTF-8: no token is ever made that link_verify() would not read. */
+/* The token, owned by the arena; NULL strings count as "". ERR_INVALID, with the field, if one is
+ * missing, too long or not UTF-8: only tokens that link_verify() accepts are created. */
 enum err link_sign(struct arena *arena, const struct link_key *key, const struct link *link,
                    const char **token, struct errinfo *ei) MUST_USE;
 
-/* payload and its signature as a token, whatever the payload says; for tests and fuzz targets. */
+/* A token of any payload; for tests and fuzz targets. */
 const char *link_seal(struct arena *arena, const struct link_key *key, const void *payload,
                       size_t len);
 
 /*
- * Whether the token was signed with one of the keys and is alive at now_s. The signature is checked
- * before anything inside is looked at, in the same time whichever byte is wrong. *out is filled for
- * LINK_GOOD and LINK_EXPIRED, its texts owned by the arena.
+ * Checks that the token was signed with one of the keys and has not expired at now_s. The signature
+ * is checked first, in constant time. *out is filled for LINK_GOOD and LINK_EXPIRED, its strings
+ * owned by the arena.
  */
 enum link_verdict link_verify(struct arena *arena, const struct link_key *keys, int n_keys,
                               const char *token, int64_t now_s, struct link *out) MUST_USE;
-/* A word for metrics, and a sentence for the person who followed the link. */
+/* A word for metrics, and a sentence for the user of the link. */
 const char *link_verdict_word(enum link_verdict verdict);
 const char *link_verdict_text(enum link_verdict verdict);
 

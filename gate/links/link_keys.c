@@ -6,12 +6,12 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "net/rotation.h"
+#include "net/file_watch.h"
 
 enum { MAX_FILE = 64 * 1024 };
 static const char blanks[] = " \t\r";
 
-/* What one reading of the file gave. */
+/* Result of one reading of the file. */
 struct list {
     char *text; /* holds the keys; on the heap, `size` bytes */
     size_t size;
@@ -20,7 +20,7 @@ struct list {
 };
 
 struct link_keys {
-    struct rotation *rotation;
+    struct file_watch *file_watch;
     char *path;
     struct list list;
 };
@@ -117,7 +117,7 @@ enum err link_keys_new(struct loop *loop, const char *path, struct link_keys **o
     struct link_keys *keys = heap_alloc(sizeof(*keys));
 
     *keys = (struct link_keys){.path = heap_strdup(path)};
-    keys->rotation = rotation_start(loop, &path, 1, on_changed, keys);
+    keys->file_watch = file_watch_start(loop, &path, 1, on_changed, keys);
     enum err err = read_file(keys, ei);
     if (err != ERR_OK) {
         link_keys_free(keys);
@@ -129,15 +129,15 @@ enum err link_keys_new(struct loop *loop, const char *path, struct link_keys **o
 
 void link_keys_stop(struct link_keys *keys)
 {
-    rotation_stop(keys->rotation);
-    keys->rotation = NULL;
+    file_watch_stop(keys->file_watch);
+    keys->file_watch = NULL;
 }
 
 void link_keys_free(struct link_keys *keys)
 {
     if (!keys)
         return;
-    rotation_stop(keys->rotation);
+    file_watch_stop(keys->file_watch);
     list_fini(&keys->list);
     free(keys->path);
     free(keys);
@@ -149,7 +149,7 @@ const struct link_key *link_keys_list(const struct link_keys *keys, int *count)
     return keys->list.keys;
 }
 
-void link_keys_look(struct link_keys *keys)
+void link_keys_poll(struct link_keys *keys)
 {
-    rotation_look(keys->rotation);
+    file_watch_check(keys->file_watch);
 }

@@ -112,13 +112,13 @@ CASE(a_new_file_is_read_and_a_bad_one_is_not)
     assert_int_equal(link_keys_new(loop, path, &keys, &info), ERR_OK);
     put(NEW "\n" OLD, 2 * sizeof(OLD) - 1);
     assert_keys(keys, 1, OLD, OLD);
-    link_keys_look(keys);
+    link_keys_poll(keys);
     assert_keys(keys, 2, NEW, OLD);
     put("short", 5);
-    link_keys_look(keys);
+    link_keys_poll(keys);
     assert_keys(keys, 2, NEW, OLD);
     put(NEW, strlen(NEW));
-    link_keys_look(keys);
+    link_keys_poll(keys);
     assert_keys(keys, 1, NEW, NEW);
     link_keys_stop(keys);
     assert_keys(keys, 1, NEW, NEW);

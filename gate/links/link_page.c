@@ -6,12 +6,12 @@
 #include "base/clock.h"
 #include "base/duration.h"
 
-/* A link's fields have about 2.5 KiB; a byte becomes at most 6. */
+/* The fields of a link have about 2.5 KiB; escaping makes at most 6 bytes of one. */
 enum { MAX_PAGE = 64 * 1024 };
 
 /*
- * Not `no-referrer`: with it browsers send the form with `Origin: null`, which the gate's check of
- * the origin refuses. The address, which is the secret, goes to no other site this way either.
+ * Not `no-referrer`, with which browsers send the form with `Origin: null`, which the check of the
+ * origin rejects. The address, which is the secret, is not sent to other sites either way.
  */
 static const char policy[] =
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -28,7 +28,7 @@ const struct link_page_header link_page_headers[] = {
     {NULL, NULL},
 };
 
-/* What a link does, in words: to be done, and done or found done. %s is the subject. */
+/* Texts for each change: before, after, and if it was made already. %s is the subject. */
 static const struct wording {
     const char *title, *button, *about, *done, *already;
 } wordings[LINK_KINDS][LINK_ACTIONS] = {
@@ -108,7 +108,7 @@ static const char *end(struct buf *out, struct arena *arena)
     return page;
 }
 
-/* rest: said instead of an empty value, of our own; NULL leaves the row out. */
+/* rest: trusted text shown for an empty value; NULL omits the row. */
 static void row(struct buf *out, const char *name, const char *value, const char *rest)
 {
     if (!*value && !rest)
@@ -124,7 +124,7 @@ static void row(struct buf *out, const char *name, const char *value, const char
     buf_puts(out, "</dd></div>\n");
 }
 
-/* "2026-11-20 19:15 UTC": whoever reads it may be anywhere. */
+/* "2026-11-20 19:15 UTC": the reader's time zone is not known. */
 static const char *time_text(struct arena *arena, int64_t unix_s)
 {
     char text[CLOCK_TEXT];
@@ -132,7 +132,7 @@ static const char *time_text(struct arena *arena, int64_t unix_s)
     return arena_printf(arena, "%.10s %.5s UTC", text, text + 11);
 }
 
-/* "2h30m": Go's text without its parts that are zero. */
+/* "2h30m": Go's format without zero parts. */
 static const char *duration_text(struct arena *arena, int64_t ms)
 {
     char text[DURATION_TEXT];
@@ -198,7 +198,7 @@ const char *link_page_done(struct arena *arena, const struct link *link,
     return end(&out, arena);
 }
 
-/* Errors are sentences without a capital and a full stop, since they often stand behind a colon. */
+/* Errors are sentences without capital and full stop, since they often follow a colon. */
 const char *link_page_refused(struct arena *arena, const char *sentence)
 {
     char *text = arena_strdup(arena, sentence);

@@ -1,4 +1,4 @@
-/* link_page: what is said, and that nothing from outside becomes markup. */
+/* link_page: texts, and that no input becomes markup. */
 #include "gate/links/link_page.h"
 #include "test/unit.h"
 

@@ -1,4 +1,4 @@
-/* link: what is signed comes back, and nothing else is believed. */
+/* link: a signed link is read back, and nothing else is accepted. */
 #include "gate/links/link.h"
 
 #include <string.h>
@@ -176,7 +176,7 @@ CASE(it_ends_at_the_second)
     assert_int_equal(link_verify(arena, &key, 1, token, NOW + 60, &out), LINK_EXPIRED);
     assert_string_equal(out.name, "podinfo");
     assert_int_equal(link_verify(arena, &key, 1, token, INT64_MAX, &out), LINK_EXPIRED);
-    /* What is forged is called forged, whatever it says of its time. */
+    /* A forged link is reported as forged, even if it has expired. */
     assert_int_equal(link_verify(arena, &new_key, 1, token, NOW + 60, &out), LINK_FORGED);
 }
 

@@ -1,5 +1,4 @@
-// The dialog in which something is done to a gate. Nothing happens before it is confirmed, and what the gate answers
-// when it refuses is shown in it.
+// The dialog for a change of a gate. Nothing happens before it is confirmed; a refusal of the gate is shown in it.
 import { call, pathOf } from "./api.js";
 import { $, show, text, visible } from "./dom.js";
 import { shortRevision } from "./model.js";
@@ -37,7 +36,7 @@ function busy(on) {
     $("act-form").setAttribute("aria-busy", String(on));
 }
 
-// Empty fields are left out: the gate takes their absence for "no such limit".
+// Omits empty fields: a missing field means no limit.
 function fields() {
     const given = {};
     const put = (key, value) => {
@@ -75,7 +74,7 @@ export function actBegin() {
     $("act").addEventListener("close", () => {
         const { opener, fallback } = current;
         current = null;
-        // A button that has gone with what it was for leaves the focus at its canary.
+        // If the button was removed, its canary gets the focus.
         if (!opener.isConnected || opener.closest("[hidden]")) fallback.focus({ preventScroll: true });
     });
     for (const dialog of document.querySelectorAll("dialog"))
@@ -88,7 +87,7 @@ const post = (canary, verb, body) => call("POST", pathOf(canary, verb), body);
 const counted = (answer, otherwise) =>
     answer.quorum > 1 && answer.votes < answer.quorum ? `Counted: ${answer.votes} of ${answer.quorum} approvals.` : otherwise;
 
-// Each action on `canary`, from the button `at.opener`; `at.done(sentence)` is told what came of it.
+// Each action on `canary`, from the button `at.opener`; `at.done(sentence)` gets the result.
 export function approve(canary, wait, at) {
     const revision = shortRevision(visible(wait.revision));
     ask({
@@ -124,7 +123,7 @@ export function close(canary, hooks, at) {
     });
 }
 
-// Without a revision that is known the roll back is for whatever runs, but not for long.
+// Without a known revision the roll back is for any revision, but not for long.
 export function rollBack(canary, revision, at) {
     const which = revision ? `revision ${shortRevision(visible(revision))}` : "what runs now";
     ask({

@@ -1,5 +1,5 @@
-// The gate's API. The token is this tab's own and goes with each request: there is no cookie that another site could
-// use. Addresses are relative, so that the page works below any path.
+// The gate's API. The token belongs to this tab and is sent with each request: there is no cookie that another site
+// could use. Addresses are relative, so that the page works below any path.
 
 const KEY = "flagger-gate.token";
 const ANSWER_MS = 20e3;
@@ -19,7 +19,7 @@ export class Failure extends Error {
     }
 }
 
-// The gate's clock minus ours, so that a wait is not longer on a machine whose clock is wrong.
+// The gate's clock minus ours, so that a wrong local clock does not distort waits.
 let skew = 0;
 export const now = () => Date.now() + skew;
 function setClock(response) {
@@ -37,7 +37,7 @@ async function failure(response) {
     try {
         sentence = (await response.json()).error;
     } catch {
-        // not ours, a proxy's: its status must do
+        // an answer of a proxy: only its status is used
     }
     return new Failure(response.status, sentence || `The gate answered with status ${response.status}.`);
 }
@@ -76,7 +76,7 @@ export async function allGates() {
     return gates;
 }
 
-// Takes the text of a stream in pieces and tells each event: {id, event, data}.
+// Parses a stream in pieces and calls back with each event: {id, event, data}.
 export function eventParser(onEvent) {
     let rest = "", event = { data: [] };
     return (piece) => {

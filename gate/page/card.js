@@ -1,4 +1,4 @@
-// One canary on the page: its state, who waits, what lets through, what can be done, and its history.
+// One canary on the page: its state, waits, passes, actions, and its history.
 import * as act from "./act.js";
 import { call, now, pathOf } from "./api.js";
 import { clone, make, quoted, reconcile, show, text, time, timeOf, visible } from "./dom.js";
@@ -25,7 +25,7 @@ export function cardNew(canary, page) {
     card.title_ = title;
     for (const name of ["open", "close", "withdraw", "rollback", "past"])
         card.parts[name].setAttribute("aria-label", `${card.parts[name].textContent} ${visible(canary.namespace)}/${visible(canary.name)}`);
-    card.parts.open.addEventListener("click", (event) => act.open(canary, hooksOf(canary), card.look.frozen, at(card, event)));
+    card.parts.open.addEventListener("click", (event) => act.open(canary, hooksOf(canary), card.snapshot.frozen, at(card, event)));
     card.parts.close.addEventListener("click", (event) => act.close(canary, hooksOf(canary), at(card, event)));
     card.parts.withdraw.addEventListener("click", (event) => act.withdraw(canary, at(card, event)));
     card.parts.rollback.addEventListener("click", (event) => act.rollBack(canary, runningRevision(card), at(card, event)));
@@ -36,13 +36,13 @@ export function cardNew(canary, page) {
 
 const hooksOf = ({ gate }) => [...new Set([...(gate?.waits ?? []), ...(gate?.passes ?? [])].map(({ hook }) => hook).filter(Boolean))].sort();
 
-// The revision that waits, else the last one that has asked, else the last that was let through.
-function runningRevision({ look, canary }) {
+// The waiting revision, else the last one that was checked, else the last one with a pass.
+function runningRevision({ snapshot, canary }) {
     const last = (list, key) => [...(list ?? [])].sort((a, b) => Date.parse(b[key]) - Date.parse(a[key])).find((one) => one.revision)?.revision;
-    return look.waits[0]?.revision || last(canary.gate?.waits, "seen") || last(look.passes, "since") || "";
+    return snapshot.waits[0]?.revision || last(canary.gate?.waits, "seen") || last(snapshot.passes, "since") || "";
 }
 
-// Where an action was begun, for the dialog.
+// Origin of an action, for the dialog.
 function at(card, event) {
     return {
         opener: event.currentTarget,
@@ -57,33 +57,33 @@ function at(card, event) {
     };
 }
 
-// look: what model.js makes of the canary now.
-export function cardUpdate(card, look) {
+// snapshot: the result of model.js for the canary.
+export function cardUpdate(card, snapshot) {
     const viewer = card.page.viewer();
-    const drawn = `${card.canary.version} ${viewer.role} ${look.state} ${look.waits.length} ${look.passes.length} ${look.rollbacks.length} ${Boolean(look.frozen)}`;
+    const drawn = `${card.canary.version} ${viewer.role} ${snapshot.state} ${snapshot.waits.length} ${snapshot.passes.length} ${snapshot.rollbacks.length} ${Boolean(snapshot.frozen)}`;
     if (card.drawn === drawn) return;
     const first = card.drawn === undefined;
     card.drawn = drawn;
-    card.look = look;
-    card.dataset.state = look.state;
+    card.snapshot = snapshot;
+    card.dataset.state = snapshot.state;
     const { parts, canary } = card;
-    text(parts.state, stateNames[look.state]);
-    drawFrozen(parts.frozen, look.frozen);
-    show(parts.waits, look.waits.length > 0);
-    reconcile(parts.waits, look.waits, (wait) => `${wait.hook}\n${wait.revision}`, () => waitNew(card), (element, wait) => waitUpdate(element, wait, card));
-    const passes = [...look.rollbacks.map((pass) => ({ ...pass, kind: "rollback" })), ...look.passes];
+    text(parts.state, stateNames[snapshot.state]);
+    drawFrozen(parts.frozen, snapshot.frozen);
+    show(parts.waits, snapshot.waits.length > 0);
+    reconcile(parts.waits, snapshot.waits, (wait) => `${wait.hook}\n${wait.revision}`, () => waitNew(card), (element, wait) => waitUpdate(element, wait, card));
+    const passes = [...snapshot.rollbacks.map((pass) => ({ ...pass, kind: "rollback" })), ...snapshot.passes];
     show(parts.passes, passes.length > 0);
     reconcile(parts.passes, passes, (pass) => `${pass.kind}\n${pass.hook}\n${pass.revision}`, () => clone("pass-template"), passUpdate);
-    show(parts.open, viewer.mayAct && look.state !== "open");
-    show(parts.close, viewer.mayAct && mayClose(look, canary.gate));
-    show(parts.withdraw, viewer.mayAct && look.rollbacks.length > 0);
-    show(parts.rollback, viewer.mayAct && look.rollbacks.length === 0);
+    show(parts.open, viewer.mayAct && snapshot.state !== "open");
+    show(parts.close, viewer.mayAct && mayClose(snapshot, canary.gate));
+    show(parts.withdraw, viewer.mayAct && snapshot.rollbacks.length > 0);
+    show(parts.rollback, viewer.mayAct && snapshot.rollbacks.length === 0);
     if (!first) flash(card);
 }
 
-// There is something to take back: a pass, an approval, or a deadline that would open.
-const mayClose = (look, gate) =>
-    look.passes.length > 0 || gate?.votes.length > 0 || (look.waits.length > 0 && gate?.policy?.onDeadline === "open");
+// True if there is a pass, an approval, or a deadline that would open.
+const mayClose = (snapshot, gate) =>
+    snapshot.passes.length > 0 || gate?.votes.length > 0 || (snapshot.waits.length > 0 && gate?.policy?.onDeadline === "open");
 
 function flash(card) {
     card.classList.remove("changed");
@@ -165,7 +165,7 @@ function passUpdate(element, pass) {
 // entries: the newest, newest first, as GET /v1/gates/NS/NAME gives them.
 export function cardHistory(card, entries) {
     const oldest = entries.at(-1)?.seq ?? 0;
-    // What has been pushed out of the newest stays.
+    // Entries that are no longer among the newest stay.
     card.entries = [...entries, ...card.entries.filter((entry) => entry.seq < oldest)];
     card.mayBeOlder ??= entries.length >= HISTORY_ANSWER;
     if (!card.parts.history.hidden) drawHistory(card);
@@ -198,7 +198,7 @@ async function showOlder(card) {
     });
 }
 
-// What is older than the newest entries: the history is read from its beginning.
+// Entries older than the newest ones: the history is read from its beginning.
 async function readOlder(card) {
     const { namespace, name } = card.canary;
     const known = card.entries.at(-1).seq;

@@ -1,9 +1,9 @@
-// The page: signing in, keeping the gates as they are now, and the two lists of them.
+// The page: signing in, the current state of the gates, and the two lists of them.
 import { actBegin } from "./act.js";
 import { allGates, call, listen, now, pathOf, token } from "./api.js";
 import { cardHistory, cardNew, cardUpdate } from "./card.js";
 import { $, clone, make, quoted, reconcile, show, text, tick, time, timeOf, visible } from "./dom.js";
-import { actionWords, haystack, isBlank, keyOf, look } from "./model.js";
+import { actionWords, haystack, isBlank, keyOf, snapshot } from "./model.js";
 
 const RETRY_FIRST_MS = 1000, RETRY_MOST_MS = 30e3;
 const GATHER_MS = 60; // changes that come together are asked for together
@@ -16,7 +16,7 @@ const canaries = new Map(); // key -> {namespace, name, gate, rollback, version,
 let tickets = 0; // of requests: a later answer to an earlier question is dropped
 let lastId = "";
 
-// --- what is known ---
+// --- state ---
 
 function put(namespace, name, gates, ticket) {
     const key = keyOf({ namespace, name });
@@ -65,7 +65,7 @@ async function readOne({ namespace, name }) {
     if (card) cardHistory(card, answer.history);
 }
 
-// --- what has changed ---
+// --- changes ---
 
 const changed = new Map(); // key -> {namespace, name}
 let gathering = 0, reading = false;
@@ -120,7 +120,7 @@ function onEvent({ id, event, data }) {
     }
 }
 
-// --- being connected ---
+// --- connection ---
 
 let disconnect = null; // ends the stream that is open
 let hurry = null; // ends the pause before the next attempt
@@ -157,7 +157,7 @@ const pause = (ms) => new Promise((resolve) => {
     };
 });
 
-// Once signed in: listens, and after each beginning of the stream reads everything, so that nothing is missed.
+// After signing in: follows the stream, and reads everything at each start of it, so that no change is missed.
 async function live(session) {
     let wait = RETRY_FIRST_MS;
     while (viewer === session) {
@@ -202,7 +202,7 @@ function signedOut(sentence) {
     $("token").focus();
 }
 
-// Asks the gate who we are, again and again until it answers.
+// Asks the gate for our identity until it answers.
 async function begin() {
     let wait = RETRY_FIRST_MS;
     show($("sign-in"), false);
@@ -245,7 +245,7 @@ function onSignIn(event) {
     begin();
 }
 
-// --- what is shown ---
+// --- lists ---
 
 const page = { viewer: () => viewer ?? {}, refresh: readOne };
 
@@ -259,17 +259,17 @@ function draw() {
     const focused = document.activeElement;
     const waiting = [], rest = [];
     for (const canary of canaries.values()) {
-        const item = { canary, look: look(canary, at) };
-        (item.look.waits.length ? waiting : rest).push(item);
+        const item = { canary, snapshot: snapshot(canary, at) };
+        (item.snapshot.waits.length ? waiting : rest).push(item);
     }
     const byName = (a, b) => (keyOf(a.canary) < keyOf(b.canary) ? -1 : 1);
-    waiting.sort((a, b) => Date.parse(a.look.waits[0].since) - Date.parse(b.look.waits[0].since) || byName(a, b));
+    waiting.sort((a, b) => Date.parse(a.snapshot.waits[0].since) - Date.parse(b.snapshot.waits[0].since) || byName(a, b));
     rest.sort(byName);
     for (const [id, items] of [["waiting", waiting], ["rest", rest]]) {
-        reconcile($(`${id}-list`), items, ({ canary }) => keyOf(canary), cardOf, (card, item) => cardUpdate(card, item.look));
+        reconcile($(`${id}-list`), items, ({ canary }) => keyOf(canary), cardOf, (card, item) => cardUpdate(card, item.snapshot));
         text($(`${id}-count`), items.length ? String(items.length) : "");
     }
-    // What moves in the document loses the focus.
+    // An element that moves loses the focus.
     if (focused !== document.activeElement && focused?.isConnected) focused.focus({ preventScroll: true });
     show($("nothing-waits"), waiting.length === 0);
     show($("rest"), rest.length > 0);
@@ -309,7 +309,7 @@ function drawFreezes(freezes) {
     });
 }
 
-// What time alone changes: counters, and passes and freezes that end.
+// Updates by time: counters, and ends of passes and freezes.
 let freezesAt = Date.now();
 function everySecond() {
     if (document.hidden || !viewer) return;
@@ -321,7 +321,7 @@ function everySecond() {
     }
 }
 
-// --- what is taught ---
+// --- help ---
 
 const lesson = (base) => `    webhooks:
       - name: approval

@@ -1,4 +1,4 @@
-// What the gates' data means, without a document: who waits, what lets through, and the words for it.
+// The meaning of the gates' data, without a document: waits, passes, and their words.
 
 export const keyOf = (gate) => `${gate.namespace}\n${gate.name}`;
 export const shortRevision = (revision) => (revision.length > 16 ? `${revision.slice(0, 12)}…` : revision);
@@ -6,13 +6,13 @@ export const shortRevision = (revision) => (revision.length > 16 ? `${revision.s
 const alive = (pass, now) => !pass.expires || Date.parse(pass.expires) > now;
 const covers = (pass, wait) => (!pass.hook || pass.hook === wait.hook) && (!pass.revision || pass.revision === wait.revision);
 
-// A release that asks no more has ended, or was deleted: the longest usual interval between two questions is far less.
+// A release without checks for this long has ended or was deleted: the usual interval between checks is far less.
 const ASKS_NO_MORE_MS = 15 * 60e3;
 
-// What a canary's two gates say now.
+// The current state of a canary's two gates.
 //   canary: {namespace, name, gate, rollback}, each gate as /v1 gives it, or undefined
 //   -> {state, waits (open questions, longest first), passes, rollbacks, frozen}
-export function look(canary, now) {
+export function snapshot(canary, now) {
     const { gate, rollback } = canary;
     const frozen = gate?.frozen && !(Date.parse(gate.frozen.until) <= now) ? gate.frozen : null;
     const passes = (gate?.passes ?? []).filter((pass) => alive(pass, now));
@@ -47,12 +47,12 @@ export function votes(gate, wait) {
     return { quorum, by, missing: approvers.filter((name) => !by.includes(name)) };
 }
 
-// When the deadline of a wait is over, in milliseconds, or NaN.
+// End of the deadline of a wait in milliseconds, or NaN.
 export function deadline(gate, wait) {
     return gate?.policy?.deadlineMs ? Date.parse(wait.since) + gate.policy.deadlineMs : NaN;
 }
 
-// Where a release is when it asks, in words; the phase is the Canary's.
+// The step of a release at its check, in words; the phase is the Canary's.
 const phases = {
     Initializing: "being set up",
     Waiting: "before the release begins",
@@ -80,10 +80,10 @@ const done = {
 };
 export const actionWords = (entry) => (done[`${entry.kind}/${entry.action}`] ?? done[entry.action] ?? (() => entry.action))(entry);
 
-// A gate that was only asked about, and about which nothing is known.
+// A gate that was only checked, without further data.
 export const isBlank = (gate) => !gate.changed && !gate.policy && ![gate.passes, gate.waits, gate.votes].some((list) => list?.length);
 
-// Everything of a canary that the filter looks at, in lower case.
+// The text of a canary for the filter, in lower case.
 export function haystack(canary) {
     const words = [`${canary.namespace}/${canary.name}`];
     for (const gate of [canary.gate, canary.rollback]) {

@@ -5,8 +5,7 @@
 
 #include "base/arena.h"
 
-/* Behind the answers of one gate process, so that a flood of checks writes no flood of rows. What
- * one asker floods with leaves room for what others wait for. */
+/* Limits on `waiting` rows being written after the answer, in total and per caller. */
 enum { MAX_WAITS_IN_FLIGHT = 32, MAX_WAITS_OF_ONE = 8 };
 
 static const struct db_statement check = {
@@ -14,9 +13,9 @@ static const struct db_statement check = {
     .sql = "SELECT * FROM flagger_gate_ask_of($1, $2, $3, $4, $5, $6, $7, $8)",
     .n_params = 8,
     .lane = DB_ASK};
-/* Who has let it through: by itself, since most checks are of closed gates and would pay for it. Of
- * several passes the one that fits best. Nobody has proven a name that is not among the approvers of a
- * pass. */
+/* Reads the approver of an open gate, in a statement of its own: most checks find a closed gate and
+ * need none. Of several passes the best match counts. Approver names are unverified unless listed
+ * in the pass. */
 static const struct db_statement approval = {
     .name = "approval",
     .sql = "SELECT (SELECT 'Approved' || "
@@ -70,7 +69,7 @@ static const struct db_statement policy_ = {
            "$9, $10, $11))",
     .n_params = 11,
     .lane = DB_CHANGE};
-/* What may take a while goes where no check and no change waits. */
+/* Slow queries use a connection of their own. */
 static const struct db_statement list = {
     .name = "list",
     .sql = "SELECT json_build_object('gates', coalesce(json_agg(gate), '[]'), 'continue', "
@@ -124,34 +123,34 @@ const struct db_statement *const gates_statements[] = {
 
 /* --- checks */
 
-struct checking {
+struct check_request {
     struct db *db;
     struct arena *arena;
     struct gate_name gate;
     struct gate_question question;
     const char *asker;
-    bool tells_who;
+    bool shows_approver;
     gates_check_fn done;
     void *arg;
-    bool after_release;  /* asked again, once the approvals of the release before it have ended */
-    bool after_deadline; /* ... once what the deadline says has happened */
+    bool after_release;  /* repeated after the approvals of the previous release were ended */
+    bool after_deadline; /* repeated after the action of the deadline */
 };
 
-/* Who asked for what is being written down, NULL: nobody. */
+/* Callers with `waiting` rows being written, NULL for free slots. */
 static char *waits_in_flight[MAX_WAITS_IN_FLIGHT];
 
-static void ask(struct checking *checking);
+static void ask(struct check_request *checking);
 
 static void on_wait_kept(void *arg, enum err err, const struct errinfo *info, PGresult *result)
 {
-    /* The next check brings it again. */
+    /* On failure the next check writes it again. */
     char **slot = arg;
     (void)err, (void)info, (void)result;
     free(*slot);
     *slot = NULL;
 }
 
-/* NULL: this asker, or all together, have enough in flight. */
+/* NULL if this caller or all callers have reached the limit. */
 static char **slot_for(const char *asker)
 {
     char **slot = NULL;
@@ -167,7 +166,7 @@ static char **slot_for(const char *asker)
     return slot;
 }
 
-static void keep_wait(const struct checking *c, bool open)
+static void keep_wait(const struct check_request *c, bool open)
 {
     const char *const waits[] = {c->gate.namespace_, c->gate.name,         c->gate.hook,
                                  c->question.phase,  c->question.revision, c->asker};
@@ -178,16 +177,17 @@ static void keep_wait(const struct checking *c, bool open)
         db_run(c->db, open ? &through : &wait_, open ? goes : waits, on_wait_kept, slot);
 }
 
-static void answer(struct checking *c, enum err err, const struct errinfo *info, const char *text)
+static void answer(struct check_request *c, enum err err, const struct errinfo *info,
+                   const char *text)
 {
     c->done(c->arg, err, info, text);
     arena_free(c->arena);
 }
 
-/* What had to happen first has happened. */
+/* Repeats the check after the action that had to precede it. */
 static void on_done_before(void *arg, enum err err, const struct errinfo *info, PGresult *result)
 {
-    struct checking *c = arg;
+    struct check_request *c = arg;
     (void)result;
     if (err != ERR_OK)
         answer(c, err, info, NULL);
@@ -195,8 +195,8 @@ static void on_done_before(void *arg, enum err err, const struct errinfo *info, 
         ask(c);
 }
 
-/* An approval counts for the release that it was given for; what counts is asked for anew. */
-static void tell_release(struct checking *c)
+/* An approval is for one release; checks again if the release is new to the gate. */
+static void start_release(struct check_request *c)
 {
     const char *const params[] = {c->gate.namespace_, c->gate.name, c->question.revision,
                                   c->question.release, c->asker};
@@ -204,7 +204,7 @@ static void tell_release(struct checking *c)
     db_run(c->db, &release, params, on_done_before, c);
 }
 
-static void pass_deadline(struct checking *c)
+static void pass_deadline(struct check_request *c)
 {
     const char *const params[] = {c->gate.namespace_, c->gate.name, c->gate.hook,
                                   c->question.revision};
@@ -212,7 +212,7 @@ static void pass_deadline(struct checking *c)
     db_run(c->db, &deadline, params, on_done_before, c);
 }
 
-/* The gate was open, whatever is known of who has opened it, and whether it is so still. */
+/* The gate was open, even if its approver is unknown or it has been closed since. */
 static void on_approval(void *arg, enum err err, const struct errinfo *info, PGresult *result)
 {
     (void)info;
@@ -220,7 +220,7 @@ static void on_approval(void *arg, enum err err, const struct errinfo *info, PGr
            err == ERR_OK && !PQgetisnull(result, 0, 0) ? PQgetvalue(result, 0, 0) : GATES_OPEN);
 }
 
-static void ask_who(struct checking *c)
+static void read_approver(struct check_request *c)
 {
     const char *const params[] = {c->gate.kind, c->gate.namespace_, c->gate.name, c->gate.hook,
                                   c->question.revision};
@@ -234,14 +234,14 @@ static bool is_true(PGresult *result, int column)
 
 static void on_check(void *arg, enum err err, const struct errinfo *info, PGresult *result)
 {
-    struct checking *c = arg;
+    struct check_request *c = arg;
     if (err != ERR_OK) {
         answer(c, err, info, NULL);
         return;
     }
     bool open = is_true(result, 0), waits = is_true(result, 1), stale = is_true(result, 2);
     if (is_true(result, 4) && !c->after_release) {
-        tell_release(c);
+        start_release(c);
         return;
     }
     if (!open && is_true(result, 3) && !c->after_deadline) {
@@ -250,13 +250,13 @@ static void on_check(void *arg, enum err err, const struct errinfo *info, PGresu
     }
     if (strcmp(c->gate.kind, "gate") == 0 && (open ? waits : stale))
         keep_wait(c, open);
-    if (open && c->tells_who)
-        ask_who(c);
+    if (open && c->shows_approver)
+        read_approver(c);
     else
         answer(c, ERR_OK, info, open ? GATES_OPEN : NULL);
 }
 
-static void ask(struct checking *c)
+static void ask(struct check_request *c)
 {
     const char *const params[] = {c->gate.kind, c->gate.namespace_,   c->gate.name,
                                   c->gate.hook, c->question.revision, c->question.phase,
@@ -265,36 +265,36 @@ static void ask(struct checking *c)
 }
 
 void gates_check(struct db *db, const struct gate_name *gate, const struct gate_question *question,
-                 const char *asker, bool tells_who, gates_check_fn done, void *arg)
+                 const char *asker, bool shows_approver, gates_check_fn done, void *arg)
 {
     struct arena *arena = arena_new();
-    struct checking *c = ARENA_NEW(arena, struct checking);
-    *c = (struct checking){.db = db,
-                           .arena = arena,
-                           .gate = {.kind = arena_strdup(arena, gate->kind),
-                                    .namespace_ = arena_strdup(arena, gate->namespace_),
-                                    .name = arena_strdup(arena, gate->name),
-                                    .hook = arena_strdup(arena, gate->hook)},
-                           .question = {.revision = arena_strdup(arena, question->revision),
-                                        .phase = arena_strdup(arena, question->phase),
-                                        .release = arena_strdup(arena, question->release)},
-                           .asker = arena_strdup(arena, asker),
-                           .tells_who = tells_who,
-                           .done = done,
-                           .arg = arg};
+    struct check_request *c = ARENA_NEW(arena, struct check_request);
+    *c = (struct check_request){.db = db,
+                                .arena = arena,
+                                .gate = {.kind = arena_strdup(arena, gate->kind),
+                                         .namespace_ = arena_strdup(arena, gate->namespace_),
+                                         .name = arena_strdup(arena, gate->name),
+                                         .hook = arena_strdup(arena, gate->hook)},
+                                .question = {.revision = arena_strdup(arena, question->revision),
+                                             .phase = arena_strdup(arena, question->phase),
+                                             .release = arena_strdup(arena, question->release)},
+                                .asker = arena_strdup(arena, asker),
+                                .shows_approver = shows_approver,
+                                .done = done,
+                                .arg = arg};
     ask(c);
 }
 
-/* --- everything else answers with JSON */
+/* --- statements that answer with JSON */
 
-struct asked {
+struct json_request {
     gates_json_fn done;
     void *arg;
 };
 
 static void on_json(void *arg, enum err err, const struct errinfo *info, PGresult *result)
 {
-    struct asked *asked = arg;
+    struct json_request *asked = arg;
     asked->done(asked->arg, err, info, err == ERR_OK ? PQgetvalue(result, 0, 0) : NULL);
     free(asked);
 }
@@ -302,8 +302,8 @@ static void on_json(void *arg, enum err err, const struct errinfo *info, PGresul
 void gates_run(struct db *db, const struct db_statement *statement, const char *const *params,
                gates_json_fn done, void *arg)
 {
-    struct asked *asked = heap_alloc(sizeof(*asked));
-    *asked = (struct asked){.done = done, .arg = arg};
+    struct json_request *asked = heap_alloc(sizeof(*asked));
+    *asked = (struct json_request){.done = done, .arg = arg};
     db_run(db, statement, params, on_json, asked);
 }
 

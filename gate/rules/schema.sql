@@ -1,13 +1,13 @@
--- The gate's tables, and the rules that must hold whatever asks at the same time: who may let what through, and that
--- every change leaves its row in the history. The program applies the versions that a database lacks, in order, in one
--- transaction (gate/db/schema.c); it calls the functions, one a request, and never changes a table itself.
+-- The gate's tables, and the rules that hold for concurrent requests: passes, approvals, freezes, and a row in the
+-- history for every change. The program applies the versions that a database lacks, in order, in one transaction
+-- (gate/db/schema.c); it calls the functions, one per request, and never changes a table itself.
 --
--- A new version is a file of its own, schema_N.sql, and never edited once it was released. Since the rules are here, old and new
--- replicas obey the same ones from the moment of the upgrade. A version must keep what the program before it calls:
--- tables and functions are added, functions are replaced under the same signature; the row in flagger_gate_schema says
--- the oldest program that still works (`oldest`), and older ones refuse to.
+-- A new version is a file of its own, schema_N.sql, and never edited after its release. Since the rules are here, old
+-- and new replicas obey the same ones from the moment of the upgrade. A version must keep the functions that the
+-- program before it calls: tables and functions are added, functions are replaced under the same signature; the row in
+-- flagger_gate_schema names the oldest program that still works (`oldest`), and older ones refuse to start.
 --
--- A rule that is broken raises SQLSTATE FGnnn: the HTTP status, and a sentence for the user.
+-- A violated rule raises SQLSTATE FGnnn: the HTTP status, and a sentence for the user.
 -- Locks are taken in this order: the gate's row in flagger_gates (kinds by alphabet), then flagger_gate_head.
 
 -- version 1
@@ -23,14 +23,13 @@ CREATE TABLE flagger_gates (
 
 -- version 2
 
--- Programs of version 1 go on writing flagger_gates until they are replaced: from here to the end of the upgrade they
--- wait.
+-- Programs of version 1 write flagger_gates until they are replaced: from here to the end of the upgrade they wait.
 LOCK TABLE flagger_gates IN SHARE ROW EXCLUSIVE MODE;
 ALTER TABLE flagger_gate_schema ADD COLUMN oldest integer;
 
--- --- what is so now
+-- --- state
 
--- What lets a check through. flagger_gates.open says the same to programs of version 1, as far as they can
+-- Passes: each lets checks through. flagger_gates.open tells the same to programs of version 1, as far as they
 -- understand it.
 CREATE TABLE flagger_gate_passes (
     kind text NOT NULL CHECK (kind IN ('gate', 'rollback')),
@@ -57,7 +56,7 @@ CREATE TABLE flagger_gate_policies (
     CHECK ((deadline_ms IS NULL) = (on_deadline IS NULL))
 );
 
--- Approvals that are not enough yet. They count for a day.
+-- Approvals below the quorum. They count for a day.
 CREATE TABLE flagger_gate_votes (
     kind text NOT NULL,
     namespace text NOT NULL,
@@ -71,7 +70,7 @@ CREATE TABLE flagger_gate_votes (
     PRIMARY KEY (kind, namespace, name, hook, revision, voter)
 );
 
--- Canaries that were told to wait, by gates of the kind `gate`.
+-- Canaries that wait at gates of the kind `gate`.
 CREATE TABLE flagger_gate_waits (
     namespace text NOT NULL,
     name text NOT NULL,
@@ -84,7 +83,7 @@ CREATE TABLE flagger_gate_waits (
     PRIMARY KEY (namespace, name, hook)
 );
 
--- While one holds, gates of the kind `gate` let nothing through, whatever passes there are.
+-- During a freeze gates of the kind `gate` let nothing through, whatever passes there are.
 CREATE TABLE flagger_gate_freezes (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     namespace text NOT NULL, -- '': every namespace
@@ -122,8 +121,8 @@ CREATE VIEW flagger_gate_frozen AS
 
 -- --- the history
 
--- One row a change. hash is the SHA-256, as hex, of the hash of the row before, a line feed, and the entry's bytes:
--- no row can be changed, left out or put in without all later ones telling. Before the first stand 64 zeros.
+-- One row per change. hash is the SHA-256, as hex, of the hash of the row before, a line feed, and the entry's bytes:
+-- no row can be changed, removed or inserted unnoticed. The first row follows 64 zeros.
 CREATE TABLE flagger_gate_history (
     seq bigint PRIMARY KEY,
     entry json NOT NULL, -- kept byte for byte
@@ -133,7 +132,7 @@ CREATE TABLE flagger_gate_history (
 );
 CREATE INDEX flagger_gate_history_canary ON flagger_gate_history (namespace, name, seq);
 
--- The end of the chain; its lock puts the changes in order.
+-- The end of the chain; its lock orders the changes.
 CREATE TABLE flagger_gate_head (
     one boolean PRIMARY KEY CHECK (one),
     seq bigint NOT NULL,
@@ -157,7 +156,7 @@ CREATE FUNCTION flagger_gate_time(at timestamptz) RETURNS text LANGUAGE sql STAB
     SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
 $$;
 
--- Adds an entry, and tells whoever listens. Keys whose value is null are left out.
+-- Adds an entry, and notifies listeners. Keys whose value is null are omitted.
 CREATE FUNCTION flagger_gate_append(what jsonb) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     head flagger_gate_head;
@@ -181,7 +180,7 @@ $$;
 
 -- --- opening and closing
 
--- Whoever calls the functions, also by hand, knows of the rest: flagger_gate_of_version_1() is not for what they write.
+-- Callers of the functions know all versions: flagger_gate_of_version_1() ignores their writes.
 CREATE FUNCTION flagger_gate_lock(k text, ns text, n text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM set_config('flagger_gate.version', '2', true);
@@ -189,8 +188,8 @@ BEGIN
     PERFORM FROM flagger_gates WHERE kind = k AND namespace = ns AND name = n FOR UPDATE;
 END $$;
 
--- What programs of version 1 read: they know neither revisions nor times nor freezes, so to them a gate is open only
--- when nothing of this kind bounds it.
+-- For programs of version 1, which have neither revisions nor times nor freezes: to them a gate is open only if none
+-- of these limits it.
 CREATE FUNCTION flagger_gate_mirror(k text, ns text, n text) RETURNS void LANGUAGE sql AS $$
     UPDATE flagger_gates g
     SET changed = now(),
@@ -202,7 +201,7 @@ CREATE FUNCTION flagger_gate_mirror(k text, ns text, n text) RETURNS void LANGUA
     WHERE g.kind = k AND g.namespace = ns AND g.name = n
 $$;
 
--- Whether every check of this hook and revision would be let through, freezes aside.
+-- True if every check of this hook and revision passes, freezes aside.
 CREATE FUNCTION flagger_gate_passes(k text, ns text, n text, h text, rev text) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT EXISTS (SELECT FROM flagger_gate_passes p
                    WHERE p.kind = k AND p.namespace = ns AND p.name = n AND p.hook IN ('', h)
@@ -225,9 +224,9 @@ BEGIN
     END IF;
 END $$;
 
--- rev '': for every revision. until NULL: until it is closed. sure: the name was proven. via: how it was asked for.
--- Nothing is recorded, and `changed` is false, when it is so already. Under a quorum this is one approval, and the
--- last one needed opens, for the shortest time that was asked for.
+-- rev '': for every revision. until NULL: until it is closed. sure: the name was proven. via: the interface of the
+-- request. If the gate is in that state already, nothing is recorded, and `changed` is false. Under a quorum this is
+-- one approval, and the last one needed opens, for the shortest time that was requested.
 CREATE FUNCTION flagger_gate_open(
     k text, ns text, n text, h text, rev text, until timestamptz, actor text, sure boolean, via text, why text,
     OUT changed boolean, OUT open boolean, OUT votes integer, OUT quorum integer, OUT seq bigint)
@@ -288,7 +287,7 @@ BEGIN
     seq := flagger_gate_append(what || jsonb_build_object('action', 'open', 'expires', flagger_gate_time(until)));
 END $$;
 
--- h '': takes every pass and every approval of the gate away, and the deadline of what waits there.
+-- h '': removes every pass and approval of the gate, and the deadlines of its waits.
 CREATE FUNCTION flagger_gate_close(
     k text, ns text, n text, h text, actor text, sure boolean, via text, why text,
     OUT changed boolean, OUT open boolean, OUT votes integer, OUT quorum integer, OUT seq bigint)
@@ -341,8 +340,8 @@ BEGIN
     RETURN '{}';
 END $$;
 
--- Uses a one-click link up, and does what it is for. When that is refused the link is still good. Of two who come at
--- once the second waits for the first one's commit. What has expired a day ago needs no row to be refused.
+-- Marks a one-click link as used, and makes its change. If that is refused the link stays valid. Of two concurrent
+-- uses the second waits for the first one's commit. A link that expired a day ago needs no row to be refused.
 CREATE FUNCTION flagger_gate_link(
     link text, valid_until timestamptz, action text,
     k text, ns text, n text, h text, rev text, until timestamptz, actor text, sure boolean, via text, why text,
@@ -366,7 +365,7 @@ BEGIN
     END IF;
 END $$;
 
--- Somebody has made a one-click link, in the name of `as_whom`.
+-- Records that a one-click link was created, in the name of `as_whom`.
 CREATE FUNCTION flagger_gate_link_made(
     link text, valid_until timestamptz, for_action text, k text, ns text, n text, h text, rev text, for_ms bigint,
     as_whom text, actor text, sure boolean, why text) RETURNS bigint LANGUAGE sql AS $$
@@ -378,7 +377,7 @@ $$;
 
 -- --- rules about gates
 
--- names NULL: the policy goes. limit_ms NULL: no deadline.
+-- names NULL: removes the policy. limit_ms NULL: no deadline.
 CREATE FUNCTION flagger_gate_policy(
     k text, ns text, n text, wanted integer, names text[], limit_ms bigint, default_action text,
     actor text, sure boolean, via text, why text)
@@ -404,7 +403,7 @@ BEGIN
         'reason', why));
 END $$;
 
--- Freezes change what programs of version 1 may read of every gate.
+-- Freezes affect what programs of version 1 may read of every gate.
 CREATE FUNCTION flagger_gate_mirror_all() RETURNS void LANGUAGE sql AS $$
     SELECT set_config('flagger_gate.version', '2', true);
     SELECT flagger_gate_mirror(kind, namespace, name)
@@ -452,8 +451,8 @@ END $$;
 
 -- --- checks
 
--- Always one row. open: let it through. stale: what is known of who waits is to be written down (flagger_gate_wait).
--- waits: it was told to wait before, for this hook. due: its deadline has passed and has not had its effect yet.
+-- Always one row. open: the check passes. stale: the wait has to be recorded (flagger_gate_wait). waits: it is
+-- recorded already, for this hook. due: its deadline has passed and has had no effect yet.
 CREATE FUNCTION flagger_gate_check(k text, ns text, n text, h text, rev text, ph text)
 RETURNS TABLE (open boolean, waits boolean, stale boolean, due boolean) LANGUAGE sql STABLE AS $$
     SELECT EXISTS (SELECT FROM flagger_gate_passes p
@@ -470,7 +469,7 @@ RETURNS TABLE (open boolean, waits boolean, stale boolean, due boolean) LANGUAGE
     LEFT JOIN flagger_gate_policies o ON o.kind = k AND o.namespace = ns AND o.name = n
 $$;
 
--- At most 10,000 rows: whoever may check could invent names.
+-- At most 10,000 rows: callers of checks could invent names.
 CREATE FUNCTION flagger_gate_wait(ns text, n text, h text, ph text, rev text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     before flagger_gate_waits;
@@ -492,7 +491,7 @@ BEGIN
     END IF;
 END $$;
 
--- It waits no more.
+-- Ends a wait.
 CREATE FUNCTION flagger_gate_waited(ns text, n text, h text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM flagger_gate_waits WHERE namespace = ns AND name = n AND hook = h;
@@ -501,8 +500,8 @@ BEGIN
     END IF;
 END $$;
 
--- What the policy says for a revision that nobody answered in time; once a revision and hook. A freeze does not stop
--- the clock, but holds what is let through.
+-- Applies the policy to a revision that was not answered in time; once per revision and hook. A freeze does not stop
+-- the clock, but holds the pass.
 CREATE FUNCTION flagger_gate_deadline(ns text, n text, h text, rev text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     p flagger_gate_policies;
@@ -585,7 +584,7 @@ CREATE FUNCTION flagger_gate_freeze_json(f flagger_gate_freezes) RETURNS json LA
         'active', EXISTS (SELECT FROM flagger_gate_frozen a WHERE a.id = f.id))
 $$;
 
--- Gates that were ever changed or that somebody waits at, after (k0, ns0, n0) in the order of namespace, name, kind.
+-- Gates that were ever changed or have waits, after (k0, ns0, n0) in the order of namespace, name, kind.
 CREATE FUNCTION flagger_gate_list(only_ns text, ns0 text, n0 text, k0 text, most integer)
 RETURNS TABLE (namespace text, name text, kind text, gate json) LANGUAGE sql STABLE AS $$
     SELECT g.namespace, g.name, g.kind, flagger_gate_json(g.kind, g.namespace, g.name)
@@ -598,7 +597,7 @@ $$;
 
 -- --- programs of version 1, and people with psql
 
--- Whoever writes flagger_gates without knowing of the rest: what he means becomes a pass, and history.
+-- Writes to flagger_gates by others: their meaning becomes a pass, and history.
 CREATE FUNCTION flagger_gate_of_version_1() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     what jsonb := jsonb_build_object('kind', NEW.kind, 'namespace', NEW.namespace, 'name', NEW.name, 'hook', '',
@@ -639,7 +638,7 @@ END $$;
 CREATE TRIGGER of_version_1 AFTER INSERT OR UPDATE ON flagger_gates
     FOR EACH ROW WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION flagger_gate_of_version_1();
 
--- What was open stays open.
+-- Gates that were open stay open.
 INSERT INTO flagger_gate_passes
 SELECT kind, namespace, name, '', '', NULL, 'unknown', 'open before the history began', changed
 FROM flagger_gates WHERE open;

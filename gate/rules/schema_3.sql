@@ -1,17 +1,17 @@
--- version 3: who waits is kept apart by revision and by who asked, a policy binds what is open already, and reading can
--- be bounded to namespaces.
+-- version 3: waits are kept by revision and by caller, a policy applies to open gates, and reading can be limited to
+-- namespaces.
 
 INSERT INTO flagger_gate_schema (version, oldest) VALUES (3, 2);
--- Changes wait from here to the end of the upgrade. Checks go on, and what is under way with functions of version 2
--- finds all that it knows: its tables and columns stay.
+-- Changes wait from here to the end of the upgrade. Checks continue, and running functions of version 2 find their
+-- tables and columns.
 LOCK TABLE flagger_gates IN SHARE ROW EXCLUSIVE MODE;
 
--- --- who waits, kept apart by revision and by who asked
+-- --- waits by revision and by caller
 --
--- A message of one revision says nothing of another, and nobody's messages end, or push out, what another one's have
--- begun.
+-- A message of one revision does not concern another, and messages of one caller neither end nor displace waits of
+-- another.
 
--- In the place of flagger_gate_waits.
+-- Replaces flagger_gate_waits.
 CREATE TABLE flagger_gate_waiting (
     namespace text NOT NULL,
     name text NOT NULL,
@@ -27,8 +27,8 @@ CREATE INDEX flagger_gate_waiting_who ON flagger_gate_waiting (who, seen);
 INSERT INTO flagger_gate_waiting (namespace, name, hook, phase, revision, who, since, seen)
 SELECT namespace, name, hook, phase, revision, '', since, seen FROM flagger_gate_waits;
 
--- Revisions whose deadline has had its effect, or was ended by a no: once and for all, also when who waits there is
--- forgotten.
+-- Revisions whose deadline has had its effect, or was ended by a refusal: permanently, even after the wait was
+-- dropped.
 CREATE TABLE flagger_gate_answered (
     namespace text NOT NULL,
     name text NOT NULL,
@@ -40,7 +40,7 @@ CREATE TABLE flagger_gate_answered (
 INSERT INTO flagger_gate_answered (namespace, name, hook, revision)
 SELECT namespace, name, hook, revision FROM flagger_gate_waits WHERE deadline_passed AND revision <> '';
 
--- Whether the deadline of this revision has come, and has not been answered. Who has not asked for a day has ended his
+-- True if the deadline of this revision has passed without an answer. A caller without a check for a day has ended its
 -- wait.
 CREATE FUNCTION flagger_gate_due(ns text, n text, h text, rev text) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT rev <> ''
@@ -53,7 +53,7 @@ CREATE FUNCTION flagger_gate_due(ns text, n text, h text, rev text) RETURNS bool
                        WHERE a.namespace = ns AND a.name = n AND a.hook = h AND a.revision = rev)
 $$;
 
--- As flagger_gate_check, by somebody. waits: what is known of who waits is to be taken away (flagger_gate_through).
+-- As flagger_gate_check, for a caller. waits: the recorded wait has to be removed (flagger_gate_through).
 CREATE FUNCTION flagger_gate_ask(k text, ns text, n text, h text, rev text, ph text, asker text)
 RETURNS TABLE (open boolean, waits boolean, stale boolean, due boolean) LANGUAGE sql STABLE AS $$
     SELECT EXISTS (SELECT FROM flagger_gate_passes p
@@ -79,16 +79,15 @@ RETURNS TABLE (open boolean, waits boolean, stale boolean, due boolean) LANGUAGE
                              WHERE a.namespace = ns AND a.name = n AND a.hook = h AND a.revision = rev)
 $$;
 
--- What programs of version 2 call; they do not say who asks.
+-- Functions that programs of version 2 call; these do not name the caller.
 CREATE OR REPLACE FUNCTION flagger_gate_check(k text, ns text, n text, h text, rev text, ph text)
 RETURNS TABLE (open boolean, waits boolean, stale boolean, due boolean) LANGUAGE sql STABLE AS $$
     SELECT * FROM flagger_gate_ask(k, ns, n, h, rev, ph, '')
 $$;
 
--- Room for one more row of this asker. Whoever may check can invent names and revisions: he has 64 at a gate and 10,000
--- in all. At a gate those that nobody has asked for lately give way; in all, of gates that nobody has ever opened,
--- closed or made a policy for, those that were asked for longest ago, and of the others what nobody has asked for
--- lately.
+-- Room for one more row of this caller, since callers of checks can invent names and revisions: each has 64 at a gate
+-- and 10,000 in all. At a gate rows without recent checks are dropped; in all, those of gates that were never opened,
+-- closed or given a policy, oldest check first, and of others those without recent checks.
 CREATE FUNCTION flagger_gate_room(ns text, n text, asker text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     known boolean;
@@ -119,7 +118,7 @@ BEGIN
     RETURN known AND FOUND;
 END $$;
 
--- It waits: since it asked first, unless it has not asked for a day.
+-- Records a wait: since its first check, unless there was none for a day.
 CREATE FUNCTION flagger_gate_waits_on(ns text, n text, h text, ph text, rev text, asker text) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -144,8 +143,7 @@ LANGUAGE sql AS $$
     SELECT flagger_gate_waits_on(ns, n, h, ph, rev, '')
 $$;
 
--- A revision was let through: it waits no more, whoever asked for it; nor does what this asker has asked for before and
--- not since, which it has taken the place of.
+-- A revision has passed: its waits end, for all callers; so do this caller's earlier waits that it replaces.
 CREATE FUNCTION flagger_gate_through(ns text, n text, h text, rev text, asker text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     gone boolean;
@@ -163,7 +161,7 @@ BEGIN
     END IF;
 END $$;
 
--- What programs of version 2 know of it: nothing of the revision, so that only what such programs wrote goes.
+-- For programs of version 2: the revision is not known, so that only rows of such programs are removed.
 CREATE OR REPLACE FUNCTION flagger_gate_waited(ns text, n text, h text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM flagger_gate_waiting WHERE namespace = ns AND name = n AND hook = h AND who = '';
@@ -200,8 +198,8 @@ BEGIN
         'verified', true, 'via', 'deadline', 'reason', why));
 END $$;
 
--- A no ends the deadlines that would open, of all that waits there. Where the policy asks for names it takes a proven
--- one.
+-- A refusal ends the deadlines that would open, of all waits there. If the policy names approvers it takes a proven
+-- name.
 CREATE FUNCTION flagger_gate_say_no(ns text, n text, h text, sure boolean) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM flagger_gate_answered a
@@ -255,9 +253,9 @@ BEGIN
     END IF;
 END $$;
 
--- --- a policy binds what is open already
+-- --- a policy applies to open gates
 
--- Whose proven names a pass has, NULL: a deadline gave it.
+-- Proven names of a pass, NULL if it came from a deadline.
 ALTER TABLE flagger_gate_passes ADD COLUMN approvers text[] DEFAULT '{}';
 UPDATE flagger_gate_passes p
 SET approvers = (SELECT CASE WHEN h.entry ->> 'via' = 'deadline' THEN NULL
@@ -337,7 +335,7 @@ BEGIN
     seq := flagger_gate_append(what || jsonb_build_object('action', 'open', 'expires', flagger_gate_time(until)));
 END $$;
 
--- Whether what these people let through, or a deadline, would be let through under this policy.
+-- True if these approvers, or a deadline, suffice under this policy.
 CREATE FUNCTION flagger_gate_meets(p flagger_gate_policies, names text[]) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN names IS NULL THEN p.kind = 'rollback' OR coalesce(p.on_deadline = 'open', false)
                 WHEN p.quorum = 1 AND cardinality(p.approvers) = 0 THEN true
@@ -345,7 +343,7 @@ CREATE FUNCTION flagger_gate_meets(p flagger_gate_policies, names text[]) RETURN
                       WHERE cardinality(p.approvers) = 0 OR x = ANY (p.approvers)) >= p.quorum END
 $$;
 
--- What is open and does not meet the policy is closed, with its hook, so that the history needs no new word for it.
+-- Closes open gates that do not meet the policy, with their hook, so that the history needs no new action.
 CREATE FUNCTION flagger_gate_bind(p flagger_gate_policies, actor text, sure boolean) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     h text;
@@ -398,7 +396,7 @@ BEGIN
     RETURN seq;
 END $$;
 
--- --- reading, also by who may see some namespaces only
+-- --- reading, also limited to namespaces
 
 CREATE OR REPLACE FUNCTION flagger_gate_json(k text, ns text, n text) RETURNS json LANGUAGE sql STABLE AS $$
     SELECT json_build_object(
@@ -449,7 +447,7 @@ RETURNS TABLE (namespace text, name text, kind text, gate json) LANGUAGE sql STA
     ORDER BY g.namespace, g.name, g.kind LIMIT most
 $$;
 
--- By somebody who may do so in some namespaces; NULL: in all.
+-- By a caller limited to some namespaces; NULL: to none.
 CREATE FUNCTION flagger_gate_unfreeze_of(among text[], which bigint, actor text, sure boolean, via text, why text)
 RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN

@@ -4,9 +4,9 @@ INSERT INTO flagger_gate_schema (version, oldest) VALUES (4, 2);
 -- Changes wait from here to the end of the upgrade, checks go on.
 LOCK TABLE flagger_gates IN SHARE ROW EXCLUSIVE MODE;
 
--- Which release of a Canary has asked last, by whom: of revisions that something lets through, or that has votes. An
--- approval was given for this release if it is not younger than `seen`; one that is belongs to the release that asks
--- next. Messages of programs that do not say of which release they are change nothing.
+-- The release of a Canary that checked last, by caller: of revisions with a pass or with approvals. An approval is for
+-- this release if it is not younger than `seen`; a younger one is for the next release. Messages of programs without a
+-- release change nothing.
 CREATE TABLE flagger_gate_releases (
     namespace text NOT NULL,
     name text NOT NULL,
@@ -16,11 +16,11 @@ CREATE TABLE flagger_gate_releases (
     seen timestamptz,      -- when an approval that it has was first seen by it; NULL: not known
     PRIMARY KEY (namespace, name, revision, who)
 );
--- What was given before: it belongs to the release that asks next, unless that began after it.
+-- Approvals from before: for the next release that checks, unless that began after them.
 INSERT INTO flagger_gate_releases (namespace, name, revision, who, release)
 SELECT DISTINCT namespace, name, revision, '', '' FROM flagger_gate_passes WHERE revision <> '' AND expires IS NULL;
 
--- The time in what a release is called: when the one before it ended. NULL: it is none.
+-- The time in the name of a release: the end of the previous one. NULL if there is none.
 CREATE FUNCTION flagger_gate_moment(rel text) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF rel ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d' THEN
@@ -31,7 +31,7 @@ EXCEPTION WHEN others THEN
     RETURN NULL;
 END $$;
 
--- As flagger_gate_ask, by a release. fresh: flagger_gate_of_release is to be called before this counts.
+-- As flagger_gate_ask, for a release. fresh: flagger_gate_of_release has to be called before the answer counts.
 CREATE FUNCTION flagger_gate_ask_of(k text, ns text, n text, h text, rev text, ph text, asker text, rel text)
 RETURNS TABLE (open boolean, waits boolean, stale boolean, due boolean, fresh boolean) LANGUAGE sql STABLE AS $$
     SELECT a.open, a.waits, a.stale, a.due,
@@ -57,7 +57,7 @@ RETURNS TABLE (open boolean, waits boolean, stale boolean, due boolean, fresh bo
     FROM flagger_gate_ask(k, ns, n, h, rev, ph, asker) a
 $$;
 
--- What was given until then for this revision has ended, of one kind of gate.
+-- Approvals until then for this revision have ended, of one kind of gate.
 CREATE FUNCTION flagger_gate_end(k text, ns text, n text, rev text, until timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -93,8 +93,7 @@ BEGIN
     PERFORM flagger_gate_mirror(k, ns, n);
 END $$;
 
--- This release asks now: what was given for those that asked before it has ended, and what is given from now on, or is
--- there already, is its own.
+-- This release checks now: approvals for earlier ones have ended, and present and later ones are its own.
 CREATE FUNCTION flagger_gate_of_release(ns text, n text, rev text, rel text, asker text) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -124,7 +123,7 @@ BEGIN
     END IF;
 END $$;
 
--- Whether this pass belongs to a release that has asked already: who approves once more then, does so for the next one.
+-- True if this pass is for a release that has checked already: one more approval then is for the next one.
 CREATE FUNCTION flagger_gate_is_taken(p flagger_gate_passes) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT p.revision <> '' AND p.expires IS NULL
        AND EXISTS (SELECT FROM flagger_gate_releases r

@@ -10,8 +10,7 @@
 #include "base/option.h"
 #include "gate/db/db_error.h"
 #include "gate/db/db_source.h"
-#include "gate/rules/chain.h"
-#include "gate/rules/replay.h"
+#include "gate/rules/history.h"
 
 /* --- options */
 
@@ -63,20 +62,20 @@ struct verify {
     struct findings findings;
     struct chain chain;
     struct replay *replay;
-    enum replay_thing thing; /* whose rows come */
+    enum replay_thing thing; /* kind of the rows being read */
     int64_t n_things[REPLAY_THINGS];
-    struct head expected; /* seq -1: nothing is */
-    /* of the database, as this transaction sees it */
+    struct head expected; /* seq is -1 if none was given */
+    /* from the database, in this transaction */
     bool has_head;
     struct head head;
     const char *now, *day_ago;
     /* of the entries */
     int64_t entries;
     char last_at[CLOCK_TEXT];
-    const char *back_at; /* where time first went backwards, NULL: nowhere */
-    int64_t unknown;     /* entries whose action is not known here */
+    const char *back_at; /* first entry with a time before that of the previous, NULL if none */
+    int64_t unknown;     /* entries with an unknown action */
     bool shows_progress;
-    int64_t shown_ms; /* when progress was shown last */
+    int64_t shown_ms; /* time of the last progress line */
 };
 
 typedef void (*row_fn)(struct verify *v, const PGresult *row);
@@ -88,7 +87,7 @@ static enum err database_error(const struct verify *v, struct errinfo *ei)
     return ERR_RETRY;
 }
 
-/* One row at a time, so that a history of any length takes no more memory. */
+/* Reads row by row, so that memory does not grow with the history. */
 static enum err each_row(struct verify *v, const char *sql, row_fn fn, struct errinfo *ei)
 {
     enum err err = ERR_OK;
@@ -135,7 +134,8 @@ static void show_progress(struct verify *v)
     fprintf(stderr, "\r%" PRId64 " of %" PRId64 " entries", v->entries, v->head.seq);
 }
 
-/* 27 characters, so that texts can be compared: "2026-11-21T22:40:01.123456Z". */
+/* Exactly 27 characters, so that times can be compared as strings:
+ * "2026-11-21T22:40:01.123456Z". */
 static bool is_time(const char *text)
 {
     int64_t ms;
@@ -153,13 +153,13 @@ static void check_time(struct verify *v, struct json_object *entry, const char *
                      where);
         return;
     }
-    /* Only told: the clock of a server may be set. */
+    /* Reported as a note only: the clock of a server may be set back. */
     if (strcmp(at, v->last_at) < 0 && !v->back_at)
         v->back_at = arena_strdup(v->kept, where);
     snprintf(v->last_at, sizeof(v->last_at), "%s", at);
 }
 
-/* The columns that entries are found by. */
+/* Compares the columns that entries are found by. */
 static void check_column(struct verify *v, struct json_object *entry, const char *key,
                          const PGresult *row, int column, const char *where)
 {
@@ -245,7 +245,7 @@ static enum err read_history(struct verify *v, struct errinfo *ei)
 
 #define TIME(column) "to_char(" column " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"
 
-/* What has not expired, under the keys of the history. */
+/* Objects that have not expired, with the keys of the history. */
 static const char *const things[REPLAY_THINGS] = {
     [REPLAY_PASS] =
         "SELECT json_build_object('kind', kind, 'namespace', namespace, 'name', name, 'hook', hook,"
@@ -286,7 +286,7 @@ static void on_thing(struct verify *v, const PGresult *row)
         replay_row(v->replay, &v->findings, v->thing, thing);
 }
 
-/* What gates of version 1 let through. */
+/* Gates that programs of version 1 consider open. */
 static const char mirror_sql[] =
     "SELECT kind, namespace, name, open FROM flagger_gates g"
     " WHERE open <> (EXISTS (SELECT FROM flagger_gate_passes p WHERE p.kind = g.kind"
@@ -318,9 +318,9 @@ static enum err read_gates(struct verify *v, struct errinfo *ei)
     return err == ERR_OK ? each_row(v, mirror_sql, on_mirror, ei) : err;
 }
 
-/* --- the whole */
+/* --- result */
 
-static void tell(const struct verify *v)
+static void print_result(const struct verify *v)
 {
     if (v->back_at)
         printf("note: %s is earlier than the one before it: the clock of the database was set\n",
@@ -343,7 +343,7 @@ static void tell(const struct verify *v)
 
 static enum err open_database(struct verify *v, struct errinfo *ei)
 {
-    /* What comes before dbname, which is the whole connection string, yields to it. */
+    /* dbname is the whole connection string and overrides the preceding keys. */
     static const char *const keys[] = {"connect_timeout", "application_name", "dbname", NULL};
     struct db_source *source = NULL;
     enum err err = db_source_new(opt.database, opt.database_file, &source, ei);
@@ -405,7 +405,7 @@ int verify_main(int argc, char **argv)
     chain_init(&v.chain);
     enum err err = run(&v, &info);
     if (err == ERR_OK)
-        tell(&v);
+        print_result(&v);
     else
         fprintf(stderr, "flagger-gate verify: %s\n", info.text);
     bool tampered = v.findings.count > 0;

@@ -1,11 +1,11 @@
 /*
- * `flagger-gate verify`: whether the history in the database is the one that was written, and
- * whether the gates are as it says.
+ * `flagger-gate verify`: checks that the history in the database was not changed, and that the
+ * gates follow from it.
  *
  * Everything is read in one transaction that changes nothing, row by row, beside gates that serve.
- * Every hash is made anew here. What somebody can still do who may write to the database directly:
- * add an entry as the gate would, or rewrite the whole end of the history; an earlier run's `head`,
- * kept elsewhere, proves that the latter was not done (--expect).
+ * Every hash is computed here. Not detected is a new entry by a writer with direct access to the
+ * database, nor a rewrite of the whole end of the history; the `head` of an earlier run, kept
+ * elsewhere, rules out the latter (--expect).
  */
 #ifndef GATE_VERIFY_H
 #define GATE_VERIFY_H

@@ -14,7 +14,7 @@
 
 #include "loadtester/summary.h"
 
-/* Returns how many were answered well: the only ones that ghz keeps the times of. */
+/* Returns the number of successful answers, the only ones with times. */
 static int64_t read_codes(const char *section, struct summary *out)
 {
     int64_t good = 0, all = 0;

@@ -14,7 +14,7 @@
 
 #include "loadtester/summary.h"
 
-/* "[NAME] COUNT ..." lines; ends with the first that is none. */
+/* Lines "[NAME] COUNT ..." up to the first other one. */
 static void read_codes(const char *section, struct summary *out)
 {
     for (const char *line = strchr(section, '\n'); line; line = strchr(line, '\n')) {
@@ -30,7 +30,7 @@ static void read_codes(const char *section, struct summary *out)
     }
 }
 
-/* "[COUNT] text": requests that got no answer. */
+/* "[COUNT] text": requests without an answer. */
 static void read_errors(const char *section, struct summary *out)
 {
     int64_t all = 0;
@@ -63,7 +63,8 @@ static bool parse(const char *output, struct summary *out)
     summary_percentiles(out, latency, percentiles);
     if (codes)
         read_codes(codes, out);
-    summary_p99_of_few(out, output, out->requests); /* those without an answer are not in yet */
+    summary_p99_of_few(out, output,
+                       out->requests); /* requests without an answer are not counted yet */
     if (errors)
         read_errors(errors, out);
     return true;

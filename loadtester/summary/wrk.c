@@ -20,7 +20,7 @@ static int64_t named(const char *text, const char *name)
     return count < 0 ? 0 : (int64_t)count;
 }
 
-/* "1000 requests in 10.00s": the number stands before the words. */
+/* "1000 requests in 10.00s": the number precedes the words. */
 static double read_requests(const char *output)
 {
     const char *words = strstr(output, " requests in ");

@@ -1,7 +1,7 @@
 /*
- * concord: runs a process of a Concord server (concord.walmartlabs.com, API "Process": a multipart
- * POST to /api/v1/process answers with instanceId, GET /api/v1/process/{id} with status) and waits
- * for its end. The content of the file metadata.apiKeyPath is sent as Authorization.
+ * concord: runs a process of a Concord server (concord.walmartlabs.com, API "Process") and waits
+ * for its end: a multipart POST to /api/v1/process returns instanceId, GET /api/v1/process/{id} the
+ * status. The content of the file metadata.apiKeyPath is sent as Authorization.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,10 +18,10 @@ struct concord {
     const char *content_type;
     const char *form; /* the multipart body */
     int64_t poll_ms;
-    char id[MAX_ID + 1]; /* of the process, "": none yet */
+    char id[MAX_ID + 1]; /* of the process, "" if not known yet */
 };
 
-/* Header and value of a part are checked: nobody gets to write a part of their own. */
+/* Header and value of a part are checked, so that no value can add a part. */
 static enum err add_part(struct buf *form, const char *boundary, const char *name,
                          const char *value, struct errinfo *ei)
 {
@@ -110,8 +110,8 @@ static void request(const char *method, const char *url, const char *secret,
     *out = (struct remote_request){.method = method, .url = url, .authorization = secret};
 }
 
-static enum remote_next ask_status(struct concord *concord, struct arena *arena, const char *secret,
-                                   struct remote_request *out)
+static enum remote_next request_status(struct concord *concord, struct arena *arena,
+                                       const char *secret, struct remote_request *out)
 {
     request("GET", arena_printf(arena, "%s/api/v1/process/%s", concord->server, concord->id),
             secret, out);
@@ -135,7 +135,7 @@ static struct json_object *read_answer(struct arena *arena, const struct remote_
     return tree;
 }
 
-/* An id becomes a part of URLs: only what Concord's ids (UUIDs) are made of. */
+/* An id becomes part of URLs: only characters of Concord's ids (UUIDs). */
 static bool is_id(const char *id)
 {
     size_t len = id ? strlen(id) : 0;
@@ -158,10 +158,10 @@ static enum remote_next hear_status(struct concord *concord, struct arena *arena
             return REMOTE_FAILED;
         }
     }
-    return ask_status(concord, arena, secret, out);
+    return request_status(concord, arena, secret, out);
 }
 
-/* A file ends with a line break; a header must not. */
+/* A file ends with a line break, which a header must not. */
 static const char *key_of(struct arena *arena, const char *secret)
 {
     return arena_strndup(arena, secret, strcspn(secret, "\r\n"));
@@ -191,7 +191,7 @@ static enum remote_next next(void *state, struct arena *arena, const char *secre
         return REMOTE_FAILED;
     }
     snprintf(concord->id, sizeof(concord->id), "%s", id);
-    return ask_status(concord, arena, key, out);
+    return request_status(concord, arena, key, out);
 }
 
 /* DELETE /api/v1/process/{id} kills a process. */
@@ -236,7 +236,7 @@ static enum err make(struct arena *arena, const struct webhook_message *message,
     out->remote_secret_dir = policy->key_dir;
     out->text = arena_printf(arena, "concord %s %s of %s", webhook_metadata(message, "project"),
                              webhook_metadata(message, "entrypoint"), concord->server);
-    /* another argument, or another key, is another process */
+    /* other arguments, or another key, are another process */
     out->key = arena_printf(arena, "%s %s %s", concord->server, out->remote_secret, concord->form);
     return ERR_OK;
 }

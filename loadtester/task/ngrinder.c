@@ -1,8 +1,8 @@
 /*
- * ngrinder: starts a clone of a performance test on an nGrinder controller and asks for its state
- * until it has ended. REST as of nGrinder 3.5 (wiki "REST API PerfTest"): clone_and_start answers
- * with the new test, {id}/status with a list whose first element has a status_id, and PUT
- * {id}?action=stop ends it. Basic authentication; success:false in an answer is an error.
+ * ngrinder: starts a clone of a performance test on an nGrinder controller and polls its state
+ * until it has ended. REST as of nGrinder 3.5 (wiki "REST API PerfTest"): clone_and_start returns
+ * the new test, {id}/status a list whose first element has a status_id, and PUT {id}?action=stop
+ * ends it. Basic authentication; success:false in an answer is an error.
  */
 #include <string.h>
 
@@ -18,10 +18,10 @@ struct ngrinder {
     const char *clone;
     const char *authorization;
     int64_t poll_ms;
-    int64_t id; /* of the test that runs, -1: none yet */
+    int64_t id; /* of the running test, -1 if not known yet */
 };
 
-/* metadata.passwd is base64, so that a manifest does not show it at a glance. */
+/* metadata.passwd is base64, so that it is not readable at a glance. */
 static enum err read_login(struct arena *arena, const struct webhook_message *message,
                            struct ngrinder *ngrinder, struct errinfo *ei)
 {
@@ -88,8 +88,7 @@ static struct json_object *read_answer(struct arena *arena, const struct remote_
         err_set(ei, ERR_RETRY, "nGrinder: %s", answer->text);
     else if (answer->status / 100 != 2)
         err_set(ei, ERR_RETRY, "nGrinder answered %d",
-                answer->status); /* not with what: any server's
-                                    page would show */
+                answer->status); /* without the body: it may be any server's page */
     else if (json_parse(arena, answer->text, strlen(answer->text), MAX_ANSWER, &tree, ei) != ERR_OK)
         err_wrap(ei, ERR_INVALID, "nGrinder's answer");
     else if (!json_bool_at(tree, true, "success", NULL)) {
@@ -100,8 +99,8 @@ static struct json_object *read_answer(struct arena *arena, const struct remote_
     return tree;
 }
 
-static enum remote_next ask_status(struct ngrinder *ngrinder, struct arena *arena,
-                                   struct remote_request *out)
+static enum remote_next request_status(struct ngrinder *ngrinder, struct arena *arena,
+                                       struct remote_request *out)
 {
     request(ngrinder, "GET",
             arena_printf(arena, "%s/perftest/api/%lld/status", ngrinder->server,
@@ -134,7 +133,7 @@ static enum remote_next hear_status(struct ngrinder *ngrinder, struct arena *are
             return REMOTE_FAILED;
         }
     }
-    return ask_status(ngrinder, arena, out);
+    return request_status(ngrinder, arena, out);
 }
 
 static enum remote_next next(void *state, struct arena *arena, const char *secret,
@@ -161,7 +160,7 @@ static enum remote_next next(void *state, struct arena *arena, const char *secre
         err_set(ei, ERR_INVALID, "nGrinder's answer has no id");
         return REMOTE_FAILED;
     }
-    return ask_status(ngrinder, arena, out);
+    return request_status(ngrinder, arena, out);
 }
 
 static bool cancel(void *state, struct arena *arena, const char *secret, struct remote_request *out)

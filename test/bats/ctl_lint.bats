@@ -1,4 +1,4 @@
-# kubectl canary lint: what people and pipelines get. What it finds is rows of controller/lint/cases.yaml.
+# kubectl canary lint: what people and pipelines get. What it finds is rows of controller/ctl/lint/cases.yaml.
 
 bats_require_minimum_version 1.5.0
 

@@ -1,4 +1,4 @@
-# kubectl canary objects: what people get. What is derived is rows of controller/fleet/cases.yaml.
+# kubectl canary objects: what people get. What is derived is rows of controller/fleet/rules/cases.yaml.
 
 bats_require_minimum_version 1.5.0
 

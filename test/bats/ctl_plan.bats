@@ -52,6 +52,13 @@ Assumed: Deployment shop/web
 TEXT
 }
 
+@test "a release that is over before its steps are is shown so" {
+    sed -i 's/interval: 1m/interval: 1m\n    maxDuration: 4m/' canary.yaml
+    run -0 --separate-stderr plan canary.yaml
+    [[ $output == *"3m0s  Progressing  50%      50%     load      request-success-rate"*"4m0s  Failed       100%     0%"* ]]
+    [[ $output == *"Rolled back after 4m0s, even when all is well: Rolling back web.shop, the analysis has lasted longer than 4m0s (maxDuration)"* ]]
+}
+
 @test "the objects are YAML that can be applied, and JSON has everything" {
     run -0 --separate-stderr plan canary.yaml -o yaml
     gojq --yaml-input -e '.kind == "List" and ([.items[] | "\(.kind) \(.metadata.name)"] | index("VirtualService web", "Deployment web-primary") != null)' <<<"$output"

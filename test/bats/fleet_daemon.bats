@@ -43,6 +43,9 @@ setup() {
 }
 
 teardown() {
+    # What one test leaves half done is no other's failure.
+    kill -CONT "$(cat "$DIR/two.pid")"
+    [ -n "${BATS_TEST_COMPLETED-}" ] || tail -n 60 "$DAEMON_LOG"
     curl -s "$DAEMON_URL/metrics" | sed -n 's/^flagger_kubernetes_requests_total{\(.*\)} .*/\1/p' >>"$DIR/taken" || true
     daemon_stop
 }
@@ -128,12 +131,18 @@ requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_
 @test "a cluster that is away holds up no other, and is brought to where it should be when it comes back" {
     app
     eventually 30 ready
+    eventually 30 idle
     kill -STOP "$(cat "$DIR/two.pid")"
     kubectl patch application shop --type json -p '[{"op": "replace", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficAnalysis/checkFailedTimes", "value": 4}]'
     eventually 20 eval "on one get canary podinfo -n test -o json | gojq -e '.spec.analysis.threshold == 4' >/dev/null"
     eventually 40 state two Unreachable
     status '.clusters | map(select(.cluster == "two"))[0].lastContact != null'
     state one Ready
+    # A daemon that starts meanwhile says so as soon.
+    kill -KILL "$DAEMON_PID"
+    eventually 10 daemon_gone
+    daemon --abandon-after 2s
+    eventually 20 state two Unreachable /version
     kill -CONT "$(cat "$DIR/two.pid")"
     eventually 60 ready
     on two get canary podinfo -n test -o json | gojq -e '.spec.analysis.threshold == 4'

@@ -1,4 +1,4 @@
-# The daemon of the fleet beside Kurator's own definitions, where they are at hand: its Applications as they are written today, its Fleets
+# The daemon of the fleet beside Kurator's own definitions: its Applications as they are written today, its Fleets
 # and AttachedClusters, and the part of the status that those know.
 
 bats_require_minimum_version 1.5.0
@@ -7,7 +7,7 @@ setup_file() {
     load ../lib/daemon
     load ../lib/fleet
     local name
-    export KURATOR=$BATS_TEST_DIRNAME/../../../shared/crds/kurator.yaml
+    export KURATOR=$BATS_TEST_DIRNAME/../../test/data/crds/kurator.yaml
     [ -e "$KURATOR" ] || return 0
     fleet_crds() { cp "$KURATOR" "$1"; }
     clusters_begin one two
@@ -25,17 +25,16 @@ YAML
 teardown_file() {
     load ../lib/daemon
     load ../lib/fleet
-    [ ! -e "$KURATOR" ] || clusters_end
+    clusters_end
 }
 
 setup() {
     load ../lib/daemon
     load ../lib/fleet
-    [ -e "$KURATOR" ] || skip 'no definitions of Kurator in ../shared/crds'
     daemon_start "$FLAGGER_BUILD/flagger-controller" fleet --allow-namespaces "default:*"
 }
 
-teardown() { [ ! -e "$KURATOR" ] || daemon_stop; }
+teardown() { daemon_stop; }
 
 status() { kubectl get application shop -o json | gojq -e ".status | $1" >/dev/null; }
 

@@ -1,17 +1,10 @@
 # Every Canary of the field comes to Initialized, each with its provider, target, autoscaler and source, on an API server that
-# holds every write against the schemas of the meshes. The collections (manifests, documents, CRDs) are beside this tree; where
-# they are not, that is told.
+# holds every write against the schemas of the meshes (test/data).
 
 bats_require_minimum_version 1.5.0
 
-are_here() { [ -d "$SHARED/manifests" ] && [ -d "$SHARED/seeds" ] && [ -d "$SHARED/crds" ]; }
-
 setup_file() {
-    export SHARED=$BATS_TEST_DIRNAME/../../../shared
-    if are_here; then start_sandbox; fi
-}
-
-start_sandbox() {
+    export DATA=$BATS_TEST_DIRNAME/../data
     load ../lib/daemon
     DIR=$(mktemp -d /tmp/flagger-manifests.XXXXXX)
     export DIR KUBECONFIG=$DIR/kubeconfig HOME=$DIR/home
@@ -36,7 +29,7 @@ teardown_file() {
 # Those of the meshes, but for what the sandbox brings. The SMI has no schema of v1alpha1 any more: any object will do there,
 # and for Keptn.
 crds() {
-    for file in "$SHARED"/crds/*.yaml; do
+    for file in "$DATA"/crds/*.yaml; do
         gojq --yaml-input -c 'select(.kind == "CustomResourceDefinition") | select(.metadata.name | test("^(httproutes|gateways)\\.") | not)
             | if .metadata.name == "trafficsplits.split.smi-spec.io" then .spec.versions += [{name: "v1alpha1", served: true, storage: false,
                 schema: {openAPIV3Schema: {type: "object", "x-kubernetes-preserve-unknown-fields": true}}}] else . end' "$file" | sed 's/^/---\n/'
@@ -54,25 +47,13 @@ spec:
 YAML
 }
 
-# The YAML of a document's blocks: whole Canaries as they are, parts of one (its analysis, say) in a Canary that they are about.
-blocks() { # FILE
-    awk '/^ *```yaml/ { inside = 1; first = 1; print "---"; next } /^ *```/ { inside = 0 }
-        inside && first && NF { match($0, /^ */); left = RLENGTH; first = 0 } inside { print substr($0, left + 1) }' "$1" |
-        gojq --yaml-input -c 'select(type == "object") |
-            if .kind == "Canary" then . elif .spec and (.kind | not) then {spec}
-            elif .webhooks or .metrics then {spec: {canaryAnalysis: .}} elif .analysis or .canaryAnalysis or .service then {spec: .} else empty end'
-}
-
 # One line of JSON for each Canary of the field: where it is from, and itself with its provider there, in a namespace of its own.
 # What a part of a document leaves out is made up. A number among the metadata of a webhook (nGrinder's) is refused: as with
 # Flagger, all of these are texts.
 canaries() {
     local file n=0 object
-    for file in "$SHARED"/manifests/*.yaml "$SHARED"/seeds/*.md; do
-        case $file in
-        *.md) blocks "$file" ;;
-        *) gojq --yaml-input -c 'select(.kind == "Canary")' "$file" ;;
-        esac | gojq -c --arg at "$(basename "$file")" '{at: $at, canary: .}'
+    for file in "$DATA"/manifests/*.yaml "$DATA"/parts/*.yaml; do
+        gojq --yaml-input -c 'select(.kind == "Canary" or (.kind | not))' "$file" | gojq -c --arg at "$(basename "$file")" '{at: $at, canary: .}'
     done | gojq -c -n '[inputs] | to_entries[] | .key as $n | .value
         | .canary |= ({apiVersion: "flagger.app/v1beta1", kind: "Canary"} * .) | .canary.metadata.name //= "podinfo"
         | .canary.metadata.namespace = "from-\($n)" | .canary.spec.service.port //= 9898
@@ -105,7 +86,6 @@ before() {
 }
 
 setup() {
-    are_here || skip "the collections of manifests and CRDs are not here"
     load ../lib/daemon
 }
 teardown() { [ -z "${DAEMON_PID:-}" ] || daemon_stop; }
@@ -179,7 +159,7 @@ PY
 
 # Each MetricTemplate (but for Stackdriver's, which has its token from Google over https) at that server, with a Secret that has the keys of all, and a Canary that asks it; and each AlertProvider.
 asking() { # ADDRESS
-    gojq --yaml-input -c 'select(.kind == "MetricTemplate" or .kind == "AlertProvider")' "$SHARED"/manifests/*.yaml |
+    gojq --yaml-input -c 'select(.kind == "MetricTemplate" or .kind == "AlertProvider")' "$DATA"/manifests/*.yaml |
         gojq -c -n --arg address "$1" '
             def of($kind; $name; $spec): {apiVersion: "flagger.app/v1beta1", kind: $kind, metadata: {name: $name, namespace: "templates"}, spec: $spec};
             {apiVersion: "v1", kind: "Namespace", metadata: {name: ("templates", "my-namespace")}},
@@ -188,7 +168,7 @@ asking() { # ADDRESS
                 "username", "password", "token", "org", "datadog_api_key", "datadog_application_key", "newrelic_account_id", "newrelic_query_key",
                 "dynatrace_token", "sf_token_key"] | map({(.): "1"}) | add) + {address: $address})},
             (inputs | select(.kind == "AlertProvider") | of(.kind; "alert"; .spec | .address = "\($address)/hook" | del(.secretRef, .proxy)))' &&
-        gojq --yaml-input -c 'select(.kind == "MetricTemplate").spec | select(.provider.type != "stackdriver")' "$SHARED"/manifests/*.yaml | gojq -c -n --arg address "$1" '
+        gojq --yaml-input -c 'select(.kind == "MetricTemplate").spec | select(.provider.type != "stackdriver")' "$DATA"/manifests/*.yaml | gojq -c -n --arg address "$1" '
             def of($kind; $name; $spec): {apiVersion: "flagger.app/v1beta1", kind: $kind, metadata: {name: $name, namespace: "templates"}, spec: $spec};
             [inputs] | to_entries[] | "t\(.key)" as $name | .value
             | of("MetricTemplate"; $name; .provider += {address: $address} | if .provider.secretRef then .provider.secretRef.name = "all" else . end),

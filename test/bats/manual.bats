@@ -16,7 +16,7 @@ patterns() {
 # texts: of events, as the rules write them and as golden cases show them; formats of
 # hardly more than variables say nothing
 texts() {
-    sources -path 'controller/*' -exec cat {} + | tr '\n' ' ' | grep -oE '(release_say|release_warn|plan_event)\([^";]*("([^"\\]|\\.)*" *)+' |
+    sources -path 'controller/*' -exec cat {} + | tr '\n' ' ' | grep -oE '(event_normal|event_warning|plan_event)\([^";]*("([^"\\]|\\.)*" *)+' |
         sed -E 's/^[^"]*//; s/" *"//g; s/%[a-zA-Z]+/X/g; s/^"|" *$//g' | grep -E '[a-z]{3}.* ' | grep -vx 'Halt X advancement X X X X'
     grep -rhE '^ *(- )?event (Normal|Warning) ' test/golden/cases | sed -E "s/^.*event (Normal|Warning) ?[A-Za-z]*: //; s/[\"']*\$//; /^[$]/d"
 }

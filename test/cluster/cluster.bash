@@ -46,15 +46,19 @@ cluster_ground() {
     done
 }
 
+# aged COMMAND...: what it dates is a day old, so that it holds for a daemon whose clock a case sets back
+aged() {
+    if [ -e "$FAKETIME_LIBRARY" ]; then LD_PRELOAD=$FAKETIME_LIBRARY FAKETIME=-1d "$@"; else "$@"; fi
+}
 certificate() { # NAME SUBJECT [NAMES]
     openssl req -newkey rsa:2048 -nodes -keyout "$1.key" -out "$1.csr" -subj "$2" 2>/dev/null
-    openssl x509 -req -in "$1.csr" -CA ca.crt -CAkey ca.key -CAcreateserial -days 30 -out "$1.crt" \
+    aged openssl x509 -req -in "$1.csr" -CA ca.crt -CAkey ca.key -CAcreateserial -days 30 -out "$1.crt" \
         -extfile <(printf 'extendedKeyUsage=serverAuth,clientAuth\n%s' "${3:+subjectAltName=$3}") 2>/dev/null
 }
 cluster_keys() {
     local who
     cd "$state/pki"
-    openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.crt -days 30 -subj /CN=cluster-ca 2>/dev/null
+    aged openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.crt -days 30 -subj /CN=cluster-ca 2>/dev/null
     openssl genrsa -out sa.key 2048 2>/dev/null
     openssl rsa -in sa.key -pubout -out sa.pub 2>/dev/null
     certificate apiserver /CN=kube-apiserver "DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc,DNS:kubernetes.default.svc.cluster.local,DNS:localhost,IP:127.0.0.1,IP:10.96.0.1,IP:$NODE_IP"

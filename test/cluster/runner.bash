@@ -55,6 +55,15 @@ gate_install() {
     kubectl apply -k "$state/gate-overlay"
     kubectl -n flagger rollout status statefulset/flagger-gate-postgres deployment/flagger-gate --timeout 120s
 }
+# fleet_install: its daemon and what a member has, by the images of the registry; for the case that asks
+fleet_install() {
+    local folder
+    folder=$(tree)
+    kubectl apply -f deploy/fleet/releaseplans.yaml -f deploy/fleet/applications.yaml -f deploy/fleet/member/rbac.yaml
+    printf 'resources: [deploy/fleet/daemon]\nimages: [{name: flagger-controller, newName: registry.example.com/flagger-controller}]\n' >"$folder/kustomization.yaml"
+    kubectl apply -k "$folder"
+    kubectl -n "$SYSTEM" rollout status deployment/flagger-fleet --timeout 60s
+}
 # needs PART...: controller, loadtester, gate, gateway (Traefik), contour; once for all cases that ask
 needs() {
     local part
@@ -135,6 +144,21 @@ told() { [[ $(events) == *"$1"* ]]; } # TEXT
 # in_pod COMMAND...: in the load tester's image, as somebody has a pod for curl
 in_pod() { kubectl -n "$SYSTEM" exec -i deployment/flagger-loadtester -- "$@"; }
 restarts() { kubectl -n "$1" get pods -l "$2" -o jsonpath='{range .items[*]}{.status.containerStatuses[0].restartCount}{"\n"}{end}' | awk '{n += $1} END {print n + 0}'; } # NAMESPACE LABELS
+
+# good_then_wrong: a good version is promoted, one that answers with errors is rolled back
+good_then_wrong() {
+    podinfo 6.0.1
+    comes Progressing
+    comes Succeeded
+    primary_runs 6.0.1
+    fault 'a version that answers with errors has a share'
+    WRONG=true podinfo 6.0.2
+    comes Progressing
+    comes Failed
+    fault_over 5
+    primary_runs 6.0.1
+    told 'Halt'
+}
 
 # --- clients
 
@@ -286,17 +310,22 @@ typed() {
 }
 # swept: what a page has installed goes, and the next one finds an empty cluster
 swept() {
-    local namespace
+    local namespace name
     # While there is a controller that takes its finalizers away.
     kubectl delete canaries --all --all-namespaces --timeout 90s 2>/dev/null || true
+    # A case that failed may have left one whose controller does not answer.
+    { kubectl get canaries --all-namespaces -o 'jsonpath={range .items[*]}{.metadata.namespace} {.metadata.name}{"\n"}{end}' 2>/dev/null || true; } | while read -r namespace name; do
+        kubectl -n "$namespace" patch canary "$name" --type merge -p '{"metadata": {"finalizers": null}}' || true
+    done
     kubectl delete namespace test --ignore-not-found --timeout 90s
     for namespace in flagger-system flagger; do
         kubectl get namespace "$namespace" >/dev/null 2>&1 || continue
         helm list --namespace "$namespace" --short | xargs -r -n 1 helm uninstall --namespace "$namespace" --wait
     done
     kubectl delete namespace flagger-system flagger --ignore-not-found --timeout 90s
-    kubectl get clusterrole,clusterrolebinding -o name | sed -n '/[/]flagger/p' | xargs -r kubectl delete
+    kubectl get clusterrole,clusterrolebinding,validatingadmissionpolicy,validatingadmissionpolicybinding -o name | sed -n '/[/]flagger/p' | xargs -r kubectl delete
     kubectl get crd -o name | sed -n '/flagger[.]app/p' | xargs -r kubectl delete --timeout 60s
     kubectl get pv -o name | while read -r name; do kubectl patch "$name" --type json -p '[{"op": "remove", "path": "/spec/claimRef"}]' >/dev/null 2>&1 || true; done
     rm -rf --one-file-system "$state"/volumes/*/*
+    rm -f "$state"/there.{controller,loadtester,gate}
 }

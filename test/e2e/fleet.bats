@@ -204,7 +204,7 @@ more_writes() { [ "$(writes)" -gt "$1" ]; }
 @test "the daemon is killed whenever it has written, and the release ends as if nobody had" {
     [ -n "${FLEET_WHOLE:-}" ] || skip 'a part of test/e2e/fleet'
     local kills=0 version=29 before deadline=$((SECONDS + 600))
-    # A quick machine has written more than one thing until it is seen; each single write is for flagger-torture-fleet.
+    # A quick machine has written more than one thing until it is seen; each single write is for flagger-crash-fleet.
     while [ "$kills" -le 20 ]; do
         version=$((version + 1))
         deliver "$version.0.0"

@@ -47,7 +47,7 @@ setup_file() {
     pg_start -c listen_addresses=127.0.0.1 -c "port=$DATABASE"
     export PG_DIR
     install_all "postgresql://postgres@127.0.0.1:$DATABASE/postgres" >"$DIR/log/install" 
-    kubectl apply -f test/story/app.yaml >>"$DIR/log/install"
+    kubectl apply -f test/screen/app.yaml >>"$DIR/log/install"
     kubectl -n test rollout status deployment/podinfo --timeout 60s >>"$DIR/log/install"
     canary | kubectl apply -f - >>"$DIR/log/install"
     eventually 120 phase_is Initialized
@@ -88,7 +88,7 @@ canary() {
     gojq --yaml-input '.spec.analysis.interval = "10s" | .spec.analysis.stepWeight = 30 | .spec.analysis.webhooks |= map(select(.name != "smoke-test")
         | .headersFrom = [{secretRef: {name: (if .name == "approval" then "token-of-controller" else "token-of-tester" end)}}])
         | .spec.analysis.webhooks[0].url += "?hook=begin"
-        | .spec.analysis.webhooks += [.spec.analysis.webhooks[0] | .name = "promotion" | .type = "confirm-promotion" | .url |= sub("begin"; "promote")]' test/story/canary.yaml
+        | .spec.analysis.webhooks += [.spec.analysis.webhooks[0] | .name = "promotion" | .type = "confirm-promotion" | .url |= sub("begin"; "promote")]' test/screen/canary.yaml
 }
 
 teardown_file() {

@@ -54,12 +54,11 @@ is_drained() {
 }
 
 @test "every Canary, MetricTemplate and AlertProvider of the field is accepted" {
-    shared=$BATS_TEST_DIRNAME/../../../shared/manifests
-    [ -d "$shared" ] || skip "the collection of manifests is not here"
-    sed -n 's/^  namespace: *//p' "$shared"/*.yaml | tr -d \" | sort -u | while read -r namespace; do
+    manifests=$BATS_TEST_DIRNAME/../data/manifests
+    sed -n 's/^  namespace: *//p' "$manifests"/*.yaml | tr -d \" | sort -u | while read -r namespace; do
         kubectl create namespace "$namespace" >/dev/null 2>&1 || true
     done
-    for file in "$shared"/*.yaml; do
+    for file in "$manifests"/*.yaml; do
         run kubectl apply --dry-run=server -f "$file"
         # The one AlertProvider with both address and secretRef is refused by its own schema.
         if [ "$(basename "$file")" = usage-alerting.yaml ]; then

@@ -193,9 +193,7 @@ caught_up_in() { # REVISION PHASE
 }
 
 @test "a Knative Service is routed from revision to revision" {
-    crd=$BATS_TEST_DIRNAME/../../../shared/crds/knative.yaml
-    [ -e "$crd" ] || skip "the collection of CRDs is not here"
-    kubectl apply -f "$crd" >/dev/null
+    kubectl apply -f "$BATS_TEST_DIRNAME/../data/crds/knative.yaml" >/dev/null
     kubectl apply -f - >/dev/null <<END
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

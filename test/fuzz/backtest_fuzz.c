@@ -19,9 +19,8 @@ static void replay(struct arena *arena, const struct past *past, const struct po
     assert(out.requests >= 0 && out.requests <= past->requests * (1 + 1e-9));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
-    struct arena *arena = arena_new();
     const char *text = arena_strndup(arena, (const char *)data, size);
     const char *end = strstr(text, between);
     struct policy policy;
@@ -37,6 +36,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else if (end) {
         assert(*ei.text && !strchr(ei.text, '\n'));
     }
-    arena_free(arena);
-    return 0;
 }

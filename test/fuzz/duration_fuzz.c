@@ -32,12 +32,9 @@ static void check_time(const char *text)
     (void)err;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
-    struct arena *arena = arena_new();
     const char *text = arena_strndup(arena, (const char *)data, size);
     check_duration(text);
     check_time(text);
-    arena_free(arena);
-    return 0;
 }

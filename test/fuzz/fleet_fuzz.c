@@ -2,10 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fleet/access.h"
-#include "fleet/fleet.h"
-#include "fleet/inventory.h"
-#include "fleet/select.h"
+#include "fleet/rules/fleet.h"
+#include "fleet/rules/inventory.h"
+#include "fleet/rules/select.h"
 #include "fuzz.h"
 
 enum { MAX_ROUNDS = 4 };
@@ -103,14 +102,13 @@ static void check_access(struct arena *arena, struct json_object *secret)
     struct errinfo ei;
     const char *text;
 
-    if (fleet_access(arena, secret, NULL, &text, &config, &ei) == ERR_OK &&
+    if (fleet_kubeconfig(arena, secret, NULL, &text, &config, &ei) == ERR_OK &&
         (!config.server || config.auth == KUBE_AUTH_EXEC || config.token_file))
         abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
-    struct arena *arena = arena_new();
     struct application app;
     struct json_object *root;
 
@@ -123,6 +121,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_choice(arena, &app.policies[i], root);
             check_place(arena, &app, i, root);
         }
-    arena_free(arena);
-    return 0;
 }

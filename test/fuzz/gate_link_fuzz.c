@@ -26,13 +26,10 @@ static enum link_verdict check(struct arena *arena, const char *token)
     return verdict;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
-    struct arena *arena = arena_new();
     check(arena, arena_strndup(arena, (const char *)data, size));
     enum link_verdict verdict = check(arena, link_seal(arena, &key, data, size));
     assert(verdict != LINK_FORGED);
     (void)verdict;
-    arena_free(arena);
-    return 0;
 }

@@ -113,9 +113,8 @@ static void check_link(struct arena *arena, const char *body, size_t len)
     (void)err, (void)verdict;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
-    struct arena *arena = arena_new();
     const char *text = (const char *)data;
     const char *end = size ? memchr(text, '\n', size) : NULL;
     const char *hook = end ? arena_strndup(arena, text, (size_t)(end - text)) : NULL;
@@ -126,6 +125,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_change(arena, body, len, (enum request_verb)verb);
     check_rules(arena, body, len);
     check_link(arena, body, len);
-    arena_free(arena);
-    return 0;
 }

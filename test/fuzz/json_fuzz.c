@@ -53,9 +53,8 @@ static void check_merge(struct arena *arena, struct json_object *from, struct js
         assert(json_same(json_merge(arena, from, patch), to));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
-    struct arena *arena = arena_new();
     struct json_object *tree;
     struct errinfo ei = {0};
     if (json_parse(arena, (const char *)data, size, JSON_MAX_BYTES, &tree, &ei) == ERR_OK) {
@@ -69,6 +68,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         assert(ei.text[0] != '\0');
     }
-    arena_free(arena);
-    return 0;
 }

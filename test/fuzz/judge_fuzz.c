@@ -27,8 +27,8 @@ static void check(struct arena *arena, struct judge_evidence evidence)
             isnan(judge_log_not_worse(&evidence, &policy)) ||
             !*judge_sentence(arena, &evidence, &policy, "failed"))
             abort();
-        judge_look(&evidence, &policy, (struct judge_counts){.total = 100, .bad = 3},
-                   (struct judge_counts){.total = 1000, .bad = 7});
+        judge_add_sample(&evidence, &policy, (struct judge_counts){.total = 100, .bad = 3},
+                         (struct judge_counts){.total = 1000, .bad = 7});
     }
     struct json_object *written = judge_write(arena, &evidence);
     if (!judge_read(written, &again) ||
@@ -37,15 +37,12 @@ static void check(struct arena *arena, struct judge_evidence evidence)
         abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
-    struct arena *arena = arena_new();
     struct json_object *json;
     struct judge_evidence evidence;
 
     if (json_parse(arena, (const char *)data, size, JSON_MAX_BYTES, &json, NULL) == ERR_OK &&
         judge_read(json, &evidence))
         check(arena, evidence);
-    arena_free(arena);
-    return 0;
 }

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "kube/config_exec.h"
-#include "kube/config_parts.h"
+#include "kube/config_internal.h"
+#include "kube/credentials.h"
 
 static void check_config(const struct kube_config *config)
 {
@@ -19,9 +19,8 @@ static void check_config(const struct kube_config *config)
     assert(config->auth != KUBE_AUTH_EXEC || config->exec_argv[0][0]);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
-    struct arena *arena = arena_new();
     struct kube_config config = {0};
     struct kube_config_source source = {0};
     struct exec_credential answer;
@@ -35,6 +34,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     config.exec_api_version = "client.authentication.k8s.io/v1";
     if (config_exec_parse(arena, &config, text, strlen(text), &answer, &ei) == ERR_OK)
         assert(answer.token || (answer.cert_pem && answer.key_pem));
-    arena_free(arena);
-    return 0;
 }

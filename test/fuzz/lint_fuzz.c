@@ -2,10 +2,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "ctl/lint/lint.h"
 #include "fuzz.h"
-#include "lint/lint.h"
-
-static const char *const labels[] = {"app", "name", "app.kubernetes.io/name", NULL};
 
 static size_t lines_of(const char *text, size_t len)
 {
@@ -16,17 +14,10 @@ static size_t lines_of(const char *text, size_t len)
     return lines;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
-    static const struct settings settings = {.mesh_provider = "istio",
-                                             .metrics_server = "http://prometheus:9090",
-                                             .selector_labels = labels,
-                                             .cluster_name = "",
-                                             .config_tracking = true,
-                                             .min_analysis_interval_ms = 10000};
-    struct arena *arena = arena_new();
     char *text = arena_strndup(arena, (const char *)data, size);
-    struct lint *lint = lint_new(arena, &settings);
+    struct lint *lint = lint_new(arena, &settings_default);
     int n = 0;
 
     lint_add(lint, "fuzz", text, size);
@@ -35,6 +26,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         assert(*m->text && m->path && m->object);
     }
     assert(n <= LINT_MAX_MISTAKES + 2);
-    arena_free(arena);
-    return 0;
 }

@@ -28,7 +28,7 @@ static void check_next(struct arena *arena, const struct metric_backend *backend
     assert(err == ERR_OK ? !step.more || *request.http.url : *ei.text);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
     static const char *const queries[] = {NULL, "q", "SELECT 1", "[]"};
     static const int statuses[] = {200, 200, 302, 400, 503};
@@ -37,8 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (metric_backend_table[backends])
         backends++;
     if (size < 3 || backends == 0)
-        return 0;
-    struct arena *arena = arena_new();
+        return;
     const struct metric_backend *backend = metric_backend_table[data[0] % backends];
     struct json_object *spec = json_own(arena, json_object_new_object());
     const struct metric_question question = {.backend = backend->type,
@@ -63,6 +62,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     else
         assert(answer.text && *answer.text && strcmp(answer.text, again.text) == 0);
     check_next(arena, backend, &question, &result, data[1] & 64);
-    arena_free(arena);
-    return 0;
 }

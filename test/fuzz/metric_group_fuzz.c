@@ -68,15 +68,14 @@ static const char *own_part(struct arena *arena, struct json_object *reply,
     return json_text(arena, own);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
     struct metric_pick picks[PICKS];
     struct json_object *reply = NULL;
     struct errinfo ei;
 
     if (size < 2)
-        return 0;
-    struct arena *arena = arena_new();
+        return;
     const char *body = arena_strndup(arena, (const char *)data + 2, size - 2);
     int status = data[0] % 8 == 7 ? 503 : 200;
     memcpy(picks, workloads, sizeof(picks));
@@ -97,6 +96,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_same(&picks[i].answer, &own);
         }
     }
-    arena_free(arena);
-    return 0;
 }

@@ -42,7 +42,7 @@ static void check_answer(struct arena *arena, const struct address *address,
     assert(!utf8_valid(result->body, result->body_len) || utf8_valid(said, strlen(said)));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
     static const int statuses[] = {200, 204, 404, 503};
     size_t notifiers = 0;
@@ -50,8 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (notifier_table[notifiers])
         notifiers++;
     if (size < 3 || notifiers == 0)
-        return 0;
-    struct arena *arena = arena_new();
+        return;
     const struct notifier *notifier = notifier_table[data[0] % notifiers];
     const char *text = arena_strndup(arena, (const char *)data + 3, size - 3);
     struct address address = {.url = "https://h/s3cretpath",
@@ -70,6 +69,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     check_request(arena, notifier, &address, &alert);
     check_answer(arena, &address, &result);
-    arena_free(arena);
-    return 0;
 }

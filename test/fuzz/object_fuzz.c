@@ -34,9 +34,8 @@ static void check_patches(struct arena *arena, struct json_object *obj, struct j
         (void)!patch_strategic(arena, kinds[i], obj, patch, &out, NULL);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
-    struct arena *arena = arena_new();
     struct json_object *parts = NULL;
     struct schema *schema = NULL;
     if (json_parse(arena, (const char *)data, size, JSON_MAX_BYTES, &parts, NULL) == ERR_OK &&
@@ -49,6 +48,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         assert(strcmp(before, json_text(arena, parts)) == 0);
     }
     schema_free(schema);
-    arena_free(arena);
-    return 0;
 }

@@ -48,10 +48,9 @@ static void check_values(void)
     assert(strcmp(opt.level, "debug") == 0 || strcmp(opt.level, "info") == 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
     static char program_name[] = "prog";
-    struct arena *arena = arena_new();
     char *argv[MAX_WORDS + 1] = {program_name}, *environment[MAX_WORDS + 1] = {0};
     char *at = arena_strndup(arena, (const char *)data, size);
     int argc = 1, variables = 0, first = -1;
@@ -70,6 +69,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         assert(ei.text[0] != '\0');
     }
-    arena_free(arena);
-    return 0;
 }

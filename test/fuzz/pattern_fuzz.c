@@ -8,9 +8,8 @@
 
 /* The first line is the pattern, the rest the text. Large repeats are legal, and slow under a
  * sanitizer. */
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
-    struct arena *arena = arena_new();
     struct pattern *pattern = NULL;
     struct errinfo ei = {0};
     const char *text = arena_strndup(arena, (const char *)data, size < 256 ? size : 256);
@@ -22,6 +21,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     else
         assert(ei.text[0]);
     pattern_free(pattern);
-    arena_free(arena);
-    return 0;
 }

@@ -99,9 +99,8 @@ static void check_plan(struct arena *arena, struct json_object *obj)
             abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
-    struct arena *arena = arena_new();
     const char *text = (const char *)data;
     struct json_object *obj;
     check_webhook(arena, text, size);
@@ -117,6 +116,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (json_object_is_type(obj, json_type_object))
             confighash(arena, obj, config);
     }
-    arena_free(arena);
-    return 0;
 }

@@ -6,9 +6,8 @@
 #include "base/quantity.h"
 #include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
-    struct arena *arena = arena_new();
     const char *text = arena_strndup(arena, (const char *)data, size);
     struct errinfo ei = {0};
     struct quantity q;
@@ -18,6 +17,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     assert(err == ERR_OK ? again == ERR_OK || strstr(ei.text, "too large") : again == err);
     (void)err, (void)again;
-    arena_free(arena);
-    return 0;
 }

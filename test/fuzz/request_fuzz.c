@@ -23,9 +23,8 @@ static void check_body(struct arena *arena, const uint8_t *data, size_t size)
     (void)err;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
-    struct arena *arena = arena_new();
     check_body(arena, data, size);
     const char *text = arena_strndup(arena, (const char *)data, size);
     struct restpath path = restpath_parse(arena, text);
@@ -33,6 +32,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(!path.sub || path.name);
     struct restaccept accept = restaccept_parse(arena, text);
     assert(accept.as == REST_AS_ITSELF || !accept.acceptable || accept.version);
-    arena_free(arena);
-    return 0;
 }

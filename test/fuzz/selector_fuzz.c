@@ -24,9 +24,8 @@ static void check_labels(struct arena *arena, const char *text, struct json_obje
     (void)err;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
-    struct arena *arena = arena_new();
     struct json_object *obj = NULL;
     const struct fields *fields = NULL;
     const char *text = arena_strndup(arena, (const char *)data, size);
@@ -37,6 +36,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (fields_parse(arena, "Pod", text, &fields, NULL) == ERR_OK)
         (void)fields_match(fields, obj);
     (void)jsonpath_first(arena, obj, text);
-    arena_free(arena);
-    return 0;
 }

@@ -13,9 +13,8 @@ static bool is_measure(double value)
     return isfinite(value) && (value >= 0 || value == -1);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
-    struct arena *arena = arena_new();
     const char *text = arena_strndup(arena, (const char *)data, size);
     struct summary summary;
 
@@ -30,6 +29,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             assert(memchr(summary.codes[i].name, 0, SUMMARY_CODE_TEXT));
         assert(json_text(arena, json_own(arena, summary_json(&summary)))[0] == '{');
     }
-    arena_free(arena);
-    return 0;
 }

@@ -8,9 +8,8 @@
 
 enum { MOST = 4096 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
-    struct arena *arena = arena_new();
     struct json_object *map = json_own(arena, json_object_new_object());
     const struct template_function functions[] = {
         {"name", "podinfo", NULL}, {"variables", NULL, map}, {"none", NULL, NULL}, {0}};
@@ -28,6 +27,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         err = template_render(arena, text, functions, MOST, NULL, &again, &ei);
         assert(err == ERR_OK && strcmp(out, again) == 0);
     }
-    arena_free(arena);
-    return 0;
 }

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "fuzz.h"
-#include "loadtester/words.h"
+#include "loadtester/command_line.h"
 
 enum { ROOM = 8 * 1024 * 1024 };
 
@@ -21,9 +21,8 @@ static void quote(struct buf *out, const char *word)
     buf_puts(out, "'");
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
-    struct arena *arena = arena_new();
     const char *const *words, *const *again;
     const char *text = arena_strndup(arena, (const char *)data, size);
     struct errinfo ei = {0};
@@ -44,6 +43,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             assert(i == n ? !again[i] : strcmp(words[i], again[i]) == 0);
     }
     buf_fini(&quoted);
-    arena_free(arena);
-    return 0;
 }

@@ -22,9 +22,8 @@ static void check_document(struct arena *arena, struct json_object *doc)
     (void)err;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(arena, data, size)
 {
-    struct arena *arena = arena_new();
     struct json_object *docs;
     struct errinfo ei = {0};
     if (yaml_parse(arena, "fuzz", (const char *)data, size, MAX, &docs, &ei) == ERR_OK) {
@@ -34,6 +33,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         assert(strncmp(ei.text, "fuzz:", 5) == 0);
     }
-    arena_free(arena);
-    return 0;
 }

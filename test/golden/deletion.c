@@ -24,9 +24,9 @@ struct world *deletion_begin(const struct story *story, int until, int *writes)
     w->crash_at = until;
     for (int i = 0; i < DELETION_TICKS; i++) {
         const char *text = world_tick(w);
-        if (w->crashed || (w->again == AGAIN_NEVER && strcmp(text, "again never\n") == 0))
+        if (w->crashed || (w->requeue == REQUEUE_NEVER && strcmp(text, "again never\n") == 0))
             break;
-        w->now_ms += w->again == AGAIN_NOW ? 0 : DELETION_STEP_MS;
+        w->now_ms += w->requeue == REQUEUE_NOW ? 0 : DELETION_STEP_MS;
         world_settle(w);
     }
     *writes = w->effects;
@@ -120,7 +120,7 @@ void deletion_succeed(struct world *w, const char *name, const char *patch)
                                    name, name)));
     json_set(w->canary, "spec", spec);
     w->gone = false;
-    w->heir = NULL;
+    w->successor = NULL;
     w->closed = "";
     w->metrics = world_json(w, "{}");
     world_patch_canary(w, patch);

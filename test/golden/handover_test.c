@@ -15,7 +15,7 @@ static int hand_over(struct world *w, int crash)
     world_settle(w);
     w->effects = 0;
     w->crash_at = crash;
-    w->heir = "web.test";
+    w->successor = "web.test";
     world_delete(w);
     deletion_run(w);
     deletion_succeed(w, "web", "{}");
@@ -55,7 +55,7 @@ CASE(test_handed_over_at_any_time)
 
 static void delete_here(struct world *w, bool routed)
 {
-    w->heir = NULL;
+    w->successor = NULL;
     world_delete(w);
     world_settle(w);
     deletion_run(w);
@@ -78,7 +78,7 @@ CASE(test_the_other_one_is_deleted_at_once)
         for (int write = 0, writes = 1; write <= writes; write += WORLD_EVERY) {
             struct world *w = deletion_begin(story, -1, &ignored);
             bool routed = world_get(w, "httproutes/podinfo") && !story->bare;
-            w->heir = "web.test";
+            w->successor = "web.test";
             world_delete(w);
             deletion_run(w);
             deletion_succeed(w, "web", "{}");

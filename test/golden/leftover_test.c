@@ -24,7 +24,7 @@ enum { EDITS = sizeof(edits) / sizeof(edits[0]) };
 /* Who goes on when it is deleted; patch NULL: nobody. */
 static const struct successor {
     const char *patch; /* of the spec of the one that is deleted */
-    bool heir;         /* it has the same target, and gets what is there as it stands */
+    bool successor;    /* it has the same target, and gets what is there as it stands */
 } successors[] = {
     {NULL, false},
     {"{}", true},
@@ -87,7 +87,7 @@ static bool step(struct world *w)
     bool rests = strcmp(world_tick(w), "again never\n") == 0;
 
     check_routes(w);
-    w->now_ms += w->again == AGAIN_NOW ? 0 : DELETION_STEP_MS;
+    w->now_ms += w->requeue == REQUEUE_NOW ? 0 : DELETION_STEP_MS;
     world_settle(w);
     return rests;
 }
@@ -116,7 +116,7 @@ static int end(struct world *w, int crash)
     return w->effects;
 }
 
-static struct world *begin(bool again)
+static struct world *begin(bool requeue)
 {
     struct world *w = world_new(NULL);
 
@@ -125,7 +125,7 @@ static struct world *begin(bool again)
     deletion_add_target(w, "third");
     world_settle(w);
     rest(w);
-    if (again) { /* on a route and a Service that it has not made */
+    if (requeue) { /* on a route and a Service that it has not made */
         end(w, -1);
         deletion_succeed(w, "podinfo", "{}");
         rest(w);
@@ -142,7 +142,7 @@ static void edit(struct world *w, const char *patch)
 /* The last one is deleted as well. Returns the writes of the first deletion, which is cut off. */
 static int finish(struct world *w, const struct successor *successor, int crash)
 {
-    w->heir = successor->heir ? "web.test" : NULL;
+    w->successor = successor->successor ? "web.test" : NULL;
     int writes = end(w, crash);
 
     if (successor->patch) {
@@ -182,8 +182,8 @@ CASE(test_deleted_after_edits)
 {
     int played = 0;
 
-    for (int again = 0; again < 2; again++) {
-        struct world *w = begin(again);
+    for (int requeue = 0; requeue < 2; requeue++) {
+        struct world *w = begin(requeue);
         played += play(w, WORLD_EVERY == 1 ? 2 : 1);
         world_free(w);
     }

@@ -5,22 +5,16 @@
  */
 #include <string.h>
 
+#include "ctl/lint/lint.h"
 #include "decide/decide.h"
-#include "lint/lint.h"
 #include "object/schema.h"
+#include "stage.h"
 #include "test/rows.h"
 #include "test/unit.h"
+#include "tick/fact.h"
 #include "world.h"
 
 enum { ROUNDS = 80, EDITS = 3, MAX_RANDOM_DEPTH = 12 };
-
-static const char *const labels[] = {"app", "name", "app.kubernetes.io/name", NULL};
-static const struct settings settings = {.mesh_provider = "istio",
-                                         .metrics_server = "http://prometheus:9090",
-                                         .selector_labels = labels,
-                                         .cluster_name = "",
-                                         .config_tracking = true,
-                                         .min_analysis_interval_ms = 10000};
 
 static uint64_t random_state;
 
@@ -129,6 +123,16 @@ static const char *server_refuses(struct arena *arena, const struct schema *sche
     return schema_validate(schema, copy, &causes) ? NULL : cause_text(&causes);
 }
 
+static enum rule_result ask(void *arg, struct tick *tick)
+{
+    return accept_judge(tick, found, arg);
+}
+
+static void answer_nothing(void *arg, struct tick *tick, const struct need *need)
+{
+    fact_object(tick, need, NULL);
+}
+
 static const char *controller_refuses(struct arena *arena, struct json_object *canary)
 {
     const char *sentence = NULL;
@@ -137,21 +141,15 @@ static const char *controller_refuses(struct arena *arena, struct json_object *c
 
     if (canary_view(arena, canary, &view, &ei) != ERR_OK)
         return arena_strdup(arena, ei.text);
-    struct tick *tick = tick_new(arena, &view, &settings, 1000, true);
-    for (int round = 0; round < 9; round++) {
-        tick_reset(tick);
-        if (accept_judge(tick, found, &sentence) != VERDICT_NEED_FACTS)
-            break;
-        for (const struct need *need = tick->needs; need; need = need->next)
-            fact_object(tick, need, NULL);
-    }
+    struct tick *tick = tick_new(arena, &view, &settings_default, 1000, true);
+    (void)tick_solve(tick, ask, answer_nothing, &sentence);
     return sentence;
 }
 
 static const char *lint_refuses(struct arena *arena, struct json_object *canary)
 {
     const char *text = json_text(arena, canary);
-    struct lint *lint = lint_new(arena, &settings);
+    struct lint *lint = lint_new(arena, &settings_default);
 
     lint_add(lint, "canary", text, strlen(text));
     for (const struct lint_mistake *mistake = lint_run(lint); mistake; mistake = mistake->next)
@@ -180,24 +178,6 @@ static bool check(struct arena *arena, const struct schema *schema, struct json_
 
 /* --- the search */
 
-static void free_schema(void *schema)
-{
-    schema_free(schema);
-}
-
-static struct schema *canary_schema(struct arena *arena)
-{
-    struct json_object *crd = json_elem(rows_read(arena, "proto/crd/canaries.yaml"), 0);
-    struct json_object *version = json_elem(json_at(crd, "spec", "versions", NULL), 0);
-    struct schema *schema;
-    struct errinfo ei;
-
-    assert_int_equal(
-        schema_compile(json_at(version, "schema", "openAPIV3Schema", NULL), &schema, &ei), ERR_OK);
-    arena_defer(arena, free_schema, schema);
-    return schema;
-}
-
 static struct json_object *base_of(struct arena *arena, struct json_object *row)
 {
     struct json_object *specs = json_at(row, "specs", NULL);
@@ -220,7 +200,7 @@ static struct json_object *base_of(struct arena *arena, struct json_object *row)
 CASE(lint_refuses_what_is_refused)
 {
     struct json_object *rows = rows_read(arena, "test/golden/route_schema.yaml");
-    struct schema *schema = canary_schema(arena);
+    struct schema *schema = stage_canary_schema(arena);
     int refused = 0, fine = 0;
 
     for (unsigned round = 0; round < ROUNDS * json_len(rows) / WORLD_EVERY; round++) {

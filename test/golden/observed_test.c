@@ -1,16 +1,16 @@
 /*
- * The observer (controller/observe) beside the reference: releases that were recorded with it are
- * played step by step, and at each the observer foresees the next one, as --observe does in a
- * cluster. Every step is foreseen; where an object is then otherwise, recordings.yaml says so, and a
- * row of proto/COMPATIBILITY.md says why.
+ * Shadow mode (controller/shadow) beside the reference: recorded releases of the reference are
+ * played step by step, and at each the next step is predicted, as --observe does in a cluster.
+ * Every step is predicted; where an object then differs, recordings.yaml says so, and a row of
+ * proto/COMPATIBILITY.md says why.
  */
 #include <fnmatch.h>
 #include <limits.h>
 #include <string.h>
 
 #include "base/file.h"
-#include "observe/observer.h"
 #include "recording.h"
+#include "shadow/shadow.h"
 #include "test/unit.h"
 #include "world_store.h"
 
@@ -18,7 +18,7 @@ enum { INTERVAL_MS = 10000, MAX_ROUNDS = 6, ANOTHER_LENGTH = 100 };
 
 struct watching {
     struct world *world;
-    struct observer *observer;
+    struct shadow *shadow;
     const char *name;             /* of the recording */
     struct json_object *versions; /* of routes: by key, those that are still to come */
     struct json_object *totals;   /* how many there were */
@@ -62,7 +62,7 @@ static bool is_declared(struct watching *w, const char *path)
 }
 
 /* The first line says of which step; the others must be declared. */
-static void take_difference(struct watching *w, const struct observer_look *look)
+static void take_difference(struct watching *w, const struct shadow_snapshot *look)
 {
     const char *line = look->text + strcspn(look->text, "\n");
 
@@ -76,13 +76,13 @@ static void take_difference(struct watching *w, const struct observer_look *look
 
 static void look(struct watching *w)
 {
-    struct observer_look look;
+    struct shadow_snapshot look;
 
-    observer_begin(w->observer);
+    shadow_begin(w->shadow);
     const char *plan = world_tick(w->world);
     if (strncmp(plan, "again", 5) != 0)
         fail_msg("%s: an observer plans\n%s", w->name, plan);
-    observer_look(w->observer, &look);
+    shadow_snapshot(w->shadow, &look);
     if (look.observed == OBSERVED_AGREES)
         w->agreed++;
     else if (look.observed != OBSERVED_NOTHING)
@@ -214,11 +214,11 @@ static void pass_time(struct watching *w, int64_t ms)
 /* What is begun goes on until the next status is foreseen. */
 static void step(struct watching *w, struct json_object *status)
 {
-    struct observer_look now;
+    struct shadow_snapshot now;
 
     for (int i = 0; i < MAX_ROUNDS; i++) {
         look(w);
-        observer_look(w->observer, &now);
+        shadow_snapshot(w->shadow, &now);
         if (!now.kept)
             break;
         write_objects(w, now.kept->foreseen);
@@ -281,31 +281,27 @@ static void must_be_over(const struct watching *w)
     }
 }
 
-static enum verdict decides(void *arg, struct tick *tick)
+static enum rule_result decides(void *arg, struct tick *tick)
 {
-    return observer_decide(arg, tick);
+    return shadow_decide(arg, tick);
 }
 
-/* Returns whether the recording is at hand. */
-static bool watch_one(const char *name, struct json_object *declared, int *agreed, int *differed)
+static void watch_one(const char *name, struct json_object *declared, int *agreed, int *differed)
 {
     struct world *world = world_new(NULL);
     struct json_object *recording = recording_read(world->arena, name);
     struct watching w = {
-        .world = world, .observer = observer_new(), .name = name, .declared = declared};
+        .world = world, .shadow = shadow_new(), .name = name, .declared = declared};
 
-    if (recording) {
-        world->decides = decides;
-        world->decides_arg = w.observer;
-        take_routes(&w, recording);
-        play(&w, recording);
-        must_be_over(&w);
-    }
+    world->decides = decides;
+    world->decides_arg = w.shadow;
+    take_routes(&w, recording);
+    play(&w, recording);
+    must_be_over(&w);
     *agreed += w.agreed;
     *differed += w.differed;
-    observer_free(w.observer);
+    shadow_free(w.shadow);
     world_free(world);
-    return recording;
 }
 
 CASE(recordings_are_foreseen)
@@ -315,10 +311,10 @@ CASE(recordings_are_foreseen)
 
     json_object_object_foreach(declared, name, differ)
     {
-        played += watch_one(name, differ, &agreed, &differed);
+        watch_one(name, differ, &agreed, &differed);
+        played++;
     }
-    if (played == 0)
-        skip();
+    assert_true(played > 0);
     print_message("%d recordings: %d steps as foreseen, %d declared differences, none else\n",
                   played, agreed, differed);
 }
@@ -336,30 +332,30 @@ static struct watching *watch_new(struct arena *arena, const char *hook)
                    hook)
              : NULL;
 
-    *w = (struct watching){.world = world_new(patch), .observer = observer_new()};
+    *w = (struct watching){.world = world_new(patch), .shadow = shadow_new()};
     world_initialise(w->world);
     world_push(w->world, "podinfo:2");
     for (int i = 0; i < MAX_ROUNDS && strcmp(world_phase(w->world), "Progressing") != 0; i++)
         world_step(w->world);
     w->world->asked = json_own(w->world->arena, json_object_new_array());
     w->world->decides = decides;
-    w->world->decides_arg = w->observer;
+    w->world->decides_arg = w->shadow;
     return w;
 }
 
 static void watch_end(struct watching *w)
 {
-    observer_free(w->observer);
+    shadow_free(w->shadow);
     world_free(w->world);
 }
 
-static struct observer_look observe(struct watching *w)
+static struct shadow_snapshot observe(struct watching *w)
 {
-    struct observer_look look;
+    struct shadow_snapshot look;
 
-    observer_begin(w->observer);
+    shadow_begin(w->shadow);
     world_tick(w->world);
-    observer_look(w->observer, &look);
+    shadow_snapshot(w->shadow, &look);
     return look;
 }
 
@@ -378,7 +374,7 @@ static void route(struct watching *w, int canary)
 CASE(what_others_do_is_judged)
 {
     static const struct {
-        const char *hook;   /* the type of a webhook, NULL: there is none */
+        const char *hook;   /* the type of a webhook, NULL if there is none */
         int canary;         /* the weight that the other one routes */
         const char *status; /* and what it writes */
         enum observed observed;
@@ -407,7 +403,7 @@ CASE(what_others_do_is_judged)
             route(w, rows[i].canary);
         if (rows[i].status)
             world_patch_canary(w->world, arena_printf(arena, "{'status':{%s}}", rows[i].status));
-        struct observer_look found = observe(w);
+        struct shadow_snapshot found = observe(w);
         for (int later = 0; later < 4 && found.observed == OBSERVED_NOTHING; later++) {
             pass_time(w, 60000);
             found = observe(w);
@@ -428,7 +424,7 @@ CASE(a_step_that_was_missed_is_no_difference)
     pass_time(w, 120000); /* its interval is a minute */
     route(w, 40);
     world_patch_canary(w->world, "{'status':{'canaryWeight':40}}");
-    struct observer_look found = observe(w);
+    struct shadow_snapshot found = observe(w);
     if (found.observed != OBSERVED_AGREES || !strstr(found.text, "to Progressing, 40 percent"))
         fail_msg("%s: %s", observed_name(found.observed), found.text);
     watch_end(w);
@@ -449,7 +445,7 @@ CASE(a_cause_that_is_seen_late_is_no_difference)
     world_merge(w->world, "deployments/podinfo", ready);
     route(w, 20);
     world_patch_canary(w->world, "{'status':{'canaryWeight':20}}");
-    struct observer_look found = observe(w);
+    struct shadow_snapshot found = observe(w);
     if (found.observed != OBSERVED_AGREES)
         fail_msg("%s: %s", observed_name(found.observed), found.text);
     watch_end(w);

@@ -64,8 +64,6 @@ bool play_is_subject(const char *key);
 /* What a subject is now; `want` says of what there are many, such as objects, which are of interest.
  */
 struct json_object *play_subject(struct play *play, const char *name, struct json_object *want);
-/* "[2]" of a list, or a key of a map */
-struct json_object *play_part(struct json_object *of, const char *key);
 /* What a subject is now, or what stands in it at a path: "about", ["status", "phase"]. */
 struct json_object *play_look(struct play *play, struct json_object *subject);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "play.h"
+#include "test/expect.h"
 #include "test/unit.h"
 
 static const char *look_plan(struct play *play)
@@ -25,15 +26,15 @@ static const char *look_objects(struct play *play)
     return json_text_sorted(play->arena, play->world->objects);
 }
 
-static const char *look_again(struct play *play)
+static const char *poll_again(struct play *play)
 {
     static const char *const names[] = {
-        [AGAIN_NEVER] = "never", [AGAIN_INTERVAL] = "interval", [AGAIN_NOW] = "now"};
+        [REQUEUE_NEVER] = "never", [REQUEUE_INTERVAL] = "interval", [REQUEUE_NOW] = "now"};
 
-    return names[play->world->again];
+    return names[play->world->requeue];
 }
 
-static struct json_object *look_canary(struct play *play)
+static struct json_object *snapshot_canary(struct play *play)
 {
     return play->world->canary;
 }
@@ -170,10 +171,10 @@ static const struct subject {
     {.name = "query", .at = offsetof(struct world, query)},
     {.name = "queries", .at = offsetof(struct world, queries)},
     {.name = "at_once", .at = offsetof(struct world, at_once)},
-    {.name = "again", .text = look_again},
+    {.name = "again", .text = poll_again},
     {.name = "objects", .text = look_objects},
     {.name = "canary text", .text = look_canary_text},
-    {.name = "canary", .tree = look_canary},
+    {.name = "canary", .tree = snapshot_canary},
     {.name = "status", .tree = look_status},
     {.name = "conditions", .tree = look_conditions},
     {.name = "object", .some = look_object},
@@ -218,13 +219,6 @@ struct json_object *play_subject(struct play *play, const char *name, struct jso
     return text ? json_own(play->arena, json_object_new_string(text)) : NULL;
 }
 
-struct json_object *play_part(struct json_object *of, const char *key)
-{
-    if (json_object_is_type(of, json_type_array) && key[0] == '[')
-        return json_elem(of, strtoul(key + 1, NULL, 10));
-    return json_at(of, key, NULL);
-}
-
 struct json_object *play_look(struct play *play, struct json_object *subject)
 {
     struct json_object *want = json_own(play->arena, json_object_new_object());
@@ -235,6 +229,21 @@ struct json_object *play_look(struct play *play, struct json_object *subject)
     json_set(want, json_object_get_string(json_elem(subject, 1)), NULL);
     struct json_object *at = play_subject(play, json_object_get_string(first), want);
     for (size_t i = 1; i < json_len(subject); i++)
-        at = play_part(at, json_object_get_string(json_elem(subject, i)));
+        at = expect_part(at, json_object_get_string(json_elem(subject, i)));
     return at;
+}
+
+const char *play_differs(struct play *play, struct json_object *want)
+{
+    struct json_object *values = play_value(play, want);
+    const char *found = NULL;
+
+    if (!json_object_is_type(values, json_type_object))
+        play_fail(play, "expected a map of subjects");
+    json_object_object_foreach(values, name, value)
+    {
+        if (!found)
+            found = expect_differs(play->arena, name, play_subject(play, name, value), value);
+    }
+    return found;
 }

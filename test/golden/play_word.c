@@ -6,7 +6,7 @@
 #include "base/duration.h"
 #include "deletion.h"
 #include "play.h"
-#include "play_rehearse.h"
+#include "play_simulate.h"
 #include "test/unit.h"
 
 enum { INTERVAL_MS = 60000, UNTIL_MAX = 60, ASLEEP_MAX = 9 };
@@ -102,9 +102,9 @@ static void play_push(struct play *play, struct json_object *given)
     world_push(play->world, text(play, given));
 }
 
-static void play_rehearsal(struct play *play, struct json_object *given)
+static void play_simulation(struct play *play, struct json_object *given)
 {
-    play_rehearsed(play, text(play, given));
+    play_simulated(play, text(play, given));
 }
 
 /* --- time */
@@ -122,7 +122,7 @@ static void tick(struct play *play)
 
 static void pass_interval(struct play *play)
 {
-    play->world->now_ms += play->world->again == AGAIN_NOW ? 0 : INTERVAL_MS;
+    play->world->now_ms += play->world->requeue == REQUEUE_NOW ? 0 : INTERVAL_MS;
 }
 
 static void play_tick(struct play *play, struct json_object *given)
@@ -152,7 +152,7 @@ static void play_at_once(struct play *play)
 {
     do
         play_advance(play, NULL);
-    while (play->world->again == AGAIN_NOW);
+    while (play->world->requeue == REQUEUE_NOW);
 }
 
 static void play_interval(struct play *play)
@@ -432,7 +432,7 @@ static const struct word {
     {.name = "interval", .act = play_interval},
     {.name = "turn", .act = play_turn},
     {.name = "live", .play = play_live},
-    {.name = "rehearsed", .play = play_rehearsal},
+    {.name = "simulated", .play = play_simulation},
     {.name = "run", .act = play_run},
     {.name = "initialise", .act = play_initialise},
     {.name = "wait", .play = play_wait},
@@ -471,8 +471,8 @@ static const struct field {
     {.name = "late", .text = offsetof(struct world, late), .none = ""},
     {.name = "denied", .text = offsetof(struct world, denied), .none = ""},
     {.name = "refuse", .text = offsetof(struct world, refuses), .none = ""},
-    {.name = "rival", .text = offsetof(struct world, rival)},
-    {.name = "heir", .text = offsetof(struct world, heir)},
+    {.name = "rival", .text = offsetof(struct world, conflict)},
+    {.name = "heir", .text = offsetof(struct world, successor)},
     {.name = "controller", .text = offsetof(struct world, settings.controller)},
     {.name = "other", .text = offsetof(struct world, other)},
     {.name = "other lives", .flag = offsetof(struct world, other_lives)},
@@ -481,7 +481,7 @@ static const struct field {
     {.name = "delivered", .text = offsetof(struct world, delivered)},
     {.name = "restarted", .flag = offsetof(struct world, restarted)},
     {.name = "due", .flag = offsetof(struct world, due)},
-    {.name = "barred", .flag = offsetof(struct world, barred)},
+    {.name = "barred", .flag = offsetof(struct world, locked_out)},
     {.name = "queued", .flag = offsetof(struct world, queued)},
     {.name = "gone", .flag = offsetof(struct world, gone)},
     {.name = "remembers", .flag = offsetof(struct world, remembers)},

@@ -244,14 +244,14 @@ static void come_to_rest(struct noise *n)
     for (int i = 0; i < 80; i++) {
         const char *text = world_tick(w);
         note(n, arena_printf(w->arena, "[%s]", text));
-        if (w->again == AGAIN_NEVER && strcmp(text, "again never\n") == 0)
+        if (w->requeue == REQUEUE_NEVER && strcmp(text, "again never\n") == 0)
             break;
         /* what waited behind another revision may have broken the primary meanwhile */
         if (strchr(world_image(w, "podinfo-primary"), '-'))
             world_patch_canary(w, "{'spec':{'skipAnalysis':true}}");
         if (strstr(text, "`kubectl rollout resume")) /* a person does as told */
             world_patch(w, "deployments/podinfo", "{'spec':{'paused':null}}");
-        w->now_ms += w->again == AGAIN_NOW ? 0 : 60000;
+        w->now_ms += w->requeue == REQUEUE_NOW ? 0 : 60000;
         world_settle(w);
     }
     if (strcmp(world_phase(w), "Succeeded") != 0 ||

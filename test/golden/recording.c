@@ -6,7 +6,7 @@
 #include "base/yaml.h"
 #include "test/unit.h"
 
-#define RECORDINGS "../shared/recordings/"
+#define RECORDINGS "test/data/recordings/"
 
 enum { MAX_BYTES = 8 * 1024 * 1024 };
 
@@ -29,7 +29,7 @@ struct json_object *recording_read(struct arena *arena, const char *name)
 
     if (file_read(arena, arena_printf(arena, RECORDINGS "%s.json", name), MAX_BYTES, &text, &len,
                   &ei) != ERR_OK)
-        return NULL;
+        fail_msg("%s", ei.text);
     if (json_parse(arena, text, len, MAX_BYTES, &recording, &ei) != ERR_OK)
         fail_msg("%s: %s", name, ei.text);
     return recording;

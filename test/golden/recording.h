@@ -1,6 +1,6 @@
 /*
- * Releases that were recorded with the reference on a real API server, where they are at hand beside
- * the tree; recordings.yaml names them, and how ours differs. Trees live in the arena.
+ * Releases that were recorded with the reference on a real API server (test/data/recordings);
+ * recordings.yaml names them, and how ours differs. Trees live in the arena.
  */
 #ifndef GOLDEN_RECORDING_H
 #define GOLDEN_RECORDING_H
@@ -9,7 +9,6 @@
 
 /* {NAME: [{path, row} or {put, object}]}. */
 struct json_object *recording_declared(struct arena *arena);
-/* NULL: it is not at hand. */
 struct json_object *recording_read(struct arena *arena, const char *name);
 /* "networking.istio.io/v1beta1/virtualservices/podinfo" is "virtualservices/podinfo" here. */
 const char *recording_key(const char *path);

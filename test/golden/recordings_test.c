@@ -1,5 +1,5 @@
 /*
- * Releases that were recorded with the reference on a real API server, where they are at hand: ours
+ * Releases that were recorded with the reference on a real API server (test/data/recordings): ours
  * of the same Canary writes the same objects, version by version. Where it does not, the difference
  * is declared in recordings.yaml, and a row of proto/COMPATIBILITY.md says why.
  */
@@ -165,7 +165,7 @@ static void play_until(struct replay *replay, const char *phase)
     for (int i = 0; i < MAX_TICKS && strcmp(world_phase(world), phase) != 0; i++) {
         world_tick(world);
         note_versions(replay);
-        if (world->again != AGAIN_NOW)
+        if (world->requeue != REQUEUE_NOW)
             world->now_ms += 60000;
         world_settle(world);
     }
@@ -190,26 +190,22 @@ static void play_release(struct replay *replay, struct json_object *recording)
     }
 }
 
-/* Returns whether the recording is at hand. */
-static bool replay_one(const char *name, struct json_object *differ)
+static void replay_one(const char *name, struct json_object *differ)
 {
     struct world *world = world_new(NULL);
     struct json_object *recording = recording_read(world->arena, name);
     struct replay replay = {.world = world, .name = name, .differ = differ, .wrong = ""};
-    bool found = recording;
 
     assert_true(json_len(differ) <= MAX_DECLARED);
-    if (recording)
-        play_release(&replay, recording);
+    play_release(&replay, recording);
     if (*replay.wrong)
         fail_msg("%s:\n%s", name, replay.wrong);
-    for (size_t i = 0; found && i < json_len(differ); i++) {
+    for (size_t i = 0; i < json_len(differ); i++) {
         if (!replay.used[i] && json_at(json_elem(differ, i), "path", NULL))
             fail_msg("%s: %s does not differ any more", name,
                      json_str_at(json_elem(differ, i), "path", NULL));
     }
     world_free(world);
-    return found;
 }
 
 CASE(test_recordings)
@@ -219,10 +215,10 @@ CASE(test_recordings)
 
     json_object_object_foreach(declared, name, differ)
     {
-        played += replay_one(name, differ);
+        replay_one(name, differ);
+        played++;
     }
-    if (played == 0)
-        skip();
+    assert_true(played > 0);
 }
 
 CASE(test_rows_are_in_the_table)

@@ -7,23 +7,11 @@
 #include <glob.h>
 #include <string.h>
 
-#include "base/yaml.h"
 #include "stage.h"
+#include "test/rows.h"
 #include "test/unit.h"
 
-#define PUBLISHED "../shared/manifests/"
-
-enum { MAX_BYTES = 4 * 1024 * 1024 };
-
-static struct json_object *read_docs(struct arena *arena, const char *path)
-{
-    struct json_object *docs;
-    struct errinfo ei;
-
-    if (yaml_parse_file(arena, path, MAX_BYTES, &docs, &ei) != ERR_OK)
-        fail_msg("%s: %s", path, ei.text);
-    return docs;
-}
+#define PUBLISHED "test/data/manifests/"
 
 static bool is_text(struct json_object *object, const char *text)
 {
@@ -55,7 +43,7 @@ static int check_published(struct arena *arena, struct json_object *row, struct 
     if (!pattern || glob(arena_printf(arena, PUBLISHED "%s", pattern), 0, NULL, &files) != 0)
         return 0;
     for (size_t i = 0; i < files.gl_pathc; i++) {
-        struct json_object *docs = read_docs(arena, files.gl_pathv[i]);
+        struct json_object *docs = rows_read(arena, files.gl_pathv[i]);
         for (size_t k = 0; k < json_len(docs); k++) {
             if (!is_text(json_at(json_elem(docs, k), "kind", NULL), "Canary"))
                 continue;
@@ -69,7 +57,7 @@ static int check_published(struct arena *arena, struct json_object *row, struct 
 
 CASE(test_schemas)
 {
-    struct json_object *rows = read_docs(arena, "test/golden/route_schema.yaml");
+    struct json_object *rows = rows_read(arena, "test/golden/route_schema.yaml");
     int played = 0;
 
     assert_true(json_len(rows) > 0);
@@ -77,13 +65,10 @@ CASE(test_schemas)
         struct json_object *row = json_elem(rows, i), *specs = json_at(row, "specs", NULL);
         const char *file = json_str_at(row, "crds", NULL);
         struct json_object *crds = file ? stage_crds(arena, file) : NULL;
-        if (file && !crds)
-            continue;
         for (size_t k = 0; k < json_len(specs); k++, played++)
             check_canary(arena, json_str_at(row, "provider", NULL), crds,
                          json_at(row, "objects", NULL), stage_canary(arena, json_elem(specs, k)));
         played += check_published(arena, row, crds);
     }
-    if (played == 0)
-        skip();
+    assert_true(played > 0);
 }

@@ -273,24 +273,6 @@ static bool play_one(struct sample *sample, struct json_object *base, struct jso
     return !why;
 }
 
-static void free_schema(void *schema)
-{
-    schema_free(schema);
-}
-
-static struct schema *canary_schema(struct arena *arena)
-{
-    struct json_object *crd = json_elem(rows_read(arena, "proto/crd/canaries.yaml"), 0);
-    struct json_object *version = json_elem(json_at(crd, "spec", "versions", NULL), 0);
-    struct schema *schema;
-    struct errinfo ei;
-
-    assert_int_equal(
-        schema_compile(json_at(version, "schema", "openAPIV3Schema", NULL), &schema, &ei), ERR_OK);
-    arena_defer(arena, free_schema, schema);
-    return schema;
-}
-
 /* The row's specs say at least what the provider cannot do without. */
 static int play_row(struct arena *lasting, struct json_object *row, struct json_object *service,
                     struct json_object *given, const char **wrong)
@@ -309,7 +291,7 @@ static int play_row(struct arena *lasting, struct json_object *row, struct json_
                                 .found = json_at(row, "objects", NULL),
                                 .splits_all = json_bool_at(row, false, "splits_all", NULL),
                                 .untold = json_at(given, "untold", NULL),
-                                .schema = canary_schema(arena),
+                                .schema = stage_canary_schema(arena),
                                 .lasting = lasting,
                                 .wrong = wrong};
         struct json_object *full = json_own(arena, json_object_new_object());

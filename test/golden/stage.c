@@ -4,9 +4,12 @@
 
 #include "base/yaml.h"
 #include "object/schema.h"
+#include "test/rows.h"
 #include "test/unit.h"
+#include "tick/fact.h"
+#include "tick/plan.h"
 
-enum { MAX_BYTES = 4 * 1024 * 1024, MAX_ROUNDS = 5 };
+enum { MAX_BYTES = 4 * 1024 * 1024 };
 
 /* matched counts where the Canary matches. */
 static const struct weights states[STAGE_STATES] = {
@@ -48,7 +51,7 @@ static void free_schema(void *schema)
     schema_free(schema);
 }
 
-/* Compiled once; NULL where the schema is not at hand. */
+/* Compiled once; NULL for a resource without a schema. */
 static struct schema *schema_of(struct stage *stage, const struct kube_resource *resource)
 {
     struct json_object *text;
@@ -129,8 +132,8 @@ static void apply(struct stage *stage, const struct effect *effect)
 
 enum act { RECONCILE, SET, GET, REVERT, DISOWN };
 
-static enum verdict ask(struct tick *tick, const struct router *router, enum act act,
-                        struct weights *weights)
+static enum rule_result ask(struct tick *tick, const struct router *router, enum act act,
+                            struct weights *weights)
 {
     switch (act) {
     case SET:
@@ -142,8 +145,8 @@ static enum verdict ask(struct tick *tick, const struct router *router, enum act
     case DISOWN:
         return router->disown(tick);
     default:
-        if (router->prepare && router->prepare(tick) != VERDICT_GO)
-            return VERDICT_NEED_FACTS;
+        if (router->prepare && router->prepare(tick) != RULE_CONTINUE)
+            return RULE_NEEDS_FACTS;
         return router->reconcile(tick);
     }
 }
@@ -154,21 +157,34 @@ static void apply_all(struct stage *stage, const struct tick *tick)
         apply(stage, effect);
 }
 
-/* With what it asks for. */
-static enum verdict answer(struct stage *stage, struct tick *tick, enum act act,
-                           struct weights *weights)
-{
-    enum verdict verdict = VERDICT_NEED_FACTS;
+struct question {
+    struct stage *stage;
+    enum act act;
+    struct weights *weights;
+};
 
-    for (int round = 0; round < MAX_ROUNDS && verdict == VERDICT_NEED_FACTS; round++) {
-        for (const struct need *need = tick->needs; need; need = need->next) {
-            const char *key = key_of(stage->arena, need->resource, need->name);
-            fact_object(tick, need, json_at(stage->objects, key, NULL));
-        }
-        tick_reset(tick);
-        verdict = ask(tick, stage->router, act, weights);
-    }
-    return verdict;
+static enum rule_result ask_router(void *arg, struct tick *tick)
+{
+    const struct question *question = arg;
+
+    return ask(tick, question->stage->router, question->act, question->weights);
+}
+
+static void answer_need(void *arg, struct tick *tick, const struct need *need)
+{
+    const struct question *question = arg;
+    const char *key = key_of(question->stage->arena, need->resource, need->name);
+
+    fact_object(tick, need, json_at(question->stage->objects, key, NULL));
+}
+
+/* With what it asks for. */
+static enum rule_result answer(struct stage *stage, struct tick *tick, enum act act,
+                               struct weights *weights)
+{
+    struct question question = {.stage = stage, .act = act, .weights = weights};
+
+    return tick_solve(tick, ask_router, answer_need, &question);
 }
 
 /* Returns what was planned, NULL for nothing. A route may take one step before: an interval later
@@ -176,14 +192,14 @@ static enum verdict answer(struct stage *stage, struct tick *tick, enum act act,
 static const char *step(struct stage *stage, enum act act, struct weights *weights)
 {
     struct tick *tick = tick_new(stage->arena, &stage->canary, &stage->settings, 0, true);
-    enum verdict verdict = answer(stage, tick, act, weights);
+    enum rule_result verdict = answer(stage, tick, act, weights);
 
-    if (verdict == VERDICT_STOP && tick->plan->stepped) {
+    if (verdict == RULE_DONE && tick->plan->stepped) {
         apply_all(stage, tick);
         tick = tick_new(stage->arena, &stage->canary, &stage->settings, 0, true);
         verdict = answer(stage, tick, act, weights);
     }
-    if (verdict != VERDICT_GO)
+    if (verdict != RULE_CONTINUE)
         fail_msg("act %d has verdict %d: %s", act, verdict, plan_print(tick));
     const char *text = tick->plan->first ? plan_print(tick) : NULL;
     apply_all(stage, tick);
@@ -253,10 +269,23 @@ struct json_object *stage_crds(struct arena *arena, const char *file)
     struct json_object *docs;
     struct errinfo ei;
 
-    return yaml_parse_file(arena, arena_printf(arena, "../shared/crds/%s", file), MAX_BYTES, &docs,
-                           &ei) == ERR_OK
-               ? docs
-               : NULL;
+    if (yaml_parse_file(arena, arena_printf(arena, "test/data/crds/%s", file), MAX_BYTES, &docs,
+                        &ei) != ERR_OK)
+        fail_msg("%s", ei.text);
+    return docs;
+}
+
+struct schema *stage_canary_schema(struct arena *arena)
+{
+    struct json_object *crd = json_elem(rows_read(arena, "proto/crd/canaries.yaml"), 0);
+    struct json_object *version = json_elem(json_at(crd, "spec", "versions", NULL), 0);
+    struct schema *schema;
+    struct errinfo ei;
+
+    assert_int_equal(
+        schema_compile(json_at(version, "schema", "openAPIV3Schema", NULL), &schema, &ei), ERR_OK);
+    arena_defer(arena, free_schema, schema);
+    return schema;
 }
 
 struct json_object *stage_canary(struct arena *arena, struct json_object *spec)

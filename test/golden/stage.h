@@ -27,11 +27,13 @@ struct stage {
 /* Through which a Canary is taken: each with what the mesh and the Canary know of it. */
 enum { STAGE_STATES = 5 };
 
-/* The CRDs of a mesh, of this file of the collection; NULL where that is not at hand. */
+/* The CRDs of a mesh: a file of test/data/crds. */
 struct json_object *stage_crds(struct arena *arena, const char *file);
+/* That of our own CRD. */
+struct schema *stage_canary_schema(struct arena *arena);
 /* A Canary podinfo.test with this spec, of a Deployment where that names no target. */
 struct json_object *stage_canary(struct arena *arena, struct json_object *spec);
-/* crds: those of the mesh, NULL where they are not at hand. found: what is there before, a list of
+/* crds: those of the mesh, NULL without any. found: what is there before, a list of
  * {key, object}. NULL, or why the router refuses the Canary; fails the test where nobody can read it.
  */
 const char *stage_init(struct stage *stage, struct arena *arena, const char *provider,

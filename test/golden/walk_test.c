@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/yaml.h"
+#include "test/rows.h"
 #include "test/unit.h"
 #include "tick/applied.h"
 #include "tick/edit.h"
 #include "world.h"
 
-enum { MAX_BYTES = 4 * 1024 * 1024, MAX_DEPTH = 16, MAX_TICKS = 12, PAUSE_MS = 60 * 1000 };
+enum { MAX_DEPTH = 16, MAX_TICKS = 12, PAUSE_MS = 60 * 1000 };
 
 #define OTHERS "x-others"
 
@@ -29,16 +29,6 @@ struct walk {
     struct json_object *kept, *without_effect, *untold, *full;
     int n;
 };
-
-static struct json_object *read_docs(struct arena *arena, const char *path)
-{
-    struct json_object *docs;
-    struct errinfo ei;
-
-    if (yaml_parse_file(arena, path, MAX_BYTES, &docs, &ei) != ERR_OK)
-        fail_msg("%s: %s", path, ei.text);
-    return docs;
-}
 
 /* --- the Canary without a field */
 
@@ -355,8 +345,8 @@ static void walk_over(struct walk walk, size_t document, int least)
     const char *path[MAX_DEPTH];
 
     walk.arena = arena_new();
-    struct json_object *given = json_elem(read_docs(walk.arena, "test/golden/walk.yaml"), document);
-    struct json_object *crd = json_elem(read_docs(walk.arena, "proto/crd/canaries.yaml"), 0);
+    struct json_object *given = json_elem(rows_read(walk.arena, "test/golden/walk.yaml"), document);
+    struct json_object *crd = json_elem(rows_read(walk.arena, "proto/crd/canaries.yaml"), 0);
     struct json_object *version = json_elem(json_at(crd, "spec", "versions", NULL), 0);
     struct json_object *spec =
         json_at(version, "schema", "openAPIV3Schema", "properties", "spec", "properties", NULL);

@@ -215,7 +215,9 @@ static void answer_need(struct world *world, struct tick *tick, const struct nee
         else if (names(world->denied, need->resource->plural))
             fact_denied(tick, need, "forbidden");
         else
-            fact_object(tick, need, world_kind_list(world, tick->arena, need->resource));
+            fact_object(tick, need,
+                        pretend_list(tick->arena, world->objects, need->resource->plural,
+                                     need->resource->group));
         return;
     }
     if (need->kind == NEED_OBJECT && need->last) {
@@ -496,7 +498,7 @@ static void check_alerts(const struct world *world, const struct plan *plan)
     }
 }
 
-/* What the engine would say of them: see engine/alerts.h. */
+/* The states that the engine would report: see engine/alert_deliveries.h. */
 static void show_alerts(const struct world *world, struct tick *tick)
 {
     const char **delivered = arena_array(tick->arena, 2, sizeof(*delivered));
@@ -593,7 +595,7 @@ static const char *refuse_unread(struct world *world, struct arena *arena, const
         world_check_status(world);
         world->told = arena_printf(world->arena, "%s%s\n", world->told, sentence);
     }
-    world->again = AGAIN_NEVER;
+    world->requeue = REQUEUE_NEVER;
     arena_free(arena);
     return patch ? "status [Accepted=False]\nagain never\n" : "again never\n";
 }
@@ -653,7 +655,7 @@ static void check_shares(struct world *world, const char *text, enum phase befor
 
     if (!runs || phase != before || !applied || !*applied || strstr(text, "lastAppliedSpec") ||
         strstr(text, "refusedWrite") || world->safety_off || world->crashed ||
-        world->again == AGAIN_NOW || world->plan.held || !target || !stable ||
+        world->requeue == REQUEUE_NOW || world->plan.held || !target || !stable ||
         !world_get(world, "httproutes/podinfo") || strstr(world->refuses, "httproutes") ||
         strcmp(kind->plural, "deployments") != 0 ||
         json_at(world->canary, "metadata", "deletionTimestamp", NULL) ||
@@ -692,7 +694,7 @@ const char *world_tick(struct world *world)
 
     if (world->gone) {
         arena_free(arena);
-        world->again = AGAIN_NEVER;
+        world->requeue = REQUEUE_NEVER;
         return "again never\n";
     }
     if (accept_view(arena, json_copy(arena, world->canary), &canary, &mistake, &ei) != ERR_OK)
@@ -700,17 +702,17 @@ const char *world_tick(struct world *world)
     struct tick *tick = tick_new(arena, &canary, &world->settings, world->now_ms, world->due);
     tick->stepped_at_ms = world->stepped_at_ms;
     tick->mistake = mistake;
-    tick->rival = world->rival;
-    tick->barred = world->barred;
-    tick->heir = world->heir;
+    tick->conflict = world->conflict;
+    tick->locked_out = world->locked_out;
+    tick->successor = world->successor;
     tick->queued = world->queued;
     world_refusal_show(world, tick);
     tick->claimed = world->claimed;
-    tick->other = (struct other_controller){.lease = world->other,
-                                            .state = world->other_lives  ? OTHER_LIVES
-                                                     : world->other_gone ? OTHER_GONE
-                                                                         : OTHER_UNKNOWN,
-                                            .told = world->other_told};
+    tick->peer = (struct peer_controller){.lease = world->other,
+                                          .state = world->other_lives  ? PEER_LIVES
+                                                   : world->other_gone ? PEER_GONE
+                                                                       : PEER_UNKNOWN,
+                                          .told = world->other_told};
     forget_alerts(world);
     show_alerts(world, tick);
     const char *known = world_checksum(world);
@@ -724,11 +726,11 @@ const char *world_tick(struct world *world)
         if (round == 50)
             fail_msg("the rules still miss facts after %d rounds", round);
         tick_reset(tick);
-        enum verdict verdict =
+        enum rule_result verdict =
             world->decides ? world->decides(world->decides_arg, tick) : decide(tick);
         if (tick->broken)
             fail_msg("a rule broke: %s", tick->broken);
-        if (verdict != VERDICT_NEED_FACTS)
+        if (verdict != RULE_NEEDS_FACTS)
             break;
         if (!tick->needs)
             fail_msg("the rules miss facts and ask for none");
@@ -739,7 +741,7 @@ const char *world_tick(struct world *world)
             world->at_once = world->queries;
     }
     const char *text = arena_strdup(world->arena, plan_print(tick));
-    world->again = tick->plan->again;
+    world->requeue = tick->plan->requeue;
     world->claimed |= tick->plan->claims;
     world->other_told = world->other_lives;
     world_wake_planned(world, tick);
@@ -770,9 +772,9 @@ bool world_step(struct world *world)
 {
     const char *plan = world_tick(world);
 
-    if (!world->crashed && world->again == AGAIN_NEVER && strcmp(plan, "again never\n") == 0)
+    if (!world->crashed && world->requeue == REQUEUE_NEVER && strcmp(plan, "again never\n") == 0)
         return true;
-    world->now_ms += world->again == AGAIN_NOW ? 0 : INTERVAL_MS;
+    world->now_ms += world->requeue == REQUEUE_NOW ? 0 : INTERVAL_MS;
     world_settle(world);
     return false;
 }
@@ -802,7 +804,7 @@ const char *world_story(struct world *world, const char *until)
     world->told = "";
     for (int i = 0; i < STORY_TICKS && strcmp(world_phase(world), until) != 0; i++) {
         const char *plan = world_tick(world);
-        if (world->again == AGAIN_NEVER && strcmp(plan, "again never\n") == 0)
+        if (world->requeue == REQUEUE_NEVER && strcmp(plan, "again never\n") == 0)
             break;
         text = arena_printf(world->arena, "%s%s", text, world->told);
         world->told = "";

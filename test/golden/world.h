@@ -39,18 +39,18 @@ struct world {
     bool asks_start;          /* ... one of them whether a release may begin */
     const char *let_in;       /* checksums to which a confirm-rollout agreed, space-separated */
     struct settings settings;
-    const char *rival; /* as in struct tick: how it stands to another Canary */
-    bool barred;
-    const char
-        *other; /* the lease of another controller, which lives, or is gone; else not known */
+    const char *conflict; /* as in struct tick: how it stands to another Canary */
+    bool locked_out;
+    /* The lease of another controller, which lives, or is gone; else not known. */
+    const char *other;
     bool other_lives, other_gone, other_told, claimed;
     bool queued;
-    const char *heir;
+    const char *successor;
     bool drops_percent;   /* the API server knows no requestMirror.percent */
     const char *unserved; /* plurals of resources whose CRD is not installed, space-separated */
     const char *late;     /* ... whose watch has not shown yet that there are any */
     bool flaggers_crd;    /* ... nor any field of the status that Flagger does not have */
-    struct json_object *dropped_spec; /* the spec that was to be remembered there; NULL: none */
+    struct json_object *dropped_spec; /* the spec that was to be remembered there; NULL if none */
     int64_t now_ms;
     int64_t stepped_at_ms; /* as in struct tick */
     bool due;
@@ -61,10 +61,10 @@ struct world {
     bool crashed;     /* in the last tick */
     bool safety_off;  /* the safety rules are not checked */
     bool gone;        /* the Canary was deleted, and what it owned */
-    enum verdict (*decides)(void *arg, struct tick *tick); /* NULL: decide() */
+    enum rule_result (*decides)(void *arg, struct tick *tick); /* NULL: decide() */
     void *decides_arg;
-    const char *lost_route; /* one that was collected together with its Services; NULL: none */
-    enum again again;       /* of the last tick */
+    const char *lost_route; /* one that was collected together with its Services; NULL if none */
+    enum requeue requeue;   /* of the last tick */
     const char *query;      /* the last one that a metric server was asked */
     const char *queries;    /* all of the last tick, "metrics[0]: up" one per line */
     const char *at_once;    /* those of them that were asked before any was answered */
@@ -80,12 +80,12 @@ struct world {
      * not yet; NULL: they are. */
     struct json_object *alerts;
     const char *undelivered;
-    const char *delivered; /* the name of a channel that has taken all of them; NULL: none */
+    const char *delivered; /* the name of a channel that has taken all of them; NULL if none */
     const char *denied;    /* plurals that may not be read */
     const char *refuses;   /* objects of which the API server takes no write, "services/podinfo" */
     struct refused_write refused; /* by it, until the rules have told it; and the last one */
     bool refused_told, refuses_now;
-    int64_t refused_since; /* by ticks in a row; 0: none */
+    int64_t refused_since; /* by ticks in a row; 0 if none */
     bool between;          /* the next tick is not due: it tries a write that was done without */
     const char *received;  /* by somebody who acts on each key once: "info: text", one per line */
     const char *seen;      /* the keys */

@@ -309,38 +309,6 @@ const struct world_kind *world_kind_of(struct world *world)
     return found ? found : &kinds[0];
 }
 
-/* Of another group with the same plural; what cases put here may not say its version. */
-static bool is_of_group(struct json_object *object, const char *group)
-{
-    const char *version = json_str_at(object, "apiVersion", NULL);
-    size_t len = strlen(group);
-
-    if (!version)
-        return true;
-    return len == 0 ? !strchr(version, '/')
-                    : strncmp(version, group, len) == 0 && version[len] == '/';
-}
-
-struct json_object *world_kind_list(struct world *world, struct arena *arena,
-                                    const struct kube_resource *resource)
-{
-    struct json_object *list = json_own(arena, json_object_new_object());
-    struct json_object *items = json_object_new_array();
-    size_t len = strlen(resource->plural);
-
-    json_object_object_add(list, "items", items);
-    json_object_object_foreach(world->objects, key, object)
-    {
-        if (strncmp(key, resource->plural, len) != 0 || key[len] != '/' ||
-            !is_of_group(object, resource->group))
-            continue;
-        struct json_object *copy = json_copy(arena, object);
-        json_set_str(json_sub(copy, "metadata"), "name", key + len + 1);
-        json_object_array_add(items, json_object_get(copy));
-    }
-    return list;
-}
-
 const char *world_key(struct world *world, const char *name)
 {
     return arena_printf(world->arena, "%s/%s", world_kind_of(world)->plural, name);

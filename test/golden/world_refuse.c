@@ -35,7 +35,7 @@ bool world_refuses(struct world *world, const struct effect *effect)
     }
     world->refuses_now = true;
     world->due = true;
-    world->again = AGAIN_INTERVAL;
+    world->requeue = REQUEUE_INTERVAL;
     return true;
 }
 
@@ -72,8 +72,9 @@ static void check_refusal(struct world *world, const struct plan *plan)
         fail_msg("a write of %s is refused for good, and not told", world->refused.name);
     if (!ends)
         world->refused_since = 0;
-    else if (world->refused_since == 0)
-        world->refused_since = world->now_ms;
+    else if (world->refused_since < world->stepped_at_ms || world->refused_since == 0 ||
+             world->refused_since > world->now_ms)
+        world->refused_since = world->now_ms; /* or since the clock was set */
     else if (world->now_ms - world->refused_since > deadline + SLACK_MS)
         fail_msg("writes of %s have been refused for %lld ms, and the release goes on",
                  world->refused.name, (long long)(world->now_ms - world->refused_since));

@@ -5,6 +5,7 @@
 
 #include "decide/decide.h"
 #include "router/router.h"
+#include "tick/fact.h"
 #include "world_kind.h"
 
 static struct json_object *route_rules(struct world *world)
@@ -21,12 +22,32 @@ static int rule_canary(struct json_object *rule, int *primary)
     return (int)json_int_at(json_elem(backends, 1), 0, "weight", NULL);
 }
 
+struct split {
+    struct world *world;
+    const struct router *router;
+    struct weights weights;
+};
+
+static enum rule_result ask_split(void *arg, struct tick *tick)
+{
+    struct split *split = arg;
+
+    return split->router->get(tick, &split->weights);
+}
+
+static void answer_split(void *arg, struct tick *tick, const struct need *need)
+{
+    const struct split *split = arg;
+
+    fact_object(tick, need,
+                world_get(split->world,
+                          arena_printf(tick->arena, "%s/%s", need->resource->plural, need->name)));
+}
+
 /* The routes of other meshes, by what their router reads in them. */
 static int split_of_router(struct world *world, const struct router *router, int *primary)
 {
     struct arena *arena = arena_new();
-    struct weights weights = {.primary = 100};
-    enum verdict verdict = VERDICT_NEED_FACTS;
     struct canary canary;
     const char *mistake;
     struct errinfo ei;
@@ -34,18 +55,11 @@ static int split_of_router(struct world *world, const struct router *router, int
     if (accept_view(arena, world->canary, &canary, &mistake, &ei) != ERR_OK)
         fail_msg("accept_view: %s", ei.text);
     struct tick *tick = tick_new(arena, &canary, &world->settings, world->now_ms, true);
-    for (int round = 0; verdict == VERDICT_NEED_FACTS && round < 5; round++) {
-        for (const struct need *need = tick->needs; need; need = need->next)
-            fact_object(
-                tick, need,
-                world_get(world, arena_printf(arena, "%s/%s", need->resource->plural, need->name)));
-        tick_reset(tick);
-        verdict = router->get(tick, &weights);
-    }
-    assert_int_equal(verdict, VERDICT_GO);
+    struct split split = {.world = world, .router = router, .weights = {.primary = 100}};
+    assert_int_equal(tick_solve(tick, ask_split, answer_split, &split), RULE_CONTINUE);
     arena_free(arena);
-    *primary = weights.primary;
-    return weights.canary;
+    *primary = split.weights.primary;
+    return split.weights.canary;
 }
 
 static bool writes_httproutes(const struct router *router)

@@ -3,6 +3,8 @@
 #ifndef GOLDEN_WORLD_USES_H
 #define GOLDEN_WORLD_USES_H
 
+#include "tick/fact.h"
+#include "tick/plan.h"
 #include "tick/tick.h"
 
 void world_uses_need(const struct tick *tick, const struct need *need);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "tick/need.h"
+
 static uint64_t hash_of(const char *key, struct json_object *object)
 {
     bool is_knative = strncmp(key, "services/", 9) == 0;

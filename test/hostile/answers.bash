@@ -10,41 +10,22 @@ set_stage() {
     FLAGGER_BUILD=$build FLAGGER_DEMO_DIR=$work/stage test/demo --stage >/dev/null 2>&1
     # shellcheck disable=SC1091
     . "$work/stage/env"
-    PROBE_URL=$DEMO_CONTROLLER
     controller=$(pgrep -f "^[^ ]*flagger-controller .*--port ${DEMO_CONTROLLER##*:}" | head -1)
 }
 
-# How many tenths of its processor's time a work takes until the file $work/stop exists: 10 on a machine with nothing else to do.
-stretch_of_work() {
-    local TIMEFORMAT='%R %U %S'
-    while [ ! -e "$work/stop" ]; do
-        time for ((i = 0; i < 10000; i++)); do :; done
-        sleep 0.5
-    done 2>&1 | awk '{real += $1; busy += $2 + $3} END {print (real > busy && busy > 0) ? int(10 * real / busy) : 10}'
-}
-
-watch_awake() {
-    health_watch
-    stretch_of_work >"$work/stretch" &
-    watchers+=($!)
-}
-# What takes the controller MOST_MS of work takes longer on a machine that has other work too; sets most, MiB of its memory.
-# stayed_awake ATTACK
+# stayed_awake ATTACK: since health_watch
 stayed_awake() {
     health_watched
-    stretch=$(cat "$work/stretch")
-    most=$(awk '/VmHWM/ {print int($2 / 1024)}' "/proc/$controller/status")
-    measured "$1" controller "$slowest" $((most * 1024))
-    [ "$most" -lt $((MOST_MEMORY / 1024)) ] && [ "$slowest" -lt $((5 * MOST_MS * stretch / 10)) ]
+    measured "$1" controller "$slowest" "$(peak "$controller")" "$worked"
+    [ "$(peak "$controller")" -lt "$MOST_MEMORY" ] && stays_awake
 }
-awake_text() { echo "at most $most MiB, slowest /healthz $slowest ms, work took $stretch tenths of its time"; }
 
 # try_answer PIECE BYTES VERSION: a release whose metrics are asked of the liar, until it was asked ten times
 try_answer() {
     local good=/nothing awake= asked
     liar_begin "$1" "$2"
     kubectl -n test patch canary podinfo --type merge -p "{\"spec\":{\"metricsServer\":\"$LIAR_URL\",\"analysis\":{\"interval\":\"2s\",\"webhooks\":[]}}}" >/dev/null
-    watch_awake
+    health_watch "$controller" "$DEMO_CONTROLLER"
     kubectl -n test set image deployment/podinfo "podinfod=demo-app:$3" >/dev/null
     eventually 30 phase_is podinfo Progressing || true
     eventually 60 phase_is podinfo Failed || true
@@ -52,7 +33,7 @@ try_answer() {
     liar_end
     asked=${LIAR_ASKED:-0}
     phase_is podinfo Failed && [ "$asked" -gt 2 ] && [ -n "$awake" ] && good=ok
-    report "$2 bytes of $1 for a metric" "asked $asked times, $(awake_text), $(kubectl -n test get canary podinfo -o jsonpath='{.status.phase}')" "$good"
+    report "$2 bytes of $1 for a metric" "asked $asked times, $(awake_text "$controller"), $(kubectl -n test get canary podinfo -o jsonpath='{.status.phase}')" "$good"
 }
 
 # try_objects: three Canaries, each of which would take 100 MiB as trees, while another one is released; under a CRD without bounds, as
@@ -60,7 +41,7 @@ try_answer() {
 try_objects() {
     local good=/nothing awake= told=0 name
     kubectl get crd canaries.flagger.app -o json | gojq 'walk(if type == "object" then del(.maxItems?) else . end)' | kubectl replace -f - >/dev/null
-    watch_awake
+    health_watch "$controller" "$DEMO_CONTROLLER"
     for name in hog1 hog2 hog3; do
         gojq -cn --arg name "$name" '{apiVersion: "flagger.app/v1beta1", kind: "Canary", metadata: {name: $name, namespace: "test"},
             spec: {targetRef: {apiVersion: "apps/v1", kind: "Deployment", name: $name}, service: {port: 80},
@@ -74,7 +55,7 @@ try_objects() {
     eventually 60 served || true
     stayed_awake 'three Canaries of 120000 empty objects' && awake=yes
     heard && served && [ -n "$awake" ] && good=ok
-    report 'three Canaries of 120000 empty objects' "$told told, $(awake_text), podinfo is $(kubectl -n test get canary podinfo -o jsonpath='{.status.phase}')" "$good"
+    report 'three Canaries of 120000 empty objects' "$told told, $(awake_text "$controller"), podinfo is $(kubectl -n test get canary podinfo -o jsonpath='{.status.phase}')" "$good"
     kubectl -n test delete canary hog1 hog2 hog3 >/dev/null
 }
 
@@ -82,7 +63,7 @@ try_objects() {
 # another one is released
 try_many_objects() {
     local good=/nothing awake= told=0 name
-    watch_awake
+    health_watch "$controller" "$DEMO_CONTROLLER"
     mkdir "$work/many"
     gojq -cn '{apiVersion: "v1", kind: "List", items: [range(200) | "many\(.)" as $name | {apiVersion: "flagger.app/v1beta1", kind: "Canary",
         metadata: {name: $name, namespace: "test"},
@@ -100,7 +81,7 @@ try_many_objects() {
     eventually 30 seen || true
     stayed_awake 'two hundred large Canaries' && awake=yes
     seen && served && [ -n "$awake" ] && good=ok
-    report 'two hundred large Canaries' "$told under care, $(awake_text), podinfo is $(kubectl -n test get canary podinfo -o jsonpath='{.status.phase}'); kept: $(curl -s "$DEMO_CONTROLLER/debug/process" | gojq -c .memory.kept.trees)" "$good"
+    report 'two hundred large Canaries' "$told under care, $(awake_text "$controller"), podinfo is $(kubectl -n test get canary podinfo -o jsonpath='{.status.phase}'); kept: $(curl -s "$DEMO_CONTROLLER/debug/process" | gojq -c .memory.kept.trees)" "$good"
     kubectl -n test get canaries -o name | grep /many | xargs kubectl -n test delete --wait=false >/dev/null
 }
 

@@ -115,12 +115,63 @@ try_page() {
     report 'scripts in what the page shows' "the page's own policy lets none run" "$good"
 }
 
+# What a webhook answers is shown as text: no address in it, of whatever kind, is a link of the page, nor are those of a request.
+evil_answer() {
+    python3 - "$work" <<'PYTHON' &
+import http.server, os, sys
+work = sys.argv[1]
+class Answer(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *args): pass
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get('Content-Length') or 0))
+        text = b'approve at https://evil.example/approve or http://evil.example:8/x, javascript:alert(1), <a href="https://evil.example/">here</a> //evil.example/y'
+        self.send_response(403)
+        self.send_header('Content-Length', str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Answer)
+open(work + '/evil.new', 'w').write(str(server.server_port))
+os.rename(work + '/evil.new', work + '/evil')
+server.serve_forever()
+PYTHON
+    evil_pid=$!
+    disown
+    eventually 10 test -s "$work/evil"
+}
+try_links() {
+    local good=/nothing said led='no browser'
+    evil_answer
+    kubectl -n test delete releaserequests --all >/dev/null
+    request resume "$(canary | gojq -r .status.lastAppliedSpec)" eve 'see https://evil.example/why'
+    api POST "$requests_path" "$work/request" >/dev/null
+    kubectl -n test patch canary app --type merge -p "{\"spec\":{\"analysis\":{\"threshold\":1000,\"webhooks\":[{\"name\":\"gate\",\"type\":\"rollout\",\"url\":\"http://127.0.0.1:$(cat "$work/evil")/\"}]}}}" >/dev/null
+    shown() { page -H 'Authorization: Bearer a-token-of-people-123' "$DAEMON_URL/ui/api/canaries/test/app" >/dev/null && grep -q evil.example/approve "$work/body"; }
+    eventually 30 shown || true
+    # In the page's own data an address stands in texts only, never in what the page makes links of.
+    said=$(gojq '[paths(type == "string" and test("evil.example")) as $p | $p[-1] | strings | select(test("url|href|link|address"; "i"))] | length' "$work/body")
+    if command -v chromedriver >/dev/null; then
+        . test/lib/browser.bash
+        browser_begin
+        daemon_stop
+        daemon_start "$CONTROLLER" --mesh-provider kubernetes --min-analysis-interval 1s --ui
+        browser_open "$DAEMON_URL/ui/#/test/app"
+        led='it does not show them'
+        ! browser_wait 30 body 'evil.example/approve' || led=$(browser_js 'return [...document.querySelectorAll("a, form, img, iframe, script")].filter((a) => /evil|javascript:/.test((a.href || "") + (a.src || "") + (a.action || ""))).length')
+        browser_end 2>/dev/null
+    fi
+    kill -KILL "$evil_pid"
+    shown_text=$(grep -c evil.example/approve "$work/body" || true)
+    [ "$said" = 0 ] && [ "$shown_text" -gt 0 ] && [[ $led = 0 || $led = 'no browser' ]] && good=ok
+    report "addresses in a webhook's answer, on the release page" "shown as text, $said as addresses in its data, links that lead there: $led" "$good"
+}
+
 if [ -x "$build/flagger-sandbox" ] && [ -x "$build/kubectl-canary" ]; then
     start_cluster
     try_texts
     try_nonsense
     try_flood
     try_page
+    try_links
     daemon_stop
     end_cluster && on_finish=:
 else

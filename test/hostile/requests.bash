@@ -8,11 +8,11 @@ try_raw() {
     report "two readings: $1" "answered ${got:-nothing}" "$good"
 }
 
-# try_tree NAME BODY-FILE PATH: many at once; memory stays bounded
+# try_tree NAME BODY-FILE PATH: many at once; each is answered, and memory stays bounded
 try_tree() {
     local good=/nothing codes
     codes=$(send_many "$2" "$3" 64 | sort | uniq -c | awk '{printf "%s times %s ", $1, $2}')
-    [ "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "$DAEMON_URL/healthz")" = 200 ] && [ "$(peak)" -lt "$MOST_MEMORY" ] && good=ok
+    [ "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "$DAEMON_URL/healthz")" = 200 ] && [ "$(peak)" -lt "$MOST_MEMORY" ] && [[ $codes != *' 000 '* ]] && good=ok
     report "$1" "at most $(($(peak) / 1024)) MiB; ${codes}" "$good"
 }
 

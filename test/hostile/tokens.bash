@@ -27,7 +27,7 @@ try_file() {
 echo open-sesame-0123456789 >"$work/tokens"
 chmod 600 "$work/tokens"
 daemon_start "$LOADTESTER" "${user[@]}" --token-file "$work/tokens"
-try_bodiless /
+try_stranger /
 try_file 'was emptied' truncate -s 0 "$work/tokens"
 try_file 'is a comment now' sh -c "echo '# nobody' >'$work/tokens'"
 try_file 'is gone' rm "$work/tokens"

@@ -11,40 +11,24 @@ ask_probe() {
     echo "$answer"
 }
 
-# The slowest of the answers of URL's /healthz until the file $work/stop exists, in milliseconds.
-slowest_of() {
-    while [ ! -e "$work/stop" ]; do
-        ask_probe "$1"
-        sleep 0.02
-    done | sort -n -k 2 | tail -1 | awk '{printf "%d\n", $2 * 1000}'
-}
-
-# Beside the one that is attacked another daemon can be asked, which nobody attacks: a processor that has other work, the
-# attack's own too, makes both slow.
-control_start() {
-    daemon_start "$LOADTESTER" "${user[@]}"
-    control=$DAEMON_PID
-    control_url=$DAEMON_URL
-    rm -f "$DAEMON_LOG"
-}
-control_stop() { [ -z "${control:-}" ] || kill -TERM "$control"; }
-
-# What happens between health_watch and health_watched: sets slowest, and control_slowest (0 without a control), milliseconds.
+# What happens between health_watch and health_watched, of the daemon DAEMON_PID or PID: sets slowest, the milliseconds of the slowest
+# answer of /healthz, and worked, how much of one the daemon's own loop has worked, which no other work of the machine lengthens.
+# health_watch [PID URL]
 health_watch() {
-    rm -f "$work/stop"
-    slowest_of "${PROBE_URL:-$DAEMON_URL}" >"$work/slowest" &
-    watchers=($!)
-    echo 0 >"$work/control"
-    [ -n "${control_url:-}" ] || return 0
-    slowest_of "$control_url" >"$work/control" &
-    watchers+=($!)
+    rm -f "$work/asked"
+    test/hostile/beside.py "${1:-$DAEMON_PID}" "${2:-$DAEMON_URL}" "$work/asked" >"$work/own" 2>/dev/null </dev/null &
+    watcher=$!
 }
 health_watched() {
-    touch "$work/stop"
-    wait "${watchers[@]}"
-    slowest=$(cat "$work/slowest")
-    control_slowest=$(cat "$work/control")
+    local answers
+    eventually 20 test -e "$work/asked" || true # where the attack is over at once
+    kill -TERM "$watcher"
+    wait "$watcher" || true
+    read -r slowest worked _ answers <"$work/own" || answers=0
+    [ "${answers:-0}" -gt 0 ] || slowest=99999 worked=99999
 }
+stays_awake() { [ "$worked" -lt "$MOST_MS" ] && [ "$slowest" -lt 5000 ]; }
+awake_text() { echo "slowest /healthz $slowest ms, of which its loop worked $worked ms at most, at most $(($(peak "$@") / 1024)) MiB"; }
 
 # Of a process, the daemon's: KiB of memory that are resident and that were at most, and open descriptors.
 rss() { awk '/VmRSS/ {print $2}' "/proc/${1:-$DAEMON_PID}/status"; }

@@ -30,11 +30,16 @@ pg_stop() { pg_as "$(pg_bin)/pg_ctl" -w -s -m fast -D "$PG_DIR/data" stop; }
 
 # As a power cut: the postmaster and all its children at once.
 pg_kill() {
-    local pid
+    local pid children
     pid=$(head -n 1 "$PG_DIR/data/postmaster.pid")
-    pkill -KILL -P "$pid" || true
-    kill -KILL "$pid" || true
-    while [ -d "/proc/$pid" ]; do sleep 0.05; done
+    # A stopped postmaster starts no child in place of one that has died, which would keep the shared memory from its successor.
+    kill -STOP "$pid"
+    children=$(pgrep -P "$pid")
+    # shellcheck disable=SC2086
+    kill -KILL $children "$pid" 2>/dev/null || true
+    for pid in $children $pid; do
+        while [ -d "/proc/$pid" ]; do sleep 0.05; done
+    done
 }
 
 pg_end() {

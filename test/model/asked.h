@@ -15,7 +15,7 @@ bool asked_to_skip(const struct canary *canary);
 bool asked_to_pause(const struct canary *canary);
 /* A request is still there. */
 bool asked_is_left(struct model *model, const struct cluster *cluster);
-/* What a write breaks; NULL: nothing. */
+/* The rule that a write breaks; NULL if none. */
 const char *asked_step(struct model *model, const struct cluster *facts,
                        const struct cluster *before, const struct cluster *after);
 

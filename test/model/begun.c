@@ -4,6 +4,8 @@
 
 #include "said.h"
 
+#include "tick/plan.h"
+
 static struct json_object *condition_of(const struct canary *canary, const char *wanted)
 {
     struct json_object *conditions = json_at(canary->status.json, "conditions", NULL);

@@ -9,13 +9,15 @@
 #include "judged.h"
 #include "said.h"
 
+#include "tick/plan.h"
+
 /* How the world is from now on. */
 struct policy {
     const char *what;
     enum health target, primary;
     bool only_new; /* revision 1 is always healthy */
     uint8_t answers[QUESTIONS];
-    const char *hook; /* only for scenarios that have this type of hook; NULL: all */
+    const char *hook; /* only for scenarios that have this type of hook; NULL for all */
     bool judged;      /* only for scenarios with the judge */
     bool lasts;       /* only for scenarios in which time passes */
     bool may_wait;    /* for ever, when it tells why */
@@ -76,7 +78,7 @@ struct way {
     uint32_t rest;
     uint32_t due;
     /* --- identity ends */
-    uint32_t end; /* the cluster at the end + 1; 0: not known yet */
+    uint32_t end; /* the cluster at the end + 1; 0 if not known yet */
     uint32_t on;  /* it is on the way that is being followed, + its place there */
 };
 
@@ -181,20 +183,20 @@ static enum went go(struct model *model, const struct policy *policy, struct sta
         *due = false; /* what was done without is tried before the next step */
         return ON;
     }
-    bool sleeps = same && (*due || idle) && outcome.again != AGAIN_NOW;
-    if (sleeps && (outcome.again == AGAIN_INTERVAL || outcome.wakes) &&
+    bool sleeps = same && (*due || idle) && outcome.requeue != REQUEUE_NOW;
+    if (sleeps && (outcome.requeue == REQUEUE_INTERVAL || outcome.wakes) &&
         model_wait(model, &state->cluster)) {
         rules_waited(model, &state->cluster, &state->ghost);
         moves[2] = (struct move){.kind = MOVE_WAIT};
         return ON;
     }
-    if (outcome.again == AGAIN_NEVER && same)
+    if (outcome.requeue == REQUEUE_NEVER && same)
         return AT_REST;
-    if (outcome.again == AGAIN_INTERVAL && same && *due) {
+    if (outcome.requeue == REQUEUE_INTERVAL && same && *due) {
         *broken = outcome.warned ? "what lasts is told once" : NULL;
         return *broken ? BROKEN : WAITING;
     }
-    *due = outcome.again == AGAIN_INTERVAL || (*due && !outcome.stepped);
+    *due = outcome.requeue == REQUEUE_INTERVAL || (*due && !outcome.stepped);
     return ON;
 }
 
@@ -305,6 +307,8 @@ static const char *check_end(struct model *model, const struct policy *policy,
         return policy->may_wait || policy->target != HEALTH_READY ? NULL : "every deletion ends";
     if (canary->suspend)
         return NULL;
+    if (waits && said_late(canary))
+        return "an analysis ends at its limit";
     if (asked_is_left(model, cluster))
         return "every request is answered";
     if (asked_to_pause(canary))

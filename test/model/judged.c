@@ -4,6 +4,7 @@
 
 #include "asked.h"
 #include "base/clock.h"
+#include "tick/plan.h"
 
 enum { SECOND_MS = 1000 };
 
@@ -59,7 +60,7 @@ const char *judged_decided(struct model *model, const struct cluster *facts,
                : NULL;
 }
 
-/* Unix seconds; 0: there is none. */
+/* Unix seconds; 0 if there is none. */
 static int64_t last_look(const struct canary *canary)
 {
     struct json_object *metrics =

@@ -12,10 +12,10 @@ bool judged_fail(struct model *model, const struct cluster *facts, const struct 
 /* A release waits for requests for ever, as onInconclusive says. It does not stand still: what comes
  * round again are its looks. */
 bool judged_wait(struct model *model, const struct cluster *cluster);
-/* What a tick that is not a rollback breaks; NULL: nothing. */
+/* The rule that a tick other than a rollback breaks; NULL if none. */
 const char *judged_decided(struct model *model, const struct cluster *facts,
                            const struct outcome *outcome);
-/* What a write breaks; of a status, the ghost learns what is known from then on. */
+/* The rule that a write breaks; from a status the ghost learns the facts known from then on. */
 const char *judged_step(struct model *model, const struct cluster *facts,
                         const struct cluster *before, const struct cluster *after,
                         const struct outcome *outcome, const struct step *step,

@@ -63,7 +63,7 @@ static void least_evidence(const struct judge_policy *policy, enum judge_verdict
 
     judge_begin(out);
     for (; judge_verdict(out, policy) != verdict && looks < MOST_LOOKS; looks++)
-        judge_look(out, policy, canary, primary);
+        judge_add_sample(out, policy, canary, primary);
     assert(judge_verdict(out, policy) == verdict);
 }
 

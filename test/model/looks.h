@@ -8,6 +8,8 @@
 
 #include "ticks.h"
 
+#include "tick/fact.h"
+
 /* It is a question of a look. */
 bool looks_asks(const struct need *need);
 /* ... of the primary's windows before the first one: these count nothing of the release. */

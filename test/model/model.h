@@ -71,7 +71,7 @@ struct model {
     int n_events;
     struct look *looks[SLOTS]; /* by version */
     uint32_t n_looks[SLOTS];
-    uint64_t *hashes[SLOTS]; /* by version: of what is more than status; 0: not known yet */
+    uint64_t *hashes[SLOTS]; /* by version: of what is more than status; 0 if not known yet */
     uint32_t n_hashes[SLOTS];
     struct pool happened; /* event and version to version */
     struct pool clusters;
@@ -91,7 +91,7 @@ int model_revision(struct model *model, const struct cluster *cluster);
 int model_primary_revision(struct model *model, const struct cluster *cluster);
 /* The other Canary is there and has this target, by its spec. */
 bool model_has_rival(struct model *model, const struct cluster *cluster);
-/* The object of which the API server refuses each write ("services/podinfo"); NULL: none. */
+/* The object of which the API server refuses each write ("services/podinfo"); NULL if none. */
 const char *model_refused(struct model *model, const struct cluster *cluster);
 /* The engine: a write was refused; a plan was done, or held. */
 void model_meet(struct model *model, struct cluster *cluster);

@@ -5,6 +5,7 @@
 #include "rules.h"
 #include "said.h"
 #include "test/pretend.h"
+#include "tick/plan.h"
 
 /* --- sizes */
 

@@ -1,5 +1,7 @@
 #include "prose.h"
 
+#include "tick/plan.h"
+
 static struct json_object *conditions(struct json_object *status)
 {
     return json_at(status, "conditions", NULL);

@@ -10,6 +10,7 @@
 #include "router/router.h"
 #include "said.h"
 #include "test/health.h"
+#include "tick/plan.h"
 
 static bool is_weighted(const struct canary *canary)
 {
@@ -93,6 +94,7 @@ static bool has_cause(struct model *model, const struct cluster *facts,
            /* refused until its deadline */
            (model->scenario->world & WORLD_TIME_PASSES &&
             (rules_refuse(model, facts) || is_held(canary))) ||
+           said_late(canary) ||
            /* a gate that nobody opened until its deadline */
            (model->scenario->world & WORLD_TIME_PASSES &&
             (outcome->answers[Q_CONFIRM_ROLLOUT] == FAIL ||
@@ -490,9 +492,9 @@ static bool not_begun(const struct canary *canary)
 static const char *check_barred(struct model *model, const struct cluster *facts,
                                 const struct step *step)
 {
-    bool barred = model_has_rival(model, facts) && not_begun(model_canary(model, facts));
+    bool locked_out = model_has_rival(model, facts) && not_begun(model_canary(model, facts));
 
-    return barred && step->place != model->place[ROLE_CANARY]
+    return locked_out && step->place != model->place[ROLE_CANARY]
                ? "a Canary touches nothing that another one has"
                : NULL;
 }
@@ -820,12 +822,12 @@ const char *rules_done(struct model *model, const struct cluster *before,
         return told;
     if (canary && stalls(model, before, after, outcome))
         return SAFE_END;
-    if (outcome->again != AGAIN_NOW && !outcome->held && canary) {
+    if (outcome->requeue != REQUEUE_NOW && !outcome->held && canary) {
         const char *broken = check_shares(model, before, after, outcome, ghost);
         if (broken)
             return broken;
     }
-    if (!canary || !due || outcome->again == AGAIN_NOW || canary->suspend ||
+    if (!canary || !due || outcome->requeue == REQUEUE_NOW || canary->suspend ||
         (outcome->warned && outcome->answers[Q_METRIC] == NOT_ASKED) || said_holds(canary) ||
         canary->deleting || said_initialising(canary) || !is_weighted(canary))
         return NULL;

@@ -44,7 +44,7 @@ enum {
 };
 
 struct ghost {
-    uint8_t revision; /* whose analysis was begun last, 0: none */
+    uint8_t revision; /* the last one to begin its analysis; 0 if none */
     uint8_t passes;   /* its checks that passed, up to what is needed */
     uint8_t fails;    /* its checks that failed, up to the threshold */
     uint8_t flags;

@@ -130,6 +130,14 @@ bool said_stalled(const struct canary *canary)
     return has_condition(canary, "Advancing");
 }
 
+bool said_late(const struct canary *canary)
+{
+    const char *began = json_str_at(canary->status.json, "release", "analysisBegan", NULL);
+
+    return canary->analysis.max_duration_ms > 0 && !canary->skip_analysis &&
+           said_analysing(canary) && began && strcmp(began, ticks_now) != 0;
+}
+
 bool said_drains(const struct canary *canary)
 {
     return has_condition(canary, "Drained");

@@ -14,6 +14,8 @@ bool said_analysing(const struct canary *canary);
 bool said_holds(const struct canary *canary);
 /* It has told that it neither moves nor waits. */
 bool said_stalled(const struct canary *canary);
+/* It is analysed, and has been since before time passed: where it has a limit, that may be over. */
+bool said_late(const struct canary *canary);
 /* Its target has lost its traffic, and keeps its pods for a while. */
 bool said_drains(const struct canary *canary);
 /* Whoever looks at a release that waits sees for what: its phase says so, or a condition. */

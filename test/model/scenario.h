@@ -34,11 +34,11 @@ struct given {
 
 struct scenario {
     const char *name;
-    const char *canary; /* patch of the base Canary, NULL: none */
+    const char *canary; /* patch of the base Canary, NULL if none */
     const char *kind;   /* of the workload, see kind.h; NULL: Deployment */
     int revisions;      /* how many the target may hold, 1 is the first */
     unsigned world;
-    uint32_t limit; /* how many states at most, where there is no end of them; 0: all */
+    uint32_t limit; /* how many states at most, where there is no end of them; 0 for all */
     bool sized;     /* "sizes" is in its name: shares grow with the pods that their side has */
     bool judged;    /* the analysis asks for the judge */
     int passes;     /* checks that a revision must pass before it may be promoted; 0: one, at the

@@ -30,7 +30,7 @@ struct node {
 };
 
 struct violation {
-    const char *rule; /* NULL: none */
+    const char *rule; /* NULL if none */
     uint32_t node;    /* where the last moves begin */
     struct move moves[MAX_MOVES];
     int n_moves;
@@ -48,7 +48,7 @@ void search_init(struct search *search, struct model *model);
 void search_fini(struct search *search);
 /* The first state, when search_run() is not called. */
 uint32_t search_start(struct search *search, const struct state *start);
-/* From this state on, and nothing that was before; `limit`: how many states at most, 0: all. False:
+/* From this state on, and nothing that was before; `limit`: how many states at most, 0 for all. False:
  * a rule does not hold, see violation. */
 bool search_run(struct search *search, const struct state *start, uint32_t limit);
 struct state search_state(const struct search *search, uint32_t node);

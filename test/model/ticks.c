@@ -43,7 +43,7 @@ struct viewed {
 struct ticks {
     struct objects *objects;
     int canary;
-    int rival;             /* the place of another Canary, -1: none */
+    int conflict;          /* the place of another Canary, -1: none */
     int flags, refusals;   /* those of ticks.h, -1: none */
     struct arena *arena;   /* for ever */
     struct arena *scratch; /* for one decide() */
@@ -54,11 +54,12 @@ struct ticks {
     uint32_t n_canaries;
     uint8_t allowed[QUESTIONS];
     bool remembers; /* outcomes of releases are a part of the status */
+    bool dates;     /* when an analysis began is a part of the status */
     bool rewords;   /* what is asked about now is asked once more in other words */
     struct pool clusters;
     struct pool asked;
     struct cluster last;    /* the cluster that was asked about last */
-    uint32_t last_asked[2]; /* its number in asked + 1, by due; 0: not known */
+    uint32_t last_asked[2]; /* its number in asked + 1, by due; 0 if unknown */
     struct outcome *outcomes;
     uint32_t n_outcomes, outcome_capacity;
     struct step *steps;
@@ -74,7 +75,7 @@ struct ticks *ticks_new(struct objects *objects, int canary)
 
     *ticks = (struct ticks){.objects = objects,
                             .canary = canary,
-                            .rival = -1,
+                            .conflict = -1,
                             .flags = -1,
                             .refusals = -1,
                             .arena = arena_new(),
@@ -105,7 +106,7 @@ void ticks_free(struct ticks *ticks)
 
 void ticks_rival(struct ticks *ticks, int place)
 {
-    ticks->rival = place;
+    ticks->conflict = place;
 }
 
 void ticks_flags(struct ticks *ticks, int place)
@@ -116,6 +117,11 @@ void ticks_flags(struct ticks *ticks, int place)
 void ticks_remember(struct ticks *ticks)
 {
     ticks->remembers = true;
+}
+
+void ticks_date(struct ticks *ticks)
+{
+    ticks->dates = true;
 }
 
 void ticks_refusals(struct ticks *ticks, int place)
@@ -205,7 +211,7 @@ static enum question question_of(const struct tick *tick, const struct need *nee
     }
 }
 
-/* Both sides always have requests (ask/requests.h): nothing follows from them. */
+/* Both sides always have requests (decide/metrics.h): nothing follows from them. */
 static bool asks_requests(const struct need *need)
 {
     static const char begin[] = "requests.";
@@ -337,18 +343,18 @@ static bool answer_needs(struct ticks *ticks, struct tick *tick, struct attempt 
 static void judge(struct ticks *ticks, const struct cluster *cluster, struct tick *tick)
 {
     struct json_object *other =
-        objects_tree(ticks->objects, ticks->rival, cluster->at[ticks->rival]);
+        objects_tree(ticks->objects, ticks->conflict, cluster->at[ticks->conflict]);
     struct claims *claims = claims_new();
     struct claim_set *set = claim_set_read(other);
 
     if (other)
         claims_add(claims, set);
-    struct rivalry rivalry =
-        claims_judge(claims, ticks->scratch,
+    struct claim_conflict claim_conflict =
+        claims_check(claims, ticks->scratch,
                      objects_tree(ticks->objects, ticks->canary, cluster->at[ticks->canary]));
-    tick->rival = rivalry.rival;
-    tick->barred = rivalry.barred;
-    tick->heir = rivalry.heir;
+    tick->conflict = claim_conflict.conflict;
+    tick->locked_out = claim_conflict.locked_out;
+    tick->successor = claim_conflict.successor;
     if (other)
         claims_drop(claims, set);
     claim_set_free(set);
@@ -399,7 +405,7 @@ static struct tick *decide_on(struct ticks *ticks, struct attempt *attempt, bool
         tick_new(ticks->scratch, attempt->reworded ? attempt->reworded : viewed.canary,
                  &ticks->settings, ticks_now_ms, due);
     tick->mistake = viewed.mistake;
-    if (ticks->rival >= 0)
+    if (ticks->conflict >= 0)
         judge(ticks, attempt->cluster, tick);
     show_refusal(ticks, attempt->cluster, tick);
     for (int i = 0; i < ticks->n_needs; i++)
@@ -407,9 +413,9 @@ static struct tick *decide_on(struct ticks *ticks, struct attempt *attempt, bool
     for (int round = 0; round < MAX_ROUNDS; round++) {
         tick_reset(tick);
         ticks->calls++;
-        enum verdict verdict = decide(tick);
+        enum rule_result verdict = decide(tick);
         attempt->broken = tick->broken != NULL;
-        if (verdict != VERDICT_NEED_FACTS || attempt->broken)
+        if (verdict != RULE_NEEDS_FACTS || attempt->broken)
             return tick;
         if (!answer_needs(ticks, tick, attempt))
             return tick;
@@ -462,6 +468,23 @@ static struct json_object *outcomes_of(struct ticks *ticks, struct json_object *
     return list;
 }
 
+/* Leaves of the release that runs when its analysis began. */
+static void keep_date(struct ticks *ticks, struct json_object *status)
+{
+    static const char key[] = "analysisBegan";
+    struct json_object *release, *began = NULL;
+
+    if (!json_object_object_get_ex(status, "release", &release))
+        return;
+    bool ends = !release, dated = !ends && json_object_object_get_ex(release, key, &began);
+    began = began ? json_copy(ticks->scratch, began) : NULL;
+    json_object_object_del(status, "release");
+    if (ends)
+        json_set(status, "release", NULL);
+    else if (dated)
+        json_set(json_sub(status, "release"), key, began);
+}
+
 /* But for the outcomes, no rule reads what is remembered of releases: to the model, two states that
  * differ in nothing else are one. Of evidence only the verdict counts. */
 static struct json_object *without_memory(struct ticks *ticks, const struct effect *effect)
@@ -474,7 +497,9 @@ static struct json_object *without_memory(struct ticks *ticks, const struct effe
         struct json_object *release = json_at(status, "release", NULL);
         const char *revision = json_str_at(release, "revision", NULL);
         bool ends = json_object_object_get_ex(status, "release", NULL) && !release;
-        if (!ticks->remembers || !ends)
+        if (ticks->dates)
+            keep_date(ticks, status);
+        else if (!ticks->remembers || !ends)
             json_object_object_del(status, "release");
         if (ticks->remembers && revision)
             json_set_str(json_sub(status, "release"), "revision", revision);
@@ -525,7 +550,7 @@ static uint32_t read_in(const struct ticks *ticks, const struct tick *tick,
 {
     uint32_t reads = 1u << ticks->canary;
 
-    const int always[] = {ticks->rival, ticks->flags};
+    const int always[] = {ticks->conflict, ticks->flags};
 
     for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
         reads |= always[i] >= 0 ? 1u << always[i] : 0;
@@ -563,7 +588,7 @@ static void add_outcome(struct ticks *ticks, const struct attempt *attempt, cons
         outcome.held = tick->plan->held;
         outcome.reads_status = tick->plan->reads_status;
         outcome.reads = read_in(ticks, tick, &outcome);
-        outcome.again = (uint8_t)tick->plan->again;
+        outcome.requeue = (uint8_t)tick->plan->requeue;
         outcome.stepped = tick->plan->stepped;
         outcome.wakes = tick->plan->wake_ms > 0;
     }
@@ -595,9 +620,9 @@ static bool reads_prose(struct ticks *ticks, const struct attempt *attempt, cons
                                 .reworded = &canary,
                                 .given = attempt->given,
                                 .n_given = attempt->n_given};
-        const struct tick *again = decide_safely(ticks, &other, due);
+        const struct tick *requeue = decide_safely(ticks, &other, due);
         differs = other.broken || other.wants_more ||
-                  strcmp(decided, prose_decision(arena, again, reworded)) != 0;
+                  strcmp(decided, prose_decision(arena, requeue, reworded)) != 0;
     }
     arena_free(arena);
     return differs;

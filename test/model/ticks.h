@@ -36,7 +36,7 @@ struct step {
 struct outcome {
     uint32_t first_step;
     uint8_t steps;
-    uint8_t again; /* enum again */
+    uint8_t requeue; /* enum again */
     bool stepped;
     bool wakes;                 /* after a while, without any event */
     bool warned;                /* a Warning event tells why nothing goes on */
@@ -62,6 +62,8 @@ void ticks_free(struct ticks *ticks);
 void ticks_rival(struct ticks *ticks, int place);
 /* A rule reads how the last releases ended: their outcomes stay in the status, of three of them. */
 void ticks_remember(struct ticks *ticks);
+/* A rule reads when the analysis began: that stays in the status. */
+void ticks_date(struct ticks *ticks);
 /* The place of what the process was started with: {selectorLabels: [...]}. */
 void ticks_flags(struct ticks *ticks, int place);
 /* The place of what the API server refuses, and of what the engine knows of that: {refuses: KEY, met:

@@ -132,11 +132,9 @@ apiserver_kill() {
     while (exec 3<>"/dev/tcp/127.0.0.1/$api") 2>/dev/null; do read -r -t 0.1 <>"$state/never" || true; done
 }
 
-# The CRDs, those of the Gateway API as a cluster has them where they are at hand; and what the controller may do.
+# The CRDs, those of the Gateway API as a cluster has them; and what the controller may do.
 cluster_furnish() {
-    local gateway_api=test/sandbox/crd
-    [ ! -e ../shared/crds/gateway-api.yaml ] || gateway_api=../shared/crds/gateway-api.yaml
-    kubectl apply --server-side -f proto/crd -f "$gateway_api" >>"$state/log/kubectl.log"
+    kubectl apply --server-side -f proto/crd -f test/data/crds/gateway-api.yaml >>"$state/log/kubectl.log"
     kubectl wait --for=condition=established --timeout=30s crd --all >>"$state/log/kubectl.log"
     kubectl create namespace flagger-system >>"$state/log/kubectl.log"
     kubectl apply -f deploy/controller/rbac.yaml >>"$state/log/kubectl.log"

@@ -1,8 +1,8 @@
 /* flagger-testnode: options and wiring. */
 #include <unistd.h>
 
-#include "base/expo.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "base/option.h"
 #include "net/child/child.h"
 #include "real/answers.h"
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
     answers_free(parts.answers);
     loop_free(loop);
 out:
-    expo_reset();
+    metrics_reset();
     arena_free(arena);
     return status;
 }

@@ -26,10 +26,10 @@ struct pod {
     struct json_object *object; /* as it was seen last; owned */
     unsigned number;
     char address[32];
-    int64_t running_ms; /* 0: not yet */
+    int64_t running_ms; /* 0 if not yet */
     bool ready;
     int64_t ready_changed_ms;
-    int64_t ending_ms; /* seen deleted then; 0: not yet */
+    int64_t ending_ms; /* seen deleted then; 0 if not yet */
     struct podserve *serve;
     struct kube_call *call; /* under way */
     bool gone;              /* its object is; freed when no call is under way */
@@ -98,7 +98,7 @@ static void take(struct pod *pod, struct arena *arena, const struct podlook *loo
     pod->call =
         kube_send(pod->node->kube,
                   &(struct kube_request){
-                      .verb = KUBE_CREATE, .raw_path = path, .body = body, .purpose = KUBE_APART},
+                      .verb = KUBE_CREATE, .raw_path = path, .body = body, .purpose = KUBE_LEASE},
                   on_answer, pod);
 }
 
@@ -116,7 +116,7 @@ static void let_go(struct pod *pod, struct arena *arena)
                                                  .namespace_ = namespace_of(pod),
                                                  .name = name_of(pod),
                                                  .body = body,
-                                                 .purpose = KUBE_APART},
+                                                 .purpose = KUBE_LEASE},
                           on_answer, pod);
 }
 
@@ -140,7 +140,7 @@ static void tell_status(struct pod *pod, struct arena *arena)
                                                  .name = name_of(pod),
                                                  .sub = "status",
                                                  .body = body,
-                                                 .purpose = KUBE_APART},
+                                                 .purpose = KUBE_LEASE},
                           on_answer, pod);
 }
 
@@ -282,7 +282,7 @@ static void keep_fresh(void *arg)
                                          .name = names[i],
                                          .sub = "status",
                                          .body = body,
-                                         .purpose = KUBE_APART},
+                                         .purpose = KUBE_LEASE},
                   ignore, NULL);
     }
     arena_free(arena);

@@ -6,8 +6,8 @@
 
 struct podlook {
     const char *node; /* NULL: bound to none yet */
-    const char
-        *wants; /* the node that its affinity names, as a DaemonSet's pods have it; or NULL */
+    /* The node that its affinity names, as a DaemonSet's pods have it; or NULL. */
+    const char *wants;
     bool deleting;
     bool running, ready; /* as its status says */
     bool never;          /* its image crashes */

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "edits/invariant.h"
 #include "health.h"
+#include "random_edits/invariant.h"
 
 enum {
     SAMPLES = 256,

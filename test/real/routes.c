@@ -48,7 +48,7 @@ static void on_route(void *arg, enum watch_event event, struct json_object *rout
                                    .name = json_str_at(route, "metadata", "name", NULL),
                                    .sub = "status",
                                    .body = body,
-                                   .purpose = KUBE_APART},
+                                   .purpose = KUBE_LEASE},
             on_answer, NULL);
     arena_free(arena);
 }

@@ -19,9 +19,9 @@ pid_of() { pgrep -f "^[^ ]*flagger-$1 .*--port ${2##*:}" | head -1; }
 # The app and its Canary again, under another name, for which the liar is asked.
 tenant_begin() {
     liar_begin '{}' 4000000
-    sed 's/podinfo/tenant/g' test/story/app.yaml | kubectl apply -f - >/dev/null
+    sed 's/podinfo/tenant/g' test/screen/app.yaml | kubectl apply -f - >/dev/null
     kubectl -n test rollout status deployment/tenant --timeout=60s >/dev/null
-    sed 's/podinfo/tenant/g; s/app\.example\.com/tenant.example.com/' test/story/canary.yaml | kubectl apply -f - >/dev/null
+    sed 's/podinfo/tenant/g; s/app\.example\.com/tenant.example.com/' test/screen/canary.yaml | kubectl apply -f - >/dev/null
     kubectl -n test patch canary tenant --type merge -p "{\"spec\":{\"metricsServer\":\"$LIAR_URL\",\"analysis\":{\"webhooks\":[]}}}" >/dev/null
     eventually 60 phase_is tenant Initialized
 }
@@ -57,7 +57,7 @@ stage_end() {
 # story_tell N: the demo's four releases, and the gate closed again
 story_tell() {
     local outcome=good
-    "$build/flagger-story" --kubeconfig "$KUBECONFIG" --url "$DEMO_GATEWAY/" --gate "$DEMO_GATE" --gate-headers "$all/headers" --idle 0s --epilogue \
+    "$build/flagger-screen" --kubeconfig "$KUBECONFIG" --url "$DEMO_GATEWAY/" --gate "$DEMO_GATE" --gate-headers "$all/headers" --idle 0s --epilogue \
         --report "$all/report" >"$all/story" 2>&1 || outcome=bad
     [ "$outcome" = good ] || { cat "$all/story" >&2 && cp "$all/story" "$all/story.bad"; }
     gojq -r --arg story "$outcome" '.releases[] | "demo \(.version) \(.outcome) \(.expected) \($story)"' "$all/report" >>"$all/releases"

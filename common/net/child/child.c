@@ -16,32 +16,29 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "net/child/child_live.h"
-#include "net/child/child_nursery.h"
-#include "net/child/child_order.h"
-#include "net/child/child_supervisor.h"
-#include "net/child/child_watch.h"
+#include "net/child/child_internal.h"
 
 enum {
     GRACE_MS = 5000,
-    SWEEP_MS = 10, /* between two looks for orphans */
+    CHECK_MS = 50, /* between two reads of the last process id */
+    SWEEP_MS = 10, /* between two searches for orphans */
     SWEEP_END_MS = 5000,
     WAKE_MS = 20,
-    PATIENCE_MS = 12000, /* beyond the grace period; the supervisor itself gives up after ten s */
+    PATIENCE_MS = 12000, /* beyond the grace period; the supervisor itself gives up after 10 s */
     MAX_OUTPUT = 64 * 1024,
     READ_SIZE = 64 * 1024,
-    RETRY_MS = 5,       /* before a supervisor is asked for again */
-    REAP_MS = 1,        /* a process that has closed its socket ends at once */
-    LOOKS_PER_LIMIT = 8 /* a supervisor looks at its processes when a part of the limit was made */
+    RETRY_MS = 5,        /* between attempts to get a supervisor */
+    REAP_MS = 1,         /* a process that has closed its socket ends soon */
+    CHECKS_PER_LIMIT = 8 /* processes are counted after each such part of the limit was forked */
 };
 
 /*
- * Three things end in any order: the supervisor, what it says, and the output. done follows when
- * the output has ended and the supervisor has said how the command ended, or is gone; the memory
- * goes when the supervisor has, or is somebody else's, and libuv has closed the last handle.
+ * The supervisor, its messages and the output end in any order. done is called when the output has
+ * ended and the supervisor has sent the command's end, or is gone. The memory is freed when the
+ * supervisor was reaped, or is reused, and libuv has closed the last handle.
  */
 struct child {
-    struct child_live live;
+    struct child_entry entry;
     struct child_result result;
     struct errinfo info;
     uv_pipe_t socket;
@@ -53,10 +50,10 @@ struct child {
     size_t output_total;
     struct timer *deadline;
     struct timer *cut_off;
-    struct timer *sweep; /* its supervisor was killed */
-    struct timer *wake;  /* once it is to end */
-    struct timer *again; /* hands over, or waits for the supervisor */
-    int handed[3];       /* what the supervisor gets: socket, stdout, stderr; -1: it has them */
+    struct timer *sweep; /* kills orphans after the supervisor was killed */
+    struct timer *wake;  /* from hang_up() on */
+    struct timer *retry; /* retries to get a supervisor, or to reap it */
+    int passed[3];       /* the supervisor's socket, stdout, stderr; -1 once sent */
     int64_t patience_ends_ms, sweep_ends_ms;
     child_done_fn done;
     void (*on_output)(void *arg, const char *data, size_t len);
@@ -67,15 +64,86 @@ struct child {
     size_t msg_len;
     int pid;
     int open_handles;
-    bool knows_end; /* the supervisor has said how it ended */
+    bool end_known; /* the supervisor has sent the command's end */
     bool waiting_process, waiting_socket, waiting_output, swept, finished;
 };
+
+static struct child_entry *first_entry;
+static struct timer *tick; /* while there is a child to check */
+static int n_checked;
+
+/* One system call for all children: their supervisors sleep while nothing is forked. */
+static void on_check_tick(void *arg)
+{
+    int64_t last_pid = child_proc_last_pid();
+
+    (void)arg;
+    for (struct child_entry *entry = first_entry; entry; entry = entry->next) {
+        bool wrapped = last_pid < entry->last_pid;
+        if (entry->forks_until_check == 0 ||
+            (!wrapped && last_pid - entry->last_pid < entry->forks_until_check))
+            continue;
+        entry->last_pid = last_pid;
+        entry->check(entry->child);
+    }
+}
+
+void child_registry_add(struct loop *loop, struct child_entry *entry)
+{
+    entry->prev = NULL;
+    entry->next = first_entry;
+    if (first_entry)
+        first_entry->prev = entry;
+    first_entry = entry;
+    if (entry->forks_until_check == 0)
+        return;
+    entry->last_pid = child_proc_last_pid();
+    if (n_checked++ == 0)
+        tick = timer_start(loop, CHECK_MS, CHECK_MS, on_check_tick, NULL);
+}
+
+void child_registry_remove(struct child_entry *entry)
+{
+    if (entry->prev)
+        entry->prev->next = entry->next;
+    else
+        first_entry = entry->next;
+    if (entry->next)
+        entry->next->prev = entry->prev;
+    if (entry->forks_until_check > 0 && --n_checked == 0) {
+        timer_stop(tick);
+        tick = NULL;
+    }
+}
+
+void child_registry_reaped(pid_t supervisor)
+{
+    for (struct child_entry *entry = first_entry; entry; entry = entry->next)
+        if (entry->supervisor == supervisor)
+            entry->supervisor = 0;
+}
+
+int child_registry_kill_orphans(void)
+{
+    size_t n = 0;
+
+    for (const struct child_entry *entry = first_entry; entry; entry = entry->next)
+        n++;
+    pid_t *keep = heap_array(n + 1, sizeof(*keep));
+    n = 0;
+    for (const struct child_entry *entry = first_entry; entry; entry = entry->next)
+        if (entry->supervisor > 0)
+            keep[n++] = entry->supervisor;
+    int alive = child_proc_kill(keep, n, spawn_server_owns);
+    free(keep);
+    return alive;
+}
 
 static bool adopting;
 static uv_signal_t ended_children;
 
-/* All that ends is waited for: orphans of strangers too, which come to the first process of a
- * container. What became of our own their supervisors say. */
+/* Reaps every child, also strangers' orphans, which the first process of a container
+ * inherits. The end of our own commands is reported by their supervisors. */
 static void on_children_ended(uv_signal_t *handle, int signum)
 {
     pid_t pid;
@@ -83,8 +151,8 @@ static void on_children_ended(uv_signal_t *handle, int signum)
     (void)handle;
     (void)signum;
     while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
-        child_live_ended(pid);
-        child_nursery_gone(pid);
+        child_registry_reaped(pid);
+        spawn_server_reaped(pid);
     }
 }
 
@@ -98,12 +166,12 @@ void child_adopt_orphans(struct loop *loop)
 
 void child_prepare(void)
 {
-    (void)child_nursery_prepare();
+    (void)spawn_server_start();
 }
 
 bool child_can_watch(void)
 {
-    return child_watch_possible();
+    return child_usage_supported();
 }
 
 static void on_handle_closed(uv_handle_t *handle)
@@ -124,21 +192,21 @@ static void close_handles(struct child *child)
     uv_close((uv_handle_t *)&child->output_pipe, on_handle_closed);
 }
 
-/* A supervisor takes a moment to end after it has said all: nobody has to wait for that but us. */
+/* A supervisor takes a moment to exit after its last message; done is called before. */
 static void close_when_gone(struct child *child)
 {
     if (child->finished && !child->waiting_process && child->open_handles == 0)
         close_handles(child);
 }
 
-static void close_handed(struct child *child)
+static void close_passed(struct child *child)
 {
-    if (child->handed[2] > STDERR_FILENO && child->handed[2] != child->handed[1])
-        close(child->handed[2]);
+    if (child->passed[2] > STDERR_FILENO && child->passed[2] != child->passed[1])
+        close(child->passed[2]);
     for (int i = 0; i < 2; i++)
-        if (child->handed[i] > STDERR_FILENO)
-            close(child->handed[i]);
-    child->handed[0] = child->handed[1] = child->handed[2] = -1;
+        if (child->passed[i] > STDERR_FILENO)
+            close(child->passed[i]);
+    child->passed[0] = child->passed[1] = child->passed[2] = -1;
 }
 
 static void finish(struct child *child)
@@ -149,15 +217,15 @@ static void finish(struct child *child)
     timer_stop(child->cut_off);
     timer_stop(child->wake);
     timer_stop(child->sweep);
-    if (child->handed[0] >= 0) { /* else it waits for the supervisor, and goes on */
-        timer_stop(child->again);
-        child->again = NULL;
+    if (child->passed[0] >= 0) { /* otherwise the timer reaps the supervisor */
+        timer_stop(child->retry);
+        child->retry = NULL;
     }
-    close_handed(child);
-    if (!child->knows_end && child->pid == 0 && (result->stopped || result->timed_out)) {
-        result->signal = SIGTERM; /* before it could begin */
-    } else if (!child->knows_end) {
-        /* Somebody killed the supervisor; the kernel has killed the command with it. */
+    close_passed(child);
+    if (!child->end_known && child->pid == 0 && (result->stopped || result->timed_out)) {
+        result->signal = SIGTERM; /* before the command was started */
+    } else if (!child->end_known) {
+        /* The supervisor was killed, and the kernel has killed the command with it. */
         result->err =
             err_set(&child->info, ERR_RETRY, "\"%s\": its supervisor was killed", child->name);
         if (child->pid > 0)
@@ -189,9 +257,9 @@ static void on_sweep(void *arg)
 {
     struct child *child = arg;
 
-    if (child_live_kill_orphans() > 0 && clock_monotonic_ms() < child->sweep_ends_ms)
+    if (child_registry_kill_orphans() > 0 && clock_monotonic_ms() < child->sweep_ends_ms)
         return;
-    (void)child_live_kill_orphans(); /* the last of them are zombies now */
+    (void)child_registry_kill_orphans(); /* reaps the last ones */
     timer_stop(child->sweep);
     child->sweep = NULL;
     child->swept = true;
@@ -200,9 +268,9 @@ static void on_sweep(void *arg)
 
 static void finish_if_over(struct child *child)
 {
-    if (child->finished || (!child->knows_end && child->waiting_process))
+    if (child->finished || (!child->end_known && child->waiting_process))
         return;
-    if (!child->knows_end && adopting && !child->swept) {
+    if (!child->end_known && adopting && !child->swept) {
         if (!child->sweep) {
             child->sweep_ends_ms = clock_monotonic_ms() + SWEEP_END_MS;
             child->sweep = timer_start(child->loop, 0, SWEEP_MS, on_sweep, child);
@@ -212,23 +280,24 @@ static void finish_if_over(struct child *child)
     if (!child->waiting_output)
         finish(child);
     else if (!child->cut_off)
-        /* Every descendant has gone, yet somebody holds the pipe: the command gave it away. */
+        /* Every descendant has gone, yet the pipe is open: the command has passed it to another
+         * process. */
         child->cut_off = timer_start(child->loop, child->grace_ms, 0, on_cut_off, child);
 }
 
-/* Waits for a supervisor whose socket has ended, and so the process itself. */
+/* Reaps a supervisor after the end of its socket. */
 static void reap(void *arg)
 {
     struct child *child = arg;
-    pid_t pid = child->live.supervisor;
+    pid_t pid = child->entry.supervisor;
 
-    timer_stop(child->again);
-    child->again = NULL;
+    timer_stop(child->retry);
+    child->retry = NULL;
     if (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0) {
-        child->again = timer_start(child->loop, REAP_MS, 0, reap, child);
+        child->retry = timer_start(child->loop, REAP_MS, 0, reap, child);
         return;
     }
-    child_live_remove(&child->live);
+    child_registry_remove(&child->entry);
     child->waiting_process = false;
     finish_if_over(child);
     close_when_gone(child);
@@ -236,7 +305,7 @@ static void reap(void *arg)
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
-    static char piece[READ_SIZE]; /* libuv fills it and hands it on before it fills it again */
+    static char piece[READ_SIZE]; /* libuv passes it on before it fills it again */
 
     (void)handle;
     (void)suggested;
@@ -272,12 +341,12 @@ static void not_started(struct child *child, const char *what, int error)
         err = ERR_RETRY;
     child->result.err =
         err_set(&child->info, err, "cannot %s \"%s\": %s", what, child->name, strerror(error));
-    child->knows_end = true;
+    child->end_known = true;
 }
 
 static void on_ended(struct child *child, int status)
 {
-    child->knows_end = true;
+    child->end_known = true;
     if (WIFSIGNALED(status)) {
         child->result.exit_status = -1;
         child->result.signal = WTERMSIG(status);
@@ -288,8 +357,8 @@ static void on_ended(struct child *child, int status)
 
 static void hang_up(struct child *child);
 
-/* Its time is over, and it was in time; those that it left behind may not keep the supervisor from
- * ending them. */
+/* The command has exited before its deadline: have the supervisor kill the processes it left
+ * behind. */
 static void on_exited(struct child *child)
 {
     timer_stop(child->deadline);
@@ -300,8 +369,8 @@ static void on_exited(struct child *child)
 static void on_message(struct child *child, const struct supervisor_msg *msg)
 {
     switch ((enum supervisor_kind)msg->kind) {
-    case SUPERVISOR_HERE:
-        child->live.supervisor = msg->value;
+    case SUPERVISOR_PID:
+        child->entry.supervisor = msg->value;
         break;
     case SUPERVISOR_STARTED:
         child->pid = msg->value;
@@ -331,10 +400,10 @@ static void on_message(struct child *child, const struct supervisor_msg *msg)
         log_error("child_left", NULL, "processes of a command could not be killed",
                   LOG_STR("command", child->name), LOG_INT("processes", msg->value));
         break;
-    case SUPERVISOR_STAYS:
-        child->live.supervisor = 0; /* it does not end, so nobody waits for it */
+    case SUPERVISOR_REUSED:
+        child->entry.supervisor = 0; /* it does not exit, so it is not reaped */
         break;
-    case SUPERVISOR_LOOK:
+    case SUPERVISOR_CHECK:
         break;
     }
 }
@@ -356,23 +425,23 @@ static void on_socket(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
             on_message(child, &child->msg);
         }
     }
-    if (child->knows_end)
+    if (child->end_known)
         finish_if_over(child);
 }
 
-/* A supervisor that does not even say its number after all that: somebody stopped it. */
+/* The supervisor has not even sent its process id: it was stopped. */
 static void give_up(struct child *child)
 {
-    child_nursery_end();
+    spawn_server_end();
     uv_read_stop((uv_stream_t *)&child->socket);
     child->waiting_socket = false;
     reap(child);
 }
 
 /*
- * A command of the same user can stop its supervisor, which then hears nothing, again and again: on
- * a processor of its own sooner than the supervisor can run. So when the grace period is over, its
- * group is stopped first.
+ * A command of the same user can stop its supervisor again and again, on a processor of its own
+ * faster than the supervisor can run. So after the grace period the command's group is stopped
+ * first.
  */
 static void on_wake(void *arg)
 {
@@ -380,15 +449,15 @@ static void on_wake(void *arg)
     int64_t left_ms = child->patience_ends_ms - clock_monotonic_ms();
     bool patient = left_ms > 0;
 
-    if (patient && left_ms < PATIENCE_MS && child->live.supervisor > 0 && child->pid > 0)
+    if (patient && left_ms < PATIENCE_MS && child->entry.supervisor > 0 && child->pid > 0)
         kill(-child->pid, SIGSTOP);
-    if (child->live.supervisor > 0)
-        kill(child->live.supervisor, patient ? SIGCONT : SIGKILL);
+    if (child->entry.supervisor > 0)
+        kill(child->entry.supervisor, patient ? SIGCONT : SIGKILL);
     else if (!patient && child->waiting_socket)
         give_up(child);
 }
 
-/* The supervisor takes the end of our side for: end everything. */
+/* Closing our side of the socket makes the supervisor end everything. */
 static void hang_up(struct child *child)
 {
     uv_os_fd_t fd;
@@ -420,12 +489,12 @@ static void on_deadline(void *arg)
 
 static void on_written(uv_write_t *write, int status)
 {
-    (void)status; /* a supervisor that has gone is told by the end of its side */
+    (void)status; /* if the supervisor has gone, its side of the socket ends */
     free(write);
 }
 
-/* To the supervisor, in order; data must stay. */
-static void tell(struct child *child, const char *data, size_t len)
+/* Sends to the supervisor, in order; data must stay. */
+static void send_data(struct child *child, const char *data, size_t len)
 {
     uv_buf_t buf = uv_buf_init((char *)(uintptr_t)data, (unsigned)len);
     uv_write_t *write = heap_alloc(sizeof(*write));
@@ -434,7 +503,7 @@ static void tell(struct child *child, const char *data, size_t len)
         free(write);
 }
 
-static void tell_kind(struct child *child, enum supervisor_kind kind, int value)
+static void send_msg(struct child *child, enum supervisor_kind kind, int value)
 {
     struct supervisor_msg *msg;
 
@@ -442,12 +511,12 @@ static void tell_kind(struct child *child, enum supervisor_kind kind, int value)
         return;
     msg = ARENA_NEW(child->arena, struct supervisor_msg);
     *msg = (struct supervisor_msg){.kind = (int32_t)kind, .value = value};
-    tell(child, (const char *)msg, sizeof(*msg));
+    send_data(child, (const char *)msg, sizeof(*msg));
 }
 
-static void look(void *arg)
+static void request_check(void *arg)
 {
-    tell_kind(arg, SUPERVISOR_LOOK, 0);
+    send_msg(arg, SUPERVISOR_CHECK, 0);
 }
 
 int child_pid(const struct child *child)
@@ -489,11 +558,11 @@ static struct child *child_new(struct loop *loop, const struct child_spec *spec,
     uv_pipe_init(loop_uv(loop), &child->socket, 0);
     uv_pipe_init(loop_uv(loop), &child->output_pipe, 0);
     child->socket.data = child->output_pipe.data = child;
-    child->handed[0] = child->handed[1] = child->handed[2] = -1;
+    child->passed[0] = child->passed[1] = child->passed[2] = -1;
     return child;
 }
 
-/* The sockets and pipes; 0 or an errno. */
+/* Opens the socket pair and the pipe. Returns 0 or an errno. */
 static int open_channels(struct child *child, const struct child_spec *spec)
 {
     int pair[2], out[2] = {-1, STDOUT_FILENO};
@@ -502,12 +571,12 @@ static int open_channels(struct child *child, const struct child_spec *spec)
         return EINVAL;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         return errno;
-    child->handed[0] = pair[1];
+    child->passed[0] = pair[1];
     uv_pipe_open(&child->socket, pair[0]);
     if (!spec->inherit_output && pipe2(out, O_CLOEXEC) != 0)
         return errno;
-    child->handed[1] = out[1];
-    child->handed[2] = spec->inherit_output || spec->inherit_stderr ? STDERR_FILENO : out[1];
+    child->passed[1] = out[1];
+    child->passed[2] = spec->inherit_output || spec->inherit_stderr ? STDERR_FILENO : out[1];
     if (out[0] >= 0) {
         uv_pipe_open(&child->output_pipe, out[0]);
         child->waiting_output = true;
@@ -515,28 +584,28 @@ static int open_channels(struct child *child, const struct child_spec *spec)
     return 0;
 }
 
-static void hand_over(void *arg)
+static void pass_on(void *arg)
 {
     struct child *child = arg;
-    int error = child_nursery_hand_over(child->handed[0], child->handed[1], child->handed[2]);
+    int error = spawn_server_send(child->passed[0], child->passed[1], child->passed[2]);
 
-    timer_stop(child->again);
-    child->again = NULL;
+    timer_stop(child->retry);
+    child->retry = NULL;
     if (error == EAGAIN) {
-        child->again = timer_start(child->loop, RETRY_MS, 0, hand_over, child);
+        child->retry = timer_start(child->loop, RETRY_MS, 0, pass_on, child);
         return;
     }
-    close_handed(child);
-    /* Else the end of the socket tells. */
+    close_passed(child);
+    /* On success, later failures are reported on the socket. */
     if (error)
         not_started(child, "start a process for", error);
 }
 
-static int64_t patience_of(const struct child_limits *limits)
+static int64_t forks_until_check_of(const struct child_limits *limits)
 {
     int64_t processes = limits ? limits->processes : 0;
 
-    return processes > 0 && processes < LOOKS_PER_LIMIT ? 1 : processes / LOOKS_PER_LIMIT;
+    return processes > 0 && processes < CHECKS_PER_LIMIT ? 1 : processes / CHECKS_PER_LIMIT;
 }
 
 struct child *child_spawn(struct loop *loop, const struct child_spec *spec, child_done_fn done,
@@ -545,21 +614,22 @@ struct child *child_spawn(struct loop *loop, const struct child_spec *spec, chil
     struct child *child = child_new(loop, spec, done, arg);
     size_t len;
 
-    const char *order = child_order_text(child->arena, spec, child->grace_ms, &len);
-    int error = order ? open_channels(child, spec) : E2BIG;
+    const char *request = spawn_request_text(child->arena, spec, child->grace_ms, &len);
+    int error = request ? open_channels(child, spec) : E2BIG;
     if (error) {
         fail_to_start(child, error);
         return child;
     }
-    child->live =
-        (struct child_live){.patience = patience_of(spec->limits), .look = look, .child = child};
-    child_live_add(loop, &child->live);
+    child->entry = (struct child_entry){.forks_until_check = forks_until_check_of(spec->limits),
+                                        .check = request_check,
+                                        .child = child};
+    child_registry_add(loop, &child->entry);
     child->waiting_process = child->waiting_socket = true;
     uv_read_start((uv_stream_t *)&child->socket, on_alloc, on_socket);
     if (child->waiting_output)
         uv_read_start((uv_stream_t *)&child->output_pipe, on_alloc, on_output);
-    tell(child, order, len);
-    hand_over(child);
+    send_data(child, request, len);
+    pass_on(child);
     if (spec->timeout_ms > 0)
         child->deadline = timer_start(loop, spec->timeout_ms, 0, on_deadline, child);
     return child;

@@ -1,4 +1,4 @@
-/* child_filter: what it refuses, and that processes and threads are made as before. */
+/* System calls that the filter denies; processes and threads can still be made. */
 #define _GNU_SOURCE /* CLONE_* */
 
 #include <errno.h>
@@ -12,12 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "net/child/child_filter.h"
+#include "net/child/child_internal.h"
 #include "test/unit.h"
 
 enum { NO_FILTER = 99 };
 
-/* 0: the call worked; else its errno. */
+/* 0 if the call worked, else its errno. */
 static int end_of(pid_t pid)
 {
     int status = 0;
@@ -84,7 +84,7 @@ static int plain_thread(void)
     return error ? error : pthread_join(id, NULL);
 }
 
-/* What the probe returns in a process of its own that has the filter. */
+/* Runs the probe in a process of its own that has the filter. */
 static int filtered(int (*probe)(void))
 {
     int status = 0;

@@ -1,57 +1,141 @@
-#define _GNU_SOURCE /* setgroups */
-#include "net/child/child_limits.h"
-
+/* Limits of a command that the kernel enforces, and its filter of system calls. */
+#define _GNU_SOURCE /* setgroups, CLONE_* */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "net/child/child_filter.h"
+#include "net/child/child_internal.h"
 
-#define FIELDS(l)                                                                                  \
-    &(l)->memory, &(l)->processes, &(l)->user_processes, &(l)->cpu_s, &(l)->files,                 \
-        &(l)->file_size, &(l)->nice, &(l)->uid, &(l)->gid, &(l)->group
+#if defined(__x86_64__)
+#define MACHINE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define MACHINE AUDIT_ARCH_AARCH64
+#endif
 
-enum { FLAG_NO_NEW_PRIVILEGES = 1, FLAG_FILTER = 2, FLAG_FIRST_VICTIM = 4 };
+#ifdef MACHINE
 
-char *child_limits_text(const struct child_limits *limits, char text[CHILD_LIMITS_TEXT])
+static const uint32_t denied[] = {
+    SYS_acct,
+    SYS_add_key,
+    SYS_adjtimex,
+    SYS_bpf,
+    SYS_clock_adjtime,
+    SYS_clock_settime,
+    SYS_delete_module,
+    SYS_fanotify_init,
+    SYS_finit_module,
+    SYS_fsconfig,
+    SYS_fspick,
+    SYS_init_module,
+    SYS_io_uring_enter,
+    SYS_io_uring_register,
+    SYS_io_uring_setup,
+    SYS_kcmp,
+#ifdef SYS_iopl
+    SYS_iopl,
+    SYS_ioperm,
+#endif
+    SYS_kexec_file_load,
+    SYS_kexec_load,
+    SYS_keyctl,
+    SYS_lookup_dcookie,
+    SYS_mount,
+    SYS_mount_setattr,
+    SYS_move_mount,
+    SYS_fsopen,
+    SYS_fsmount,
+    SYS_open_by_handle_at,
+    SYS_open_tree,
+    SYS_perf_event_open,
+    SYS_pivot_root,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_ptrace,
+    SYS_quotactl,
+    SYS_quotactl_fd,
+    SYS_reboot,
+    SYS_request_key,
+    SYS_setdomainname,
+    SYS_sethostname,
+    SYS_setns,
+    SYS_settimeofday,
+    SYS_swapoff,
+    SYS_swapon,
+    SYS_syslog,
+    SYS_umount2,
+    SYS_unshare,
+    SYS_userfaultfd,
+    SYS_vhangup,
+    SYS_chroot,
+    SYS_pidfd_getfd,
+    SYS_nfsservctl,
+};
+
+enum {
+    N_DENIED = sizeof(denied) / sizeof(denied[0]),
+    X32_BIT = 0x40000000,
+    HEAD = 11,
+    TAIL = 3,
+    NAMESPACES = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
+                 CLONE_NEWPID | CLONE_NEWNET,
+    TO_EPERM = N_DENIED + 1, /* from the end of the head */
+};
+
+/* The lower half of a call's first argument. */
+#define ARGUMENT                                                                                   \
+    (offsetof(struct seccomp_data, args) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0))
+
+int child_filter_apply(void)
 {
-    struct child_limits copy = limits ? *limits : (struct child_limits){0};
-    const int64_t *fields[] = {FIELDS(&copy)};
-    int flags = (copy.no_new_privileges ? FLAG_NO_NEW_PRIVILEGES : 0) |
-                (copy.filter ? FLAG_FILTER : 0) | (copy.first_victim ? FLAG_FIRST_VICTIM : 0);
-    int len = snprintf(text, CHILD_LIMITS_TEXT, "%d", flags);
-
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-        len += snprintf(text + len, (size_t)(CHILD_LIMITS_TEXT - len), ",%" PRId64, *fields[i]);
-    return text;
+    /*
+     * Loads the machine type, and kills on another one. Loads the call's number, and kills on x32.
+     * clone3 gets ENOSYS, since a filter cannot see its arguments, and clone may make no namespace.
+     * Then one comparison per denied call, each jumping to one of the last two instructions.
+     */
+    struct sock_filter program[HEAD + N_DENIED + TAIL] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, TO_EPERM + 5, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, NAMESPACES, TO_EPERM + 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    for (int i = 0; i < N_DENIED; i++)
+        program[HEAD + i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, denied[i],
+                                                         (uint8_t)(N_DENIED - i), 0);
+    program[HEAD + N_DENIED] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    program[HEAD + N_DENIED + 1] =
+        (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+    program[HEAD + N_DENIED + 2] =
+        (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
+    struct sock_fprog filter = {.len = HEAD + N_DENIED + TAIL, .filter = program};
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0);
 }
 
-bool child_limits_read(const char *text, struct child_limits *out)
-{
-    *out = (struct child_limits){0};
-    int64_t *fields[] = {FIELDS(out)};
-    char *end;
-    long flags = strtol(text, &end, 10);
+#else
 
-    out->no_new_privileges = flags & FLAG_NO_NEW_PRIVILEGES;
-    out->filter = flags & FLAG_FILTER;
-    out->first_victim = flags & FLAG_FIRST_VICTIM;
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        if (*end != ',')
-            return false;
-        *fields[i] = strtoll(end + 1, &end, 10);
-    }
-    return *end == '\0';
+int child_filter_apply(void)
+{
+    errno = ENOSYS;
+    return -1;
 }
 
-/* --- what the kernel holds */
+#endif
 
 static int set_limit(__rlimit_resource_t resource, int64_t value)
 {
@@ -61,7 +145,7 @@ static int set_limit(__rlimit_resource_t resource, int64_t value)
         return 0;
     if (getrlimit(resource, &limit) != 0)
         return -1;
-    /* never more than we have ourselves */
+    /* the hard limit can only be lowered */
     if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max > (rlim_t)value)
         limit.rlim_max = (rlim_t)value;
     limit.rlim_cur = limit.rlim_max;
@@ -82,8 +166,8 @@ int child_limits_become(const struct child_limits *limits)
     return 0;
 }
 
-/* Raising the own score needs no right. */
-static void volunteer(void)
+/* Raising the own score needs no privilege. */
+static void raise_oom_score(void)
 {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
@@ -97,7 +181,7 @@ static void volunteer(void)
 int child_limits_apply(const struct child_limits *limits)
 {
     if (limits->first_victim)
-        volunteer();
+        raise_oom_score();
     errno = 0;
     if (limits->nice > 0 && nice((int)limits->nice) == -1 && errno != 0)
         return -1;

@@ -1,4 +1,4 @@
-/* child_limits: the text that carries them, and that real children are held to them. */
+/* The text of limits, and their enforcement on real children. */
 
 #include <errno.h>
 #include <pthread.h>
@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "net/child/child_limits.h"
+#include "net/child/child_internal.h"
 #include "test/unit.h"
 
 CASE(the_text_carries_everything)
@@ -24,10 +24,10 @@ CASE(the_text_carries_everything)
                                         .no_new_privileges = true,
                                         .filter = true,
                                         .first_victim = true};
-    char text[CHILD_LIMITS_TEXT], again[CHILD_LIMITS_TEXT];
+    char text[CHILD_LIMITS_TEXT], retry[CHILD_LIMITS_TEXT];
     struct child_limits read;
     assert_true(child_limits_read(child_limits_text(&limits, text), &read));
-    assert_string_equal(child_limits_text(&read, again), text);
+    assert_string_equal(child_limits_text(&read, retry), text);
     assert_int_equal(read.memory, INT64_MAX);
     assert_int_equal(read.uid, 4294967294);
     assert_int_equal(read.group, 10001);
@@ -54,7 +54,7 @@ struct run {
     const char *command;
     struct child_limits limits;
     const char *over; /* child_result.over_limit */
-    int status;       /* exit status; -1: by a signal */
+    int status;       /* exit status; -1 if by a signal */
     const char *output;
 };
 
@@ -97,7 +97,7 @@ CASE(children_are_held)
          NULL},
         {"for i in 1 2 3 4 5 6; do sleep 30 & done; wait", {.processes = 5}, "processes", -1, NULL},
         {"sleep 0.3; exit 3", {.processes = 5, .memory = 1 << 30}, NULL, 3, NULL},
-        /* ":" keeps a shell from becoming the sleep, whose memory is small */
+        /* ":" keeps the shell from executing sleep directly, whose memory is small */
         {"for i in 1 2 3 4; do (x=$(head -c 16000000 /dev/zero | tr '\\0' a); sleep 30; :) & "
          "done; wait",
          {.memory = 48 << 20},
@@ -127,7 +127,7 @@ static void *hog(void *arg)
     return NULL;
 }
 
-/* Memory that RLIMIT_DATA does not know, of a process whose first thread has ended. */
+/* Memory that RLIMIT_DATA does not count, of a process whose first thread has ended. */
 static void be_headless_hog(void)
 {
     pthread_t thread;
@@ -141,7 +141,7 @@ CASE(memory_behind_a_thread_that_ended_counts)
     static char command[4200];
     ssize_t len = readlink("/proc/self/exe", command, sizeof(command) - 20);
 #ifdef __SANITIZE_ADDRESS__
-    skip(); /* what a sanitizer reserves is more than the limit */
+    skip(); /* a sanitizer reserves more than the limit */
 #endif
     assert_true(len > 0);
     memcpy(command + len, " --headless-hog", sizeof(" --headless-hog"));

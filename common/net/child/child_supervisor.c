@@ -1,34 +1,50 @@
-#define _GNU_SOURCE /* vfork */
-#include "net/child/child_supervisor.h"
-
+/*
+ * The program flagger-child: the spawn server, which forks supervisors and keeps N_READY of them
+ * waiting, and the supervisor of a command.
+ *
+ * A supervisor releases its slot among the waiting ones if its command lasts, or if others wait;
+ * only then the next one is forked, so that it does not compete with this command for the
+ * processor. If it still has the slot when the command has ended and nothing of it is left, it
+ * takes the next command.
+ */
+#define _GNU_SOURCE /* vfork, closefrom, CLONE_PARENT */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/process.h"
-#include "net/child/child.h"
-#include "net/child/child_limits.h"
-#include "net/child/child_order.h"
-#include "net/child/child_tree.h"
-#include "net/child/child_watch.h"
+#include "net/child/child_internal.h"
 
 enum {
+    N_READY = 4,
+    LIFELINE = SPAWN_SOCKET + 1,
+    NO_FORK_MS = 50, /* before another try to fork */
+    EXIT_USAGE = 2,
     KILL_TICK_MS = 10,  /* between two rounds of SIGKILL */
-    BUSY_MS = 50,       /* between two looks at memory that grows or is much already */
-    CALM_MS = 250,      /* between two looks at other memory */
-    IDLE_MS = 1000,     /* between two looks at processes; we are told when some were made */
-    MUCH = 8,           /* memory counts as much from this part of the limit on */
-    GIVE_UP_MS = 10000, /* of SIGKILL: what is left then cannot be killed */
-    LASTS_MS = 10,      /* of a command: its supervisor will not be back soon */
-    ORPHAN_MS = 500,    /* grace when there is nobody left to wait for an orderly end */
+    BUSY_MS = 50,       /* between two checks of memory that grows or is near the limit */
+    CALM_MS = 250,      /* between two checks of other memory */
+    IDLE_MS = 1000,     /* between two checks of processes; the daemon reports forks */
+    MUCH = 8,           /* memory is near the limit above this part of it */
+    GIVE_UP_MS = 10000, /* of SIGKILL: processes left then cannot be killed */
+    LASTS_MS = 10,      /* a command that takes longer keeps its supervisor */
+    ORPHAN_MS = 500,    /* grace period once the daemon has gone */
+};
+
+/* The place among the waiting supervisors. Closing both makes room for a new one. */
+struct supervisor_slot {
+    int lifeline, socket;
 };
 
 /* RUNNING: the command works. ENDING: TERM was sent, the grace period runs. KILLING: it is over. */
@@ -37,39 +53,39 @@ enum stage { STAGE_RUNNING, STAGE_ENDING, STAGE_KILLING };
 struct supervisor {
     pid_t command; /* also its process group */
     int status;
-    bool ended, said_exited;
+    bool ended, exited_sent;
     bool hurried;
-    bool deaf; /* the other side of the socket has gone */
+    bool peer_gone; /* the other side of the socket has gone */
     bool childless;
-    struct child_order order;
-    struct child_watch watch;
-    int64_t next_look_ms; /* 0: at once */
+    struct spawn_request request;
+    struct child_usage usage;
+    int64_t next_check_ms; /* 0: at once */
     enum stage stage;
     pid_t parent;
     int64_t stage_ends_ms;
     int signal_fd, socket;
-    const struct supervisor_place *place; /* NULL: given up */
-    int64_t place_ends_ms;
+    const struct supervisor_slot *slot; /* NULL once released */
+    int64_t slot_ends_ms;
 };
 
-static void say(const struct supervisor *sv, enum supervisor_kind kind, int value)
+static void send_msg(const struct supervisor *sv, enum supervisor_kind kind, int value)
 {
     struct supervisor_msg msg = {.kind = (int32_t)kind, .value = value};
-    /* A reader that has gone needs no message. */
+    /* Errors are ignored: the daemon has gone. */
     ssize_t n = send(sv->socket, &msg, sizeof(msg), MSG_NOSIGNAL);
     (void)n;
 }
 
-/* Signals every descendant once and returns how many there are. The group is signalled as one: no
- * fork escapes that. */
+/* Signals every descendant once and returns their number. The group gets one signal, which no fork
+ * escapes. */
 static int signal_all(const struct supervisor *sv, int signum)
 {
     size_t count;
     int found = 0;
     bool group = false;
-    struct child_process *list = child_tree_list(&count);
+    struct child_process *list = child_proc_list(&count);
 
-    child_tree_mark(list, count, getpid());
+    child_proc_mark(list, count, getpid());
     for (size_t i = 0; i < count; i++) {
         if (!list[i].ours || list[i].zombie)
             continue;
@@ -89,19 +105,19 @@ static int signal_all(const struct supervisor *sv, int signum)
     return found;
 }
 
-static void give_up_place(struct supervisor *sv)
+static void release_slot(struct supervisor *sv)
 {
-    if (!sv->place)
+    if (!sv->slot)
         return;
-    close(sv->place->lifeline);
-    close(sv->place->socket);
-    sv->place = NULL;
+    close(sv->slot->lifeline);
+    close(sv->slot->socket);
+    sv->slot = NULL;
 }
 
-static bool others_wait(const struct supervisor *sv)
+static bool commands_wait(const struct supervisor *sv)
 {
     char byte;
-    return recv(sv->place->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+    return recv(sv->slot->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
 static void set_stage(struct supervisor *sv, enum stage stage, int64_t ms)
@@ -114,17 +130,17 @@ static void begin_ending(struct supervisor *sv)
 {
     if (sv->stage != STAGE_RUNNING)
         return;
-    give_up_place(sv);
-    set_stage(sv, STAGE_ENDING, sv->order.grace_ms);
+    release_slot(sv);
+    set_stage(sv, STAGE_ENDING, sv->request.grace_ms);
     signal_all(sv, SIGTERM);
 }
 
-/* The command has ended, others have not. */
+/* The command has ended, some of its descendants have not. */
 static void end_the_rest(struct supervisor *sv)
 {
-    if (!sv->said_exited)
-        say(sv, SUPERVISOR_EXITED, 0);
-    sv->said_exited = true;
+    if (!sv->exited_sent)
+        send_msg(sv, SUPERVISOR_EXITED, 0);
+    sv->exited_sent = true;
     begin_ending(sv);
 }
 
@@ -142,16 +158,16 @@ static void reap(struct supervisor *sv)
     sv->childless = pid < 0 && errno == ECHILD;
 }
 
-static void hear(struct supervisor *sv)
+static void receive(struct supervisor *sv)
 {
     struct supervisor_msg msg;
     ssize_t n = recv(sv->socket, &msg, sizeof(msg), MSG_DONTWAIT | MSG_WAITALL);
 
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-        sv->deaf = true;
+        sv->peer_gone = true;
         begin_ending(sv);
-    } else if (n == sizeof(msg) && msg.kind == SUPERVISOR_LOOK) {
-        sv->next_look_ms = 0;
+    } else if (n == sizeof(msg) && msg.kind == SUPERVISOR_CHECK) {
+        sv->next_check_ms = 0;
     }
 }
 
@@ -171,11 +187,11 @@ static int time_left_of_stage(const struct supervisor *sv)
 
     if (sv->stage == STAGE_KILLING)
         return KILL_TICK_MS;
-    if (sv->stage == STAGE_RUNNING && !child_watch_needed(&sv->order.limits))
+    if (sv->stage == STAGE_RUNNING && !child_usage_needed(&sv->request.limits))
         return -1;
-    if (child_watch_needed(&sv->order.limits) &&
-        (sv->stage == STAGE_RUNNING || sv->next_look_ms < until))
-        until = sv->next_look_ms;
+    if (child_usage_needed(&sv->request.limits) &&
+        (sv->stage == STAGE_RUNNING || sv->next_check_ms < until))
+        until = sv->next_check_ms;
     int64_t left = until - now;
     return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;
 }
@@ -184,19 +200,19 @@ static int time_left(const struct supervisor *sv)
 {
     int left = time_left_of_stage(sv);
 
-    if (!sv->place)
+    if (!sv->slot)
         return left;
-    int64_t rest = sv->place_ends_ms - clock_monotonic_ms();
+    int64_t rest = sv->slot_ends_ms - clock_monotonic_ms();
     return rest <= 0 ? 0 : left >= 0 && left < rest ? left : (int)rest;
 }
 
 static void begin_killing(struct supervisor *sv)
 {
-    give_up_place(sv);
+    release_slot(sv);
     set_stage(sv, STAGE_KILLING, GIVE_UP_MS);
 }
 
-/* We are gone and may be started anew at any moment: the old tasks must not be there then. */
+/* The daemon has gone and may be restarted at any moment: its old tasks must end before. */
 static void hurry(struct supervisor *sv)
 {
     int64_t end = clock_monotonic_ms() + ORPHAN_MS;
@@ -207,22 +223,22 @@ static void hurry(struct supervisor *sv)
 }
 
 /*
- * Among thousands of processes that all want to run, ours would get its turn too late. Where that
- * is not allowed, killing the group with one call, before anything is looked up, has to do.
+ * Among thousands of runnable processes ours would be scheduled too late. Without the right to do
+ * this, the one call that has killed the group must suffice.
  */
-static void go_first(void)
+static void raise_priority(void)
 {
     const struct sched_param lowest = {.sched_priority = sched_get_priority_min(SCHED_RR)};
 
     (void)sched_setscheduler(0, SCHED_RR, &lowest);
 }
 
-/* Processes are told of; memory has to be looked at, often where it may soon be too much. */
-static int64_t until_next_look(const struct supervisor *sv, int64_t memory_before)
+/* Forks are reported by the daemon; memory is polled, more often near the limit. */
+static int64_t check_interval_ms(const struct supervisor *sv, int64_t memory_before)
 {
-    int64_t limit = sv->order.limits.memory, memory = sv->watch.memory;
+    int64_t limit = sv->request.limits.memory, memory = sv->usage.memory;
 
-    if (!sv->watch.numbered)
+    if (!sv->usage.has_last_pid)
         return BUSY_MS;
     if (limit <= 0)
         return IDLE_MS;
@@ -230,24 +246,24 @@ static int64_t until_next_look(const struct supervisor *sv, int64_t memory_befor
                                                                                   : CALM_MS;
 }
 
-/* Who takes more than was given gets no grace: it would take more still. */
-static void watch(struct supervisor *sv)
+/* A command over its limit gets no grace period: it would use even more. */
+static void check_usage(struct supervisor *sv)
 {
-    int64_t now = clock_monotonic_ms(), memory = sv->watch.memory;
+    int64_t now = clock_monotonic_ms(), memory = sv->usage.memory;
 
-    if (now < sv->next_look_ms)
+    if (now < sv->next_check_ms)
         return;
-    enum child_limit over = child_watch_look(&sv->watch, &sv->order.limits, getpid());
-    sv->next_look_ms = now + until_next_look(sv, memory);
+    enum child_limit over = child_usage_check(&sv->usage, &sv->request.limits, getpid());
+    sv->next_check_ms = now + check_interval_ms(sv, memory);
     if (over == CHILD_LIMIT_NONE)
         return;
     kill(-sv->command, SIGKILL);
-    go_first();
-    say(sv, SUPERVISOR_OVER_LIMIT, (int)over);
+    raise_priority();
+    send_msg(sv, SUPERVISOR_OVER_LIMIT, (int)over);
     begin_killing(sv);
 }
 
-/* Returns how many processes are left at the end: normally none. */
+/* Returns the number of processes left at the end, normally none. */
 static int supervise(struct supervisor *sv)
 {
     for (;;) {
@@ -256,10 +272,10 @@ static int supervise(struct supervisor *sv)
             return 0;
         if (sv->ended)
             end_the_rest(sv);
-        if (sv->place && clock_monotonic_ms() >= sv->place_ends_ms)
-            give_up_place(sv);
-        if (sv->stage != STAGE_KILLING && child_watch_needed(&sv->order.limits))
-            watch(sv);
+        if (sv->slot && clock_monotonic_ms() >= sv->slot_ends_ms)
+            release_slot(sv);
+        if (sv->stage != STAGE_KILLING && child_usage_needed(&sv->request.limits))
+            check_usage(sv);
         if (sv->stage == STAGE_ENDING && getppid() != sv->parent)
             hurry(sv);
         if (sv->stage == STAGE_ENDING && clock_monotonic_ms() >= sv->stage_ends_ms)
@@ -270,16 +286,16 @@ static int supervise(struct supervisor *sv)
                 return left;
         }
         struct pollfd fds[2] = {{.fd = sv->signal_fd, .events = POLLIN},
-                                {.fd = sv->deaf ? -1 : sv->socket, .events = POLLIN}};
+                                {.fd = sv->peer_gone ? -1 : sv->socket, .events = POLLIN}};
         poll(fds, 2, time_left(sv));
         if (fds[0].revents)
             take_signals(sv);
         if (fds[1].revents)
-            hear(sv);
+            receive(sv);
     }
 }
 
-/* What the forked child could not do. It shares our memory until it is the command. */
+/* The failure of the forked child, which shares our memory until it executes the command. */
 struct failure {
     enum supervisor_kind kind;
     int error;
@@ -292,9 +308,9 @@ static _Noreturn void fail_start(volatile struct failure *failure, enum supervis
     _exit(127);
 }
 
-/* In the forked child: becomes the command, with nothing of ours but its output. A group of its own
- * and no session: where the kernel shares the processor by session (autogroup), a new one waits. */
-static _Noreturn void become_command(const struct child_order *order, pid_t supervisor, int out,
+/* In the forked child: becomes the command, which inherits only its output. It gets a process group
+ * and no session: where the kernel schedules by session (autogroup), a new one waits. */
+static _Noreturn void become_command(const struct spawn_request *request, pid_t supervisor, int out,
                                      int err, volatile struct failure *failure)
 {
     sigset_t none;
@@ -304,49 +320,48 @@ static _Noreturn void become_command(const struct child_order *order, pid_t supe
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
         fail_start(failure, SUPERVISOR_FORK_FAILED);
-    if (*order->cwd && chdir(order->cwd) != 0)
+    if (*request->cwd && chdir(request->cwd) != 0)
         fail_start(failure, SUPERVISOR_CHDIR_FAILED);
-    if (child_limits_apply(&order->limits) != 0)
+    if (child_limits_apply(&request->limits) != 0)
         fail_start(failure, SUPERVISOR_LIMITS_FAILED);
-    /* Should somebody kill the supervisor itself, at least the command goes with it. Last, since a
-     * change of user forgets it. */
+    /* If the supervisor is killed, at least the command dies too. Last, since a change of user
+     * resets it. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != supervisor)
         _exit(127);
-    execvp(order->argv[0], order->argv);
+    execvp(request->argv[0], request->argv);
     fail_start(failure, SUPERVISOR_EXEC_FAILED);
 }
 
 /*
- * Runs the command; ends the process when that cannot be done. The child borrows our memory instead
- * of getting a copy, which costs less than half, and we wait until it has executed the command; it
- * changes nothing but the failure, and what the kernel keeps for each process.
+ * Runs the command; exits if that fails. vfork() costs less than half of fork(). The child changes
+ * only the failure, and process attributes in the kernel.
  */
 static pid_t start_command(const struct supervisor *sv, int out, int err)
 {
     volatile struct failure failure = {.kind = SUPERVISOR_STARTED};
     pid_t self = getpid();
 
-    environ = sv->order.env;
+    environ = sv->request.env;
     pid_t pid = vfork(); // NOLINT(clang-analyzer-security.insecureAPI.vfork): we wait on purpose
     if (pid == 0) // NOLINTNEXTLINE(clang-analyzer-unix.Vfork): its own frame, and it never returns
-        become_command(&sv->order, self, out, err, &failure);
+        become_command(&sv->request, self, out, err, &failure);
     environ = NULL;
     if (pid < 0) {
-        say(sv, SUPERVISOR_FORK_FAILED, errno);
+        send_msg(sv, SUPERVISOR_FORK_FAILED, errno);
         _exit(1);
     }
     close(out);
     close(err);
     if (failure.kind != SUPERVISOR_STARTED) {
         waitpid(pid, NULL, 0);
-        say(sv, failure.kind, failure.error);
+        send_msg(sv, failure.kind, failure.error);
         _exit(1);
     }
     return pid;
 }
 
-int child_supervisor_ready(void)
+static int prepare_supervisor(void)
 {
     sigset_t all;
 
@@ -359,45 +374,169 @@ int child_supervisor_ready(void)
     sigaddset(&all, SIGINT);
     sigaddset(&all, SIGHUP);
     int fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-    /* If we were orphaned before this line, the end of the socket tells us. */
+    /* If we were orphaned before this line, the end of the socket shows it. */
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    process_wait_turn(false); /* the nursery does */
+    process_set_batch(false); /* the spawn server does */
     return fd;
 }
 
-/* One message after the other in one piece, so that the reader wakes once. */
-static void say_ended(const struct supervisor *sv)
+/* Sends both messages in one call, so that the daemon wakes once. */
+static void send_ended(const struct supervisor *sv)
 {
-    const struct supervisor_msg msgs[] = {{.kind = SUPERVISOR_STAYS},
+    const struct supervisor_msg msgs[] = {{.kind = SUPERVISOR_REUSED},
                                           {.kind = SUPERVISOR_ENDED, .value = sv->status}};
-    const struct supervisor_msg *from = sv->place ? msgs : msgs + 1;
+    const struct supervisor_msg *from = sv->slot ? msgs : msgs + 1;
     ssize_t n = send(sv->socket, from, (size_t)(msgs + 2 - from) * sizeof(*from), MSG_NOSIGNAL);
 
     (void)n;
 }
 
-bool child_supervise(int signal_fd, int socket, int out, int err,
-                     const struct supervisor_place *place)
+static bool supervise_command(int signal_fd, int socket, int out, int err,
+                              const struct supervisor_slot *slot)
 {
     struct supervisor sv = {
-        .socket = socket, .signal_fd = signal_fd, .parent = getppid(), .place = place};
+        .socket = socket, .signal_fd = signal_fd, .parent = getppid(), .slot = slot};
 
-    say(&sv, SUPERVISOR_HERE, getpid());
-    if (!child_order_receive(socket, &sv.order))
+    send_msg(&sv, SUPERVISOR_PID, getpid());
+    if (!spawn_request_receive(socket, &sv.request))
         _exit(1);
-    child_watch_begin(&sv.watch);
+    child_usage_begin(&sv.usage);
     sv.command = start_command(&sv, out, err);
-    child_watch_started(&sv.watch, sv.command);
-    say(&sv, SUPERVISOR_STARTED, sv.command);
-    sv.place_ends_ms = others_wait(&sv) ? 0 : clock_monotonic_ms() + LASTS_MS;
+    child_usage_started(&sv.usage, sv.command);
+    send_msg(&sv, SUPERVISOR_STARTED, sv.command);
+    sv.slot_ends_ms = commands_wait(&sv) ? 0 : clock_monotonic_ms() + LASTS_MS;
     int left = supervise(&sv);
     if (left > 0)
-        say(&sv, SUPERVISOR_LEFT, left);
-    say_ended(&sv);
-    if (!sv.place)
+        send_msg(&sv, SUPERVISOR_LEFT, left);
+    send_ended(&sv);
+    if (!sv.slot)
         _exit(0);
-    child_watch_end(&sv.watch);
-    child_order_fini(&sv.order);
-    close(socket); /* says that all of that has gone */
+    child_usage_end(&sv.usage);
+    spawn_request_fini(&sv.request);
+    close(socket); /* the daemon takes this for the end of the cleanup */
     return true;
+}
+
+/* The main loop of a supervisor: runs one command after the other while it has its slot, then
+ * exits. */
+static _Noreturn void run_supervisor(int lifeline)
+{
+    const struct supervisor_slot slot = {.lifeline = LIFELINE, .socket = SPAWN_SOCKET};
+    struct fd_message fd_message;
+    int fds[SPAWN_FDS];
+
+    /* Closes the lifelines of other supervisors. */
+    if (lifeline != LIFELINE)
+        dup3(lifeline, LIFELINE, O_CLOEXEC);
+    closefrom(LIFELINE + 1);
+    int signals = prepare_supervisor();
+    if (signals < 0)
+        _exit(0);
+    do {
+        fd_message_init(&fd_message);
+        if (recvmsg(SPAWN_SOCKET, &fd_message.msg, MSG_CMSG_CLOEXEC) <= 0)
+            _exit(0);
+        const struct cmsghdr *header = CMSG_FIRSTHDR(&fd_message.msg);
+        if (!header || header->cmsg_len != CMSG_LEN(SPAWN_FDS * sizeof(int)))
+            _exit(1);
+        memcpy(fds, CMSG_DATA(header), sizeof(fds));
+    } while (supervise_command(signals, fds[0], fds[1], fds[2], &slot));
+    _exit(0);
+}
+
+static bool daemon_gone(void)
+{
+    char byte;
+    return recv(SPAWN_SOCKET, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+/* Forks a sibling: the daemon reaps it. */
+static pid_t fork_sibling(void)
+{
+    return (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, NULL);
+}
+
+/* Returns the lifeline of a new supervisor, which ends when that has released its slot or died; -1
+ * if fork fails. */
+static int make_supervisor(void)
+{
+    int lifeline[2];
+
+    if (pipe2(lifeline, O_CLOEXEC) != 0)
+        return -1;
+    pid_t pid = fork_sibling();
+    if (pid == 0)
+        run_supervisor(lifeline[1]);
+    close(lifeline[1]);
+    if (pid < 0)
+        close(lifeline[0]);
+    return pid < 0 ? -1 : lifeline[0];
+}
+
+static _Noreturn void run_spawn_server(void)
+{
+    struct pollfd ready[N_READY];
+
+    for (int i = 0; i < N_READY; i++)
+        ready[i] = (struct pollfd){.fd = -1, .events = POLLIN};
+    while (!daemon_gone()) {
+        bool lacking = false;
+        for (int i = 0; i < N_READY; i++) {
+            if (ready[i].fd < 0)
+                ready[i].fd = make_supervisor();
+            lacking |= ready[i].fd < 0;
+        }
+        poll(ready, N_READY, lacking ? NO_FORK_MS : -1);
+        for (int i = 0; i < N_READY; i++) {
+            if (ready[i].fd < 0 || !ready[i].revents)
+                continue;
+            close(ready[i].fd);
+            ready[i].fd = -1;
+        }
+    }
+    _exit(0);
+}
+
+static bool is_common_socket(int fd)
+{
+    int type = 0;
+    socklen_t len = sizeof(type);
+
+    return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_SEQPACKET;
+}
+
+/* Resets all signals by the system call: glibc refuses to change two that its posix_spawn()
+ * ignores. */
+static void reset_signals(void)
+{
+    static const char as_by_default[64];
+
+    for (int signum = 1; signum < NSIG; signum++)
+        syscall(SYS_rt_sigaction, signum, as_by_default, NULL, sizeof(uint64_t));
+}
+
+/* Returns false if descriptor SPAWN_SOCKET is not the common socket; else it does not return. */
+static bool serve_at_socket(void)
+{
+    sigset_t none;
+
+    if (!is_common_socket(SPAWN_SOCKET) || fcntl(SPAWN_SOCKET, F_SETFD, FD_CLOEXEC) != 0)
+        return false;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "flagger-child");
+    /* Closes descriptors that libraries have opened without close-on-exec. */
+    closefrom(SPAWN_SOCKET + 1);
+    reset_signals();
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    process_set_batch(true); /* after the command that took a supervisor */
+    run_spawn_server();
+}
+
+void child_main(int argc, char **argv)
+{
+    if (argc < 2 || strcmp(argv[1], CHILD_SUPERVISOR) != 0 || serve_at_socket())
+        return;
+    fprintf(stderr, "%s: " CHILD_SUPERVISOR " is for this program's own use\n", argv[0]);
+    _exit(EXIT_USAGE);
 }

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* pipe2, memmem */
-#include "net/child/child_supervisor.h"
+#include "net/child/child_internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,15 +13,12 @@
 #include <unistd.h>
 
 #include "net/child/child.h"
-#include "net/child/child_nurse.h"
-#include "net/child/child_nursery.h"
-#include "net/child/child_order.h"
 #include "test/unit.h"
 
-static char program[4096]; /* this one; not /proc/self/exe, which under valgrind is another */
+static char program[4096]; /* this one; not /proc/self/exe, which is different under valgrind */
 
-/* Gives a supervisor an order; returns our end of its socket. */
-static int order(const char *const *argv, const char *cwd)
+/* Sends a supervisor a request; returns our end of its socket. */
+static int request(const char *const *argv, const char *cwd)
 {
     struct arena *arena = arena_new();
     int pair[2], null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -29,16 +26,16 @@ static int order(const char *const *argv, const char *cwd)
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     const char *text =
-        child_order_text(arena, &(struct child_spec){.argv = argv, .cwd = cwd}, 200, &len);
+        spawn_request_text(arena, &(struct child_spec){.argv = argv, .cwd = cwd}, 200, &len);
     assert_int_equal(write(pair[0], text, len), len);
-    assert_int_equal(child_nursery_hand_over(pair[1], null, null), 0);
+    assert_int_equal(spawn_server_send(pair[1], null, null), 0);
     close(pair[1]);
     close(null);
     arena_free(arena);
     return pair[0];
 }
 
-/* All that was said until the socket's end, as kinds in order. */
+/* All messages until the socket's end, by kind. */
 static int listen_all(int fd, struct supervisor_msg *msgs, int room)
 {
     int count = 0;
@@ -48,12 +45,11 @@ static int listen_all(int fd, struct supervisor_msg *msgs, int room)
     return count;
 }
 
-/* On a busy machine any command may last: whether its supervisor stays is taken out of what it has
- * said. */
+/* On a busy machine any command may take long: SUPERVISOR_REUSED is taken out of the messages. */
 static bool take_stays(struct supervisor_msg *msgs, int *count)
 {
     for (int i = 0; i < *count; i++) {
-        if (msgs[i].kind != SUPERVISOR_STAYS)
+        if (msgs[i].kind != SUPERVISOR_REUSED)
             continue;
         for (int next = i + 1; next < *count; next++)
             msgs[next - 1] = msgs[next];
@@ -70,31 +66,31 @@ CASE(test_what_it_says)
         const char *cwd;
         int kinds[3], count, status;
     } cases[] = {
-        {{"true"}, NULL, {SUPERVISOR_HERE, SUPERVISOR_STARTED, SUPERVISOR_ENDED}, 3, 0},
+        {{"true"}, NULL, {SUPERVISOR_PID, SUPERVISOR_STARTED, SUPERVISOR_ENDED}, 3, 0},
         {{"sh", "-c", "exit 9"},
          "/",
-         {SUPERVISOR_HERE, SUPERVISOR_STARTED, SUPERVISOR_ENDED},
+         {SUPERVISOR_PID, SUPERVISOR_STARTED, SUPERVISOR_ENDED},
          3,
          9 << 8},
         {{"sh", "-c", "kill -9 $$"},
          NULL,
-         {SUPERVISOR_HERE, SUPERVISOR_STARTED, SUPERVISOR_ENDED},
+         {SUPERVISOR_PID, SUPERVISOR_STARTED, SUPERVISOR_ENDED},
          3,
          9},
-        {{"/no/such/file"}, NULL, {SUPERVISOR_HERE, SUPERVISOR_EXEC_FAILED}, 2, ENOENT},
-        {{"true"}, "/no/such/dir", {SUPERVISOR_HERE, SUPERVISOR_CHDIR_FAILED}, 2, ENOENT},
+        {{"/no/such/file"}, NULL, {SUPERVISOR_PID, SUPERVISOR_EXEC_FAILED}, 2, ENOENT},
+        {{"true"}, "/no/such/dir", {SUPERVISOR_PID, SUPERVISOR_CHDIR_FAILED}, 2, ENOENT},
     };
 
     EACH_ROW (row, cases) {
         struct supervisor_msg msgs[5];
-        int fd = order(row->command, row->cwd);
+        int fd = request(row->command, row->cwd);
         int count = listen_all(fd, msgs, 5);
         bool stays = take_stays(msgs, &count);
         assert_int_equal(count, row->count);
         for (int m = 0; m < row->count; m++)
             assert_int_equal(msgs[m].kind, row->kinds[m]);
         assert_int_equal(msgs[row->count - 1].value, row->status);
-        /* it is a child of ours, although another process made it */
+        /* it is our child, although another process has forked it */
         assert_int_equal(waitpid(msgs[0].value, NULL, stays ? WNOHANG : 0),
                          stays ? 0 : msgs[0].value);
         close(fd);
@@ -105,13 +101,13 @@ CASE(test_what_it_says)
 static pid_t supervise(const char *const *argv, bool *stays)
 {
     struct supervisor_msg msgs[5];
-    int fd = order(argv, NULL);
+    int fd = request(argv, NULL);
     int count = listen_all(fd, msgs, 5);
 
     *stays = take_stays(msgs, &count);
     close(fd);
     assert_int_equal(count, 3);
-    assert_int_equal(msgs[0].kind, SUPERVISOR_HERE);
+    assert_int_equal(msgs[0].kind, SUPERVISOR_PID);
     assert_int_equal(msgs[2].kind, SUPERVISOR_ENDED);
     return msgs[0].value;
 }
@@ -121,22 +117,22 @@ CASE(test_one_that_is_not_gone_for_long_stays)
     static const char *const argv[] = {"true", NULL};
     pid_t stayed[64];
     int n_stayed = 0;
-    bool again = false;
+    bool retry = false;
 
-    for (int tries = 0; !again && tries < 1000; tries++) {
+    for (int tries = 0; !retry && tries < 1000; tries++) {
         bool stays;
         pid_t pid = supervise(argv, &stays);
         for (int i = 0; i < n_stayed; i++)
-            again |= stayed[i] == pid;
+            retry |= stayed[i] == pid;
         if (stays && n_stayed < (int)(sizeof(stayed) / sizeof(stayed[0])))
             stayed[n_stayed++] = pid;
         else if (!stays)
             assert_int_equal(waitpid(pid, NULL, 0), pid);
     }
-    assert_true(again);
+    assert_true(retry);
 }
 
-/* In what it can write to. */
+/* In its writable memory. */
 static bool remembers(pid_t pid, const char *text)
 {
     static char memory[1024 * 1024];
@@ -201,12 +197,12 @@ CASE(test_others_end)
 {
     static const char *const commands[][4] = {
         {"sleep", "0.2"},                         /* lasted */
-        {"sh", "-c", "(sleep 1000 >/dev/null)&"}, /* has left something behind */
+        {"sh", "-c", "(sleep 1000 >/dev/null)&"}, /* has left a process behind */
     };
 
     EACH_ROW (row, commands) {
         struct supervisor_msg msgs[6];
-        int fd = order(*row, NULL);
+        int fd = request(*row, NULL);
         int count = listen_all(fd, msgs, 6);
         assert_false(take_stays(msgs, &count));
         assert_int_equal(waitpid(msgs[0].value, NULL, 0), msgs[0].value);
@@ -214,21 +210,21 @@ CASE(test_others_end)
     }
 }
 
-/* A silent other side and an early end of it are the same thing: nothing may go on. */
+/* No request, and an early end of the socket: nothing may run. */
 CASE(test_deserted_from_the_start)
 {
     static const char *const argv[] = {"sleep", "1000", NULL};
     struct supervisor_msg here = {0};
     int status;
 
-    int fd = order(argv, NULL);
+    int fd = request(argv, NULL);
     assert_int_equal(recv(fd, &here, sizeof(here), MSG_WAITALL), sizeof(here));
     close(fd);
     assert_int_equal(waitpid(here.value, &status, 0), here.value);
     assert_true(WIFEXITED(status));
 }
 
-/* What comes over the socket is no order: the supervisor ends, and there is another one. */
+/* An invalid request ends the supervisor, and another one is made. */
 CASE(test_no_order)
 {
     static const char *const texts[] = {"\0\0\0\0", "\377\377\377\377", "\4\0\0\0abcd", "\1\0\0\0"};
@@ -236,7 +232,7 @@ CASE(test_no_order)
         struct supervisor_msg here;
         int pair[2];
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-        assert_int_equal(child_nursery_hand_over(pair[1], 1, 2), 0);
+        assert_int_equal(spawn_server_send(pair[1], 1, 2), 0);
         close(pair[1]);
         assert_int_equal(write(pair[0], texts[i], i == 2 ? 8 : 4), i == 2 ? 8 : 4);
         shutdown(pair[0], SHUT_WR);
@@ -252,18 +248,18 @@ CASE(test_the_nursery_is_replaced)
     static const char *const argv[] = {"true", NULL};
     struct supervisor_msg msgs[4];
 
-    pid_t first = child_nursery_pid();
+    pid_t first = spawn_server_pid();
     assert_true(first > 0);
     kill(first, SIGKILL);
     assert_int_equal(waitid(P_PID, (id_t)first, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
-    int fd = order(argv, NULL);
+    int fd = request(argv, NULL);
     int count = listen_all(fd, msgs, 4);
     (void)take_stays(msgs, &count);
     assert_int_equal(count, 3);
     close(fd);
-    assert_int_not_equal(child_nursery_pid(), first);
-    child_nursery_end();
-    assert_int_equal(child_nursery_pid(), 0);
+    assert_int_not_equal(spawn_server_pid(), first);
+    spawn_server_end();
+    assert_int_equal(spawn_server_pid(), 0);
 }
 
 CASE(test_called_by_hand)
@@ -276,7 +272,7 @@ CASE(test_called_by_hand)
     pid_t pid = fork();
     if (pid == 0) {
         close(fds[0]);
-        close(CHILD_SOCKET);
+        close(SPAWN_SOCKET);
         dup2(fds[1], STDERR_FILENO);
         execv(program, args);
         _exit(99);

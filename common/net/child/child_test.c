@@ -253,7 +253,7 @@ CASE(test_leaves_nothing)
     }
 }
 
-/* Who is stopped is woken, so that it can end on TERM and nobody waits for the grace period. */
+/* A stopped process is continued, so that it ends on TERM without waiting for the grace period. */
 CASE(test_stopped_descendant)
 {
     struct outcome o = {0};
@@ -285,7 +285,7 @@ CASE(test_stop_at_each_stage)
             LOOP_UNTIL(loop, child_pid(child) > 0);
         if (stage < 3) {
             child_stop(child);
-            child_stop(child); /* twice is as once */
+            child_stop(child); /* idempotent */
         }
         assert_int_equal(o.count, 0);
         LOOP_UNTIL(loop, o.count > 0);
@@ -333,7 +333,7 @@ CASE(test_supervisor_killed)
     }
 }
 
-/* In a process of its own: spawns, writes the ids to fd and works on until it is killed. */
+/* In a process of its own: spawns, writes the ids to fd and runs until killed. */
 static void doomed_parent(int fd)
 {
     const char *argv[] = {
@@ -413,7 +413,8 @@ CASE(test_stopped_supervisor)
     assert_true(o.timed_out);
 }
 
-/* What a command leaves behind has the grace period, and that is not the command's time. */
+/* Processes left behind by a command get the grace period, which does not count as the command's
+ * time. */
 CASE(test_time_ends_with_the_command)
 {
     struct outcome o = {0};
@@ -422,7 +423,7 @@ CASE(test_time_ends_with_the_command)
     assert_int_equal(o.err, ERR_OK);
     assert_int_equal(o.exit_status, 7);
     assert_false(o.timed_out);
-    /* nor can it keep its supervisor from ending */
+    /* nor can they keep the supervisor from ending */
     o = (struct outcome){0};
     run_shell("p=$PPID; ( (trap 'while kill -STOP $p; do :; done' TERM; echo ready;"
               "            while :; do sleep 1; done) & ) | (read ready; exit 7)",
@@ -438,7 +439,7 @@ static void *count_for_ever(void *arg)
     return NULL;
 }
 
-/* A program whose first thread ends: the process looks like a zombie and works on. */
+/* A program whose first thread ends: the process looks like a zombie, but runs on. */
 static void be_headless(void)
 {
     pthread_t thread;
@@ -469,7 +470,7 @@ CASE(test_headless_process)
     }
 }
 
-/* Last of all: it is for the whole process. */
+/* Last, since it affects the whole process. */
 CASE(test_orphans_of_a_killed_supervisor)
 {
     static const char *const bystander[] = {"sh", "-c", "sleep 0.5; exit 5", NULL};

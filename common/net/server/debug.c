@@ -59,7 +59,7 @@ void debug_reply(struct http_conn_request *req, struct json_object *object)
     http_reply_share_json(req, key_of(req), json_text(http_req_arena(req), object));
 }
 
-/* 0: the kernel does not say. */
+/* 0 if unknown. */
 static int64_t resident_bytes(void)
 {
     char text[128] = "";
@@ -84,15 +84,15 @@ static void set_memory(struct json_object *memory)
 
 static void set_server(struct json_object *out, const struct http_server *server)
 {
-    struct http_server_look look;
+    struct http_server_snapshot snapshot;
 
-    http_server_look(server, &look);
-    json_set_int(out, "connections", look.connections);
-    json_set_int(out, "maxConnections", look.max_connections);
-    json_set_int(out, "answering", look.busy);
-    json_set_int(out, "maxAnswering", look.max_busy);
-    json_set_int(out, "heldBytes", (int64_t)look.held);
-    json_set_int(out, "maxHeldBytes", (int64_t)look.max_held);
+    http_server_snapshot(server, &snapshot);
+    json_set_int(out, "connections", snapshot.connections);
+    json_set_int(out, "maxConnections", snapshot.max_connections);
+    json_set_int(out, "answering", snapshot.busy);
+    json_set_int(out, "maxAnswering", snapshot.max_busy);
+    json_set_int(out, "heldBytes", (int64_t)snapshot.held);
+    json_set_int(out, "maxHeldBytes", (int64_t)snapshot.max_held);
 }
 
 void debug_process(const struct http_server *server, struct json_object *out)

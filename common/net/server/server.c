@@ -1,119 +1,325 @@
+/*
+ * The life of a server: it listens, takes clients in, follows the loop's iterations, and stops.
+ * server_conn.c limits and closes connections, server_request.c reads requests, server_route.c
+ * dispatches them, server_reply.c answers.
+ */
+#include <errno.h>
 #include <limits.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/log.h"
 #include "net/server/server_internal.h"
 
 enum {
+    BACKLOG = 4096,            /* the kernel lowers it to somaxconn */
+    RECEIVE_BYTES = 32 * 1024, /* set before a client connects: segments on their way still fit */
+    KEEPALIVE_S = 60,
     MAX_BODY = 1024 * 1024,
     REQUEST_TIMEOUT_MS = 30000,
-    MAX_CONNECTIONS = 1024,
+    /* With MAX_EVICTED and others below the 1,024 events that libuv takes from one poll: while they
+     * fill, it polls and reads again without returning to us. */
+    MAX_CONNECTIONS = 768,
     MAX_HELD = 32 * 1024 * 1024,
-    FREE_ROUNDS = 1000,  /* turns of the loop that http_server_free() takes at most */
-    PATIENT_ROUNDS = 10, /* and after which it cuts what is still open */
-    ROUND_MS = 1,        /* between turns from then on: what the kernel has to tell takes time */
+    FREE_ROUNDS = 1000,  /* loop iterations that http_server_free() takes at most */
+    PATIENT_ROUNDS = 10, /* iterations before it closes the connections that are left */
+    ROUND_MS = 1,        /* sleep between the iterations after that */
 };
 
-struct route_handler {
-    h2o_handler_t super;
-    struct http_server *server;
-};
-
-static void generator_stop(h2o_generator_t *generator, h2o_req_t *req)
+static void free_uv_handle(uv_handle_t *handle)
 {
-    /* The request's pool tells us; this only marks the generator as ours. */
-    (void)generator;
-    (void)req;
+    free(handle);
 }
 
-/* Whoever is to answer may have done so, or does it later; the client is watched meanwhile. */
-static void settle(struct http_conn_request *r)
+static enum err listen_error(const char *where, int rc, struct errinfo *ei)
 {
-    if (r->state == REQUEST_PENDING || r->state == REQUEST_STREAMING)
-        server_request_watch(r);
-    server_request_free_spent(r); /* of many requests in one turn of the loop */
+    enum err err = ERR_INVALID;
+
+    if (rc == UV_EADDRINUSE)
+        err = ERR_CONFLICT;
+    else if (rc == UV_EACCES || rc == UV_EPERM)
+        err = ERR_DENIED;
+    return err_set(ei, err, "cannot listen on %s: %s", where, uv_strerror(rc));
 }
 
-static void answer(struct http_conn_request *r)
+static enum err parse_address(const char *address, int port, struct sockaddr_storage *out,
+                              struct errinfo *ei)
 {
-    struct http_server *server = r->server;
-    uint64_t start = uv_hrtime();
-
-    server_route(r);
-    settle(r);
-    server->turn_ns += uv_hrtime() - start;
+    if (port < 0 || port > 65535)
+        return err_set(ei, ERR_INVALID, "port %d is not between 0 and 65535", port);
+    if (strcmp(address, "localhost") == 0)
+        address = "127.0.0.1";
+    if (uv_ip4_addr(address, port, (struct sockaddr_in *)out) == 0 ||
+        uv_ip6_addr(address, port, (struct sockaddr_in6 *)out) == 0)
+        return ERR_OK;
+    return err_set(ei, ERR_INVALID, "cannot listen on \"%s\": expected an IP address or unix:/path",
+                   address);
 }
 
-static void answer_queued(struct http_server *server)
+static int bound_port(const uv_tcp_t *tcp)
 {
-    struct http_conn_request *r;
+    struct sockaddr_storage addr;
+    int len = sizeof(addr);
 
-    server_turns_begin(server);
-    while ((r = server_turns_next(server)))
-        answer(r);
-    if (TAILQ_EMPTY(&server->queue))
-        server_share_forget(server); /* nobody is left who came before it was made */
+    if (uv_tcp_getsockname(tcp, (struct sockaddr *)&addr, &len) != 0)
+        return 0;
+    return ntohs(addr.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&addr)->sin6_port
+                                            : ((struct sockaddr_in *)&addr)->sin_port);
 }
 
-static int on_request(h2o_handler_t *handler, h2o_req_t *req)
+/*
+ * Bounds the bytes that one loop iteration reads of a connection: with a thousand connections,
+ * the kernel's default would delay everything else. Connections inherit the option.
+ */
+static void bound_receiving(uv_tcp_t *tcp)
 {
-    struct http_server *server = ((struct route_handler *)handler)->server;
-    struct http_conn_request *r = server_request_new(server, req);
+    int bytes = RECEIVE_BYTES;
+    uv_os_fd_t fd;
 
-    r->generator.stop = generator_stop;
-    if (server_route_at_once(r)) {
-        settle(r);
-    } else if (server_turns_allow(server)) {
-        answer(r);
-    } else {
-        server_turns_enter(r);
-        settle(r);
+    if (uv_fileno((uv_handle_t *)tcp, &fd) == 0)
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+}
+
+static enum err listen_tcp(struct loop *loop, const char *address, int port,
+                           uv_connection_cb on_connection, uv_stream_t **out, int *out_port,
+                           struct errinfo *ei)
+{
+    struct sockaddr_storage addr;
+    char where[128];
+    enum err err = parse_address(address, port, &addr, ei);
+
+    if (err != ERR_OK)
+        return err;
+    uv_tcp_t *tcp = heap_alloc(sizeof(*tcp));
+    uv_tcp_init(loop_uv(loop), tcp);
+    int rc = uv_tcp_bind(tcp, (struct sockaddr *)&addr, 0);
+    bound_receiving(tcp);
+    if (rc == 0)
+        rc = uv_listen((uv_stream_t *)tcp, BACKLOG, on_connection);
+    if (rc != 0) {
+        uv_close((uv_handle_t *)tcp, free_uv_handle);
+        snprintf(where, sizeof(where), "%s port %d", address, port);
+        return listen_error(where, rc, ei);
     }
-    return 0;
+    *out = (uv_stream_t *)tcp;
+    *out_port = bound_port(tcp);
+    return ERR_OK;
 }
 
-/* Before the loop waits. */
+/* A socket file that refuses connections was left behind by a process that was killed. */
+static bool is_stale(const char *path)
+{
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+
+    if (strlen(path) >= sizeof(addr.sun_path))
+        return false;
+    memcpy(addr.sun_path, path, strlen(path) + 1);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    bool stale = connect(fd, (struct sockaddr *)&addr, sizeof(addr)) != 0 && errno == ECONNREFUSED;
+    close(fd);
+    return stale;
+}
+
+static bool directory_exists(const char *path)
+{
+    struct sockaddr_un addr; /* as large as the longest path */
+    size_t len = (size_t)(strrchr(path, '/') - path);
+
+    memcpy(addr.sun_path, path, len);
+    addr.sun_path[len] = '\0';
+    return access(len > 0 ? addr.sun_path : "/", F_OK) == 0;
+}
+
+static enum err listen_unix(struct loop *loop, const char *path, uv_connection_cb on_connection,
+                            uv_stream_t **out, struct errinfo *ei)
+{
+    struct sockaddr_un addr;
+
+    if (*path != '/' || strlen(path) >= sizeof(addr.sun_path))
+        return err_set(ei, ERR_INVALID, "unix:%s: expected an absolute path of at most %zu bytes",
+                       path, sizeof(addr.sun_path) - 1);
+    if (is_stale(path))
+        unlink(path);
+    uv_pipe_t *pipe = heap_alloc(sizeof(*pipe));
+    uv_pipe_init(loop_uv(loop), pipe, 0);
+    int rc = uv_pipe_bind(pipe, path);
+    if (rc == 0)
+        rc = uv_listen((uv_stream_t *)pipe, BACKLOG, on_connection);
+    if (rc != 0) {
+        uv_close((uv_handle_t *)pipe, free_uv_handle);
+        /* libuv reports a missing directory as EACCES. */
+        if (rc == UV_EACCES && !directory_exists(path))
+            return err_set(ei, ERR_INVALID, "cannot listen on %s: there is no such directory",
+                           path);
+        return listen_error(path, rc, ei);
+    }
+    *out = (uv_stream_t *)pipe;
+    return ERR_OK;
+}
+
+static enum err start_listening(struct loop *loop, const struct http_server_options *options,
+                                uv_connection_cb on_connection, uv_stream_t **out, int *port,
+                                char **unix_path, struct errinfo *ei)
+{
+    const char *address = options->address ? options->address : "0.0.0.0";
+
+    *unix_path = NULL;
+    *port = 0;
+    if (strncmp(address, "unix:", 5) != 0)
+        return listen_tcp(loop, address, options->port, on_connection, out, port, ei);
+    enum err err = listen_unix(loop, address + 5, on_connection, out, ei);
+    if (err == ERR_OK)
+        *unix_path = heap_strdup(address + 5);
+    return err;
+}
+
+static void accept_next(struct http_server *server);
+
+static void free_conn(uv_handle_t *handle)
+{
+    struct server_conn *conn = (struct server_conn *)handle;
+    struct http_server *server = conn->server;
+
+    TAILQ_REMOVE(&server->conns, conn, link);
+    server->conn_count--;
+    SSL_CTX_free(conn->tls);
+    free(conn->client_name);
+    free(conn->address);
+    free(conn);
+    if (server->accept_waiting)
+        accept_next(server);
+}
+
+static void on_sock_close(void *arg)
+{
+    struct server_conn *conn = arg;
+
+    server_conn_leave(conn);
+    conn->sock = NULL;
+    if (conn->linger_fd >= 0)
+        server_linger_start(conn->server, conn->linger_fd, LINGER_READ);
+    conn->linger_fd = -1;
+}
+
+static struct server_conn *conn_new(struct http_server *server)
+{
+    struct server_conn *conn = heap_alloc(sizeof(*conn));
+
+    *conn = (struct server_conn){.server = server, .linger_fd = -1, .state = CONN_LEAVING};
+    if (server->unix_path)
+        uv_pipe_init(loop_uv(server->loop), &conn->uv.pipe, 0);
+    else
+        uv_tcp_init(loop_uv(server->loop), &conn->uv.tcp);
+    TAILQ_INSERT_TAIL(&server->conns, conn, link);
+    server->conn_count++;
+    return conn;
+}
+
+/*
+ * h2o waits forever for a client that stops reading its reply. The kernel closes such a connection,
+ * and one with a vanished peer, after the request time-out.
+ */
+static void bound_waiting(struct http_server *server, struct server_conn *conn)
+{
+    unsigned int timeout_ms = (unsigned int)server->conf.http1.req_timeout;
+
+    uv_tcp_nodelay(&conn->uv.tcp, 1);
+    uv_tcp_keepalive(&conn->uv.tcp, 1, KEEPALIVE_S);
+    setsockopt(h2o_socket_get_fd(conn->sock), IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms,
+               sizeof(timeout_ms));
+}
+
+/* The IP address without the port: the key of the per-client limits. */
+static char *address_of(struct server_conn *conn)
+{
+    struct sockaddr_storage from = {0};
+    int len = sizeof(from);
+    char text[INET6_ADDRSTRLEN] = "";
+
+    if (!conn->server->unix_path &&
+        uv_tcp_getpeername(&conn->uv.tcp, (struct sockaddr *)&from, &len) == 0)
+        (void)uv_ip_name((const struct sockaddr *)&from, text, sizeof(text));
+    return heap_strdup(text);
+}
+
+/* libuv holds one client back, and stops listening, until uv_accept() is called. */
+static void accept_next(struct http_server *server)
+{
+    if (!server->listener)
+        return;
+    server->accept_waiting = !server_limits_make_room(server);
+    if (server->accept_waiting)
+        return;
+    struct server_conn *conn = conn_new(server);
+    if (uv_accept(server->listener, &conn->uv.stream) != 0) {
+        uv_close(&conn->uv.handle, free_conn);
+        return;
+    }
+    conn->address = address_of(conn);
+    conn->sock = h2o_uv_socket_create(&conn->uv.stream, free_conn);
+    conn->sock->on_close.cb = on_sock_close;
+    conn->sock->on_close.data = conn;
+    if (!server->unix_path)
+        bound_waiting(server, conn);
+    conn->tls = server->accept.ssl_ctx;
+    if (conn->tls)
+        SSL_CTX_up_ref(conn->tls);
+    h2o_accept(&server->accept, conn->sock);
+    server_conn_enter(conn);
+}
+
+/* Runs before the loop polls. */
 static void on_prepare(uv_prepare_t *prepare)
 {
     struct http_server *server = prepare->data;
 
-    server_request_free_all_spent(server);
-    server_read_bares(server);
-    server->turns++;
+    server_request_free_all_finished(server);
+    server->iteration++;
+    server->accepts = 0;
     if (server->accept_waiting)
-        server_accept_next(server);
-    answer_queued(server);
+        accept_next(server);
+    if (TAILQ_EMPTY(&server->queue))
+        server_share_clear(server); /* no request is left that came before they were made */
 }
 
-static void start_turns(struct http_server *server)
+static void on_check(uv_check_t *check)
 {
+    server_limits_check(check->data);
+}
+
+static void start_iterations(struct http_server *server)
+{
+    server->check = heap_alloc(sizeof(*server->check));
+    server->check->data = server;
+    uv_check_init(loop_uv(server->loop), server->check);
+    uv_check_start(server->check, on_check);
+    uv_unref((uv_handle_t *)server->check);
     server->prepare = heap_alloc(sizeof(*server->prepare));
     server->prepare->data = server;
     uv_prepare_init(loop_uv(server->loop), server->prepare);
     uv_prepare_start(server->prepare, on_prepare);
     uv_unref((uv_handle_t *)server->prepare);
-    server_turns_start(server);
 }
 
-static void on_prepare_closed(uv_handle_t *prepare)
+static void stop_iterations(struct http_server *server)
 {
-    free(prepare);
-}
-
-static void stop_turns(struct http_server *server)
-{
-    uv_close((uv_handle_t *)server->prepare, on_prepare_closed);
-    server_turns_stop(server);
+    uv_close((uv_handle_t *)server->prepare, free_uv_handle);
+    uv_close((uv_handle_t *)server->check, free_uv_handle);
+    timer_stop(server->queue_timer);
 }
 
 static void on_connection(uv_stream_t *listener, int status)
 {
     if (status == 0)
-        server_accept_next(listener->data);
+        accept_next(listener->data);
 }
 
 static void on_drain(void *arg)
@@ -138,8 +344,7 @@ static void unref_new(uv_handle_t *handle, void *arg)
         uv_unref(handle);
 }
 
-/* h2o's timers and its thread queue must not keep the loop alive: connections and the listener do.
- */
+/* Only connections and the listener keep the loop alive, not h2o's timers and thread queue. */
 static void init_context(struct http_server *server)
 {
     uv_loop_t *uv = loop_uv(server->loop);
@@ -165,18 +370,15 @@ static void init_h2o(struct http_server *server)
         h2o_config_register_host(&server->conf, h2o_iovec_init(H2O_STRLIT("default")), 65535);
     h2o_pathconf_t *path = &host->fallback_path;
     path->error_log.emit_request_errors = 0;
-    struct route_handler *handler =
-        (struct route_handler *)h2o_create_handler(path, sizeof(*handler));
-    handler->super.on_req = on_request;
-    handler->server = server;
+    server_route_register(server, path);
     server_error_filter_register(server, path);
     init_context(server);
     server->accept.ctx = &server->ctx;
     server->accept.hosts = server->conf.hosts;
 }
 
-/* Half of the descriptors are for what the program itself opens. */
-static int places_for_files(void)
+/* Leaves half of the descriptors to the rest of the program. */
+static int max_connections_by_rlimit(void)
 {
     enum { LEAST = 16 };
     struct rlimit files;
@@ -195,21 +397,24 @@ enum err http_server_new(struct loop *loop, const struct http_server_options *op
         .options = *options,
         .loop = loop,
         .max_body = options->max_body ? options->max_body : MAX_BODY,
-        .max_held = options->max_held ? options->max_held : MAX_HELD,
         .max_connections =
             options->max_connections > 0 ? options->max_connections : MAX_CONNECTIONS,
     };
-    if (server->max_connections > places_for_files())
-        server->max_connections = places_for_files();
+    if (server->max_connections > max_connections_by_rlimit())
+        server->max_connections = max_connections_by_rlimit();
     TAILQ_INIT(&server->conns);
     TAILQ_INIT(&server->requests);
-    TAILQ_INIT(&server->spent);
+    TAILQ_INIT(&server->finished);
+    TAILQ_INIT(&server->queue);
     TAILQ_INIT(&server->lingers);
     enum err err = server_tls_start(server, ei);
     if (err == ERR_OK)
-        err = server_listen(loop, options, on_connection, &server->listener, &server->port,
-                            &server->unix_path, ei);
+        err = server_watch_start(server, ei);
+    if (err == ERR_OK)
+        err = start_listening(loop, options, on_connection, &server->listener, &server->port,
+                              &server->unix_path, ei);
     if (err != ERR_OK) {
+        server_watch_stop(server);
         server_tls_stop(server);
         SSL_CTX_free(server->accept.ssl_ctx);
         free(server);
@@ -218,9 +423,8 @@ enum err http_server_new(struct loop *loop, const struct http_server_options *op
     server->listener->data = server;
     server->metrics = server_metrics_get(options->name);
     init_h2o(server);
-    server_places_start(server);
-    server_read_start(server);
-    start_turns(server);
+    server_limits_start(server, options->max_held ? options->max_held : MAX_HELD);
+    start_iterations(server);
     loop_on_drain(loop, on_drain, server);
     *out = server;
     return ERR_OK;
@@ -231,11 +435,6 @@ int http_server_port(const struct http_server *server)
     return server->port;
 }
 
-static void free_listener(uv_handle_t *handle)
-{
-    free(handle);
-}
-
 void http_server_stop(struct http_server *server)
 {
     struct server_conn *conn;
@@ -244,12 +443,12 @@ void http_server_stop(struct http_server *server)
         return;
     server->stopping = true;
     server->accept_waiting = false;
-    timer_stop(server->again);
+    timer_stop(server->wakeup);
     timer_stop(server->trim);
-    server->again = server->trim = NULL;
+    server->wakeup = server->trim = NULL;
     server_tls_stop(server);
     loop_off_drain(server->loop, on_drain, server);
-    uv_close((uv_handle_t *)server->listener, free_listener);
+    uv_close((uv_handle_t *)server->listener, free_uv_handle);
     server->listener = NULL;
     if (server->unix_path)
         unlink(server->unix_path);
@@ -279,16 +478,16 @@ static void end_requests(struct http_server *server)
 
 static void cut_all(struct http_server *server)
 {
-    for (struct server_conn *conn = TAILQ_FIRST(&server->conns), *next; conn; conn = next) {
-        next = TAILQ_NEXT(conn, link);
-        if (!conn->sock)
-            continue;
-        shutdown(h2o_socket_get_fd(conn->sock), SHUT_RDWR);
-        server_conn_complete_lost_write(conn);
+    const struct server_conn *conn;
+
+    TAILQ_FOREACH(conn, &server->conns, link)
+    {
+        if (conn->sock)
+            shutdown(h2o_socket_get_fd(conn->sock), SHUT_RDWR);
     }
 }
 
-static void tell_left(const struct http_server *server)
+static void log_leaked(const struct http_server *server)
 {
     const struct server_conn *conn = TAILQ_FIRST(&server->conns);
 
@@ -306,7 +505,7 @@ void http_server_free(struct http_server *server)
     server->freeing = true;
     server_linger_end_all(server);
     end_requests(server);
-    stop_turns(server);
+    stop_iterations(server);
     for (int i = 0; i < FREE_ROUNDS && server->conn_count > 0; i++) {
         if (i >= PATIENT_ROUNDS) {
             cut_all(server);
@@ -315,13 +514,27 @@ void http_server_free(struct http_server *server)
         uv_run(loop_uv(server->loop), UV_RUN_NOWAIT);
     }
     if (server->conn_count > 0) {
-        tell_left(server);
+        log_leaked(server);
         return;
     }
-    server_share_forget(server);
+    server_watch_stop(server);
+    server_share_clear(server);
     h2o_context_dispose(&server->ctx);
     h2o_config_dispose(&server->conf);
     SSL_CTX_free(server->accept.ssl_ctx);
+    server_limits_end(server);
     free(server->unix_path);
     free(server);
+}
+
+void http_server_snapshot(const struct http_server *server, struct http_server_snapshot *out)
+{
+    *out = (struct http_server_snapshot){
+        .connections = (int)server->conn_shares.taken,
+        .max_connections = server->max_connections,
+        .busy = (int)server->busy_shares.taken,
+        .max_busy = (int)server->busy_shares.most,
+        .held = server->byte_shares.taken,
+        .max_held = server->byte_shares.most,
+    };
 }

@@ -3,12 +3,12 @@
  * graceful stop.
  *
  * A handler gets a request and answers now or later with exactly one http_reply() or
- * http_stream_start(). After http_reply() the request must not be touched. When the client goes
- * away first (it closes its side of the connection), on_gone is called once from the loop and the
- * request must not be touched any more; a reply that is never given is closed with 500 when the
- * server stops. /healthz, /readyz and /metrics are answered by the server itself. When handlers
- * have taken some milliseconds of a turn of the loop, other requests wait for the next turn;
- * /healthz and /readyz never do.
+ * http_stream_start(). After http_reply() the request must not be touched. If the client goes away
+ * first (it closes its side of the connection), on_gone is called once from the loop, and the
+ * request must not be touched after that. A request without a reply gets 500 when the server stops.
+ * /healthz, /readyz and /metrics are answered by the server itself. When handlers have used some
+ * milliseconds of an iteration of the loop, other requests wait for the next one; /healthz and
+ * /readyz never do.
  */
 #ifndef NET_SERVER_H
 #define NET_SERVER_H
@@ -23,88 +23,90 @@
 #include "net/loop.h"
 
 struct http_server;
-struct http_conn_request; /* one request being answered */
+struct http_conn_request; /* one request */
 
 typedef void (*http_handler_fn)(void *arg, struct http_conn_request *req);
 
 struct http_route {
-    const char *method; /* NULL: any */
-    const char *path; /* exact; ends with "/" + "*" for a prefix ("/apis/" "*"); first match in the
-                         table wins */
+    const char *method; /* NULL for any */
+    /* Exact, or a prefix that ends with "/" + "*" ("/apis/" "*"); the first match wins. */
+    const char *path;
     http_handler_fn fn;
 };
 
 struct http_server_options {
     const char *address;             /* "127.0.0.1", "0.0.0.0" (default), "unix:/path" */
-    int port;                        /* 0: a free one, see http_server_port() */
-    const struct http_route *routes; /* ended by path NULL */
-    void *arg;                       /* given to handlers and to ready */
-    size_t max_body;                 /* 0: 1 MiB; more is answered 413 */
-    int64_t request_timeout_ms;      /* headers, body and keep-alive idle; 0: 30 s */
-    /* 0: 1024, or half of the descriptors. When more come, the oldest that asks nothing gives way;
-     * some places are kept for /healthz, /readyz and /metrics: without one a request is answered
-     * 503. */
-    int max_connections;
-    /* Bytes of all clients' requests and answers together, whole and half-sent; 0: 32 MiB. When
-     * there are more, the oldest half-sent request, or answer that nobody takes, gives way; a
-     * stream whose client is slow is cut. */
-    size_t max_held;
-    /* PEM files, borrowed. New connections follow when they change (within 10 s); files that have
-     * become unfit are logged and leave what was read. Client CA: mutual TLS. */
-    const char *tls_cert_file, *tls_key_file, *tls_client_ca_file;
-    bool tls_client_optional; /* a client may show no certificate, but none of another CA */
-    /* Asked before a route: false when it has answered itself. NULL: every request is admitted. */
-    bool (*admits)(void *arg, struct http_conn_request *req);
+    int port;                        /* 0: any free port, see http_server_port() */
+    const struct http_route *routes; /* ends with path NULL */
+    void *arg;                       /* passed to handlers and to the callbacks below */
+    size_t max_body;                 /* 0: 1 MiB; longer bodies get 413 */
+    int64_t request_timeout_ms;      /* for headers, body and keep-alive each; 0: 30 s */
     /*
-     * Asked when the headers have come and a body is awaited, or is too long: false when the sender
-     * is nobody who may ask anything, and then it is answered 401 without reading the body. It may
-     * look at the headers, not answer. Not asked of a body that came along with its headers: admits
-     * or the route refuses that. NULL: everybody's body is read.
+     * 0: 1024; at most half of the descriptors. If more clients connect, the oldest idle connection
+     * is closed, of the address that has most. Some connections are reserved for /healthz, /readyz
+     * and /metrics: other requests get 503 if none is left, as do those of an address that has
+     * three times what is then free.
      */
-    bool (*knows)(void *arg, struct http_conn_request *req);
-    bool (*ready)(void *arg); /* /readyz: 200 or 503; NULL: ready while not draining */
-    const char
-        *name; /* metric prefix, e.g. "flagger_gate": {name}_http_requests_total{path,method,code},
-                * {name}_http_request_duration_seconds{path}; path is the route's, never the
-                * client's. NULL: none kept */
+    int max_connections;
+    /*
+     * Bytes of requests and answers of all clients, partial ones included; 0: 32 MiB. Above it, the
+     * oldest partial request of the address that has most gets 503, or its oldest answer that is
+     * not read is cut off, and so is a stream with a slow client.
+     */
+    size_t max_held;
+    /*
+     * PEM files, borrowed. Changed files are used for new connections within 10 s; files that have
+     * become invalid are logged, and the old ones stay in use. Client CA: mutual TLS.
+     */
+    const char *tls_cert_file, *tls_key_file, *tls_client_ca_file;
+    bool tls_client_optional; /* a client may send no certificate, but none of another CA */
+    /* Called before a route; returns false if it has replied itself. NULL if every request is
+     * accepted. */
+    bool (*authorize)(void *arg, struct http_conn_request *req);
+    bool (*ready)(void *arg); /* /readyz: 200 or 503; NULL: ready until draining */
+    /* Metric prefix, e.g. "flagger_gate": {name}_http_requests_total{path,method,code},
+     * {name}_http_request_duration_seconds{path}; path is the route's, never the client's. NULL: no
+     * metrics. */
+    const char *name;
     bool no_builtin; /* leaves /healthz, /readyz and /metrics to the routes */
 };
 
-/* Listens at once; ERR_INVALID (bad address, files) or ERR_DENIED/ERR_CONFLICT (port) with one
+/* Listens at once. ERR_INVALID (address, files), ERR_DENIED or ERR_CONFLICT (port), with one
  * sentence. */
 enum err http_server_new(struct loop *loop, const struct http_server_options *options,
                          struct http_server **out, struct errinfo *ei) MUST_USE;
 int http_server_port(const struct http_server *server);
-/* Its clients and what they hold now, and the most of each. */
-struct http_server_look {
+/* Current use of the limits. */
+struct http_server_snapshot {
     int connections, max_connections;
-    int busy, max_busy; /* requests that are being answered */
+    int busy, max_busy; /* requests being answered */
     size_t held, max_held;
 };
-void http_server_look(const struct http_server *server, struct http_server_look *out);
-/* Stops listening, closes idle connections, lets requests finish; called by itself on drain. */
+void http_server_snapshot(const struct http_server *server, struct http_server_snapshot *out);
+/* Stops listening, closes idle connections, lets requests finish. Called by the server itself on
+ * drain. */
 void http_server_stop(struct http_server *server);
 void http_server_free(struct http_server *server); /* after the loop has ended */
 
-/* What was asked. Texts are NUL-terminated and live as long as the request. */
+/* The request. Texts are NUL-terminated and live as long as it. */
 struct arena *http_req_arena(struct http_conn_request *req); /* freed with the request */
 const char *http_req_method(const struct http_conn_request *req);
 const char *
-http_req_path(const struct http_conn_request *req); /* decoded? no: as sent, without the query */
+http_req_path(const struct http_conn_request *req); /* as sent (not decoded), without the query */
 const char *http_req_query(const struct http_conn_request *req); /* after '?', "" if none */
 /* Value of a query parameter, percent-decoded, NULL if absent; the first one wins. */
 const char *http_req_param(struct http_conn_request *req, const char *name);
-/* Segment of the path, from 0, percent-decoded: of "/v1/gates" the second is "gates". NULL past the
+/* Segment of the path, from 0, percent-decoded: segment 1 of "/v1/gates" is "gates". NULL past the
  * end. */
 const char *http_req_segment(struct http_conn_request *req, int index);
 const char *http_req_header(struct http_conn_request *req, const char *name); /* NULL if absent */
 const char *http_req_body(const struct http_conn_request *req, size_t *len);  /* "" if none */
-/* Common name of the certificate that the client has shown and its CA has signed; UTF-8. NULL
- * without one, and when it has no name or two. */
+/* Common name of the verified client certificate, UTF-8. NULL without a certificate, and if it has
+ * no common name or several. */
 const char *http_req_client_name(const struct http_conn_request *req);
 void http_req_on_gone(struct http_conn_request *req, void (*fn)(void *arg), void *arg);
 
-/* Body is copied. content_type NULL with an empty body sends none. */
+/* Copies the body. No Content-Type is sent if content_type is NULL, which needs an empty body. */
 void http_reply(struct http_conn_request *req, int status, const char *content_type,
                 const void *body, size_t len);
 void http_reply_text(struct http_conn_request *req, int status, const char *text); /* text/plain */
@@ -113,36 +115,55 @@ void http_reply_error(struct http_conn_request *req, int status,
                       const char *text); /* {"error": text} */
 /*
  * An answer that takes long to make and is the same for every client, by a key. http_reply_shared()
- * answers with the text that http_reply_share() gave to another request, provided that this request
- * came before the text was made: no client gets an answer that is older than its request. False: it
- * has not answered. Both answer 200; the caller has checked that the client may see the text. The
- * text is taken and not copied: the buffer is empty then.
+ * replies with the text that http_reply_share() gave to another request, if this request came
+ * before the text was made: no client gets an answer that is older than its request. Returns false
+ * if it has not replied. Both reply 200; the caller has checked that the client may see the text.
+ * The buffer is taken, and empty afterwards.
  */
 bool http_reply_shared(struct http_conn_request *req, const char *key) MUST_USE;
 void http_reply_share(struct http_conn_request *req, const char *key, const char *content_type,
                       struct buf *body);
 /* The same with a copy of a JSON text. */
 void http_reply_share_json(struct http_conn_request *req, const char *key, const char *json);
-/* An extra response header, before the reply. Copied. */
+/* Adds a response header; before the reply. Copied. */
 void http_reply_header(struct http_conn_request *req, const char *name, const char *value);
 
-/* Closes the connection without an answer, as a failing network does; for tests. From the loop, not
- * inside the handler; on_gone is not called. */
+/* For tests: closes the connection without a reply, as a failing network does. Must be called from
+ * the loop, not in the handler; on_gone is not called. */
 void http_req_drop(struct http_conn_request *req);
 
 /*
- * A streamed reply (watches, server-sent events), chunked. Pieces are queued up to max_queue bytes
- * (0: 1 MiB): a client that is slower is cut off and on_gone is called. http_stream_end() finishes
- * it; after that, and after on_gone, req must not be touched.
+ * A streamed reply (watches, server-sent events), chunked. Up to max_queue bytes (0: 1 MiB) are
+ * queued: a slower client is cut off, and on_gone is called. http_stream_end() finishes the reply;
+ * after that, and after on_gone, req must not be touched.
  */
 void http_stream_start(struct http_conn_request *req, int status, const char *content_type,
                        size_t max_queue);
 bool http_stream_send(struct http_conn_request *req, const void *data,
-                      size_t len); /* false: it was cut off */
+                      size_t len); /* false if cut off */
 void http_stream_end(struct http_conn_request *req);
-/* Bytes that wait for the client to take them. */
+/* Bytes that the client has not read yet. */
 size_t http_stream_queued(const struct http_conn_request *req);
-/* Calls fn once, when no byte waits any more; only while some do. */
+/* Calls fn once, when all bytes are sent. Only while some are queued. */
 void http_stream_on_sent(struct http_conn_request *req, void (*fn)(void *arg), void *arg);
+
+/* Files of a web page that are part of the program. They hold no data, so every client may read
+ * them; the page requests its data with the credentials of its user. */
+#define HTTP_FILE_HTML "text/html; charset=utf-8"
+#define HTTP_FILE_CSS  "text/css; charset=utf-8"
+#define HTTP_FILE_JS   "text/javascript; charset=utf-8"
+#define HTTP_FILE_SVG  "image/svg+xml"
+
+struct http_file {
+    const char *path; /* of the request; NULL ends a table */
+    const char *type, *text;
+};
+
+/*
+ * Replies with the file of the request's path, 304 if the client has it, or 404. The headers allow
+ * a browser to run such files only, to load nothing from elsewhere, and no other site to frame the
+ * page; a script that turns data into markup fails (trusted types), whatever a name contains.
+ */
+void http_files_serve(struct http_conn_request *req, const struct http_file *files);
 
 #endif

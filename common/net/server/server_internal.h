@@ -1,14 +1,12 @@
 /*
- * What the files of the HTTP server share. server.c owns the listener and h2o, and makes each turn
- * of the loop; server_accept.c takes clients in; server_read.c sees what they send, before h2o
- * does; server_conn.c and server_state.c how far connections and requests are; server_places.c who
- * gives way when connections or memory run short; server_turns.c who waits for the loop's next
- * turn; server_admission.c whose body is read; server_request.c what was asked; server_route.c who
- * answers; server_reply.c, server_share.c, server_stream.c and server_error.c the answer.
+ * Private to the HTTP server. server.c: life of a server, listening, accepting. server_conn.c:
+ * states, limits and closing of connections. server_request.c: requests before a route sees them.
+ * server_route.c: queue, routes, metrics. server_reply.c: replies and streams. server_tls.c:
+ * certificates.
  *
  * A request's memory belongs to h2o's request pool: when h2o ends the request, for whatever reason,
- * the pool calls server_request_dispose(). Until then the struct is there, so that a late reply
- * finds state REQUEST_OVER and not freed memory.
+ * the pool calls request_dispose(). Until then the struct exists, so that a late reply finds the
+ * state REQUEST_OVER and not freed memory.
  */
 #ifndef NET_SERVER_INTERNAL_H
 #define NET_SERVER_INTERNAL_H
@@ -19,18 +17,19 @@
 #include <sys/queue.h>
 
 #include "base/buf.h"
+#include "base/shares.h"
 #include "net/server/server.h"
 
 /*
- * PENDING: the handler has not answered. STREAMING: http_stream_start() was called. REPLIED: the
- * whole answer is with h2o. OVER: the client has gone, or was cut off, and the owner was told or
- * does not want to know.
+ * PENDING: the handler has not replied. STREAMING: http_stream_start() was called. REPLIED: h2o has
+ * the whole answer. OVER: the client has gone, or was cut off, and the owner was notified or had
+ * not asked for it.
  */
 enum request_state { REQUEST_PENDING, REQUEST_STREAMING, REQUEST_REPLIED, REQUEST_OVER };
 
 /*
- * READING: a request has not come yet, or not whole. BUSY: it is being answered. SENDING: the
- * answer is whole and on its way. LEAVING: closed, or about to be.
+ * READING: no request has come yet, or only a part. BUSY: a request is being answered. SENDING: the
+ * answer is complete and being sent. LEAVING: closed, or about to be.
  */
 enum conn_state { CONN_READING, CONN_BUSY, CONN_SENDING, CONN_LEAVING };
 
@@ -42,39 +41,34 @@ struct server_conn {
         uv_pipe_t pipe;
     } uv; /* first, for the close callback */
     TAILQ_ENTRY(server_conn) link;
-    TAILQ_ENTRY(server_conn) turn; /* in readers or senders */
-    TAILQ_ENTRY(server_conn) bare; /* in bares while is_bare */
+    TAILQ_ENTRY(server_conn) age_link; /* in readers or senders */
     struct http_server *server;
     h2o_socket_t *sock; /* NULL once h2o has closed it */
     enum conn_state state;
-    h2o_socket_cb read_cb; /* h2o's, called by ours */
-    size_t held;           /* bytes of requests and answers, as they count for the server */
-    uint64_t entered;      /* the turn of the loop */
-    int64_t entered_ms;
-    bool headers_seen; /* of the request that is being read */
-    bool is_bare;      /* what is read does not pass by us yet */
+    size_t held; /* bytes of requests and answers, as counted in server->byte_shares */
+    uint64_t accepted_iteration; /* server->iteration when it was accepted */
+    int64_t accepted_ms;
+    bool headers_seen; /* those of this request are complete */
+    bool is_counted;   /* in server->conn_shares and byte_shares; not once it is evicted */
+    bool is_watched;   /* in server->hang_up_fd */
     struct http_conn_request *request;
-    h2o_req_t *coming;  /* h2o's, once it was looked for */
-    bool coming_seen;   /* the head of what is read was looked at before h2o was shown it */
-    bool body_judged;   /* whether its sender is known */
-    bool is_unknown;    /* and he is not: it is handed over without its body */
-    size_t input_start; /* bytes that were buffered when watching began */
-    int linger_fd;      /* a duplicate that outlives the close, or -1 */
-    SSL_CTX *tls;       /* held: h2o keeps a bare pointer to it until the client speaks; or NULL */
-    char *client_name;  /* of its verified certificate, or NULL */
-    bool read_shut;     /* by us: an end of file then says nothing of the client */
+    int linger_fd; /* duplicate for server_linger_start(), or -1 */
+    SSL_CTX *tls;  /* a reference, since h2o takes none before the handshake; NULL without TLS */
+    char *client_name; /* of its verified certificate, or NULL */
+    char *address;     /* of the client; "" on a Unix socket */
+    bool read_shut;    /* by us: an end of file is then not the client's */
 };
 
 struct http_conn_request {
-    h2o_generator_t generator; /* first, h2o hands it back */
+    h2o_generator_t generator; /* first: h2o passes a pointer to it */
     TAILQ_ENTRY(http_conn_request) link;
-    TAILQ_ENTRY(http_conn_request) spent; /* while is_spent */
-    TAILQ_ENTRY(http_conn_request) turn;  /* while is_queued */
-    uint64_t number;                      /* of the server's requests, by their coming */
+    TAILQ_ENTRY(http_conn_request) finished;   /* while is_finished */
+    TAILQ_ENTRY(http_conn_request) queue_link; /* while is_queued */
+    uint64_t number;                           /* of the server's requests, in order of arrival */
     h2o_req_t *req;
     struct http_server *server;
     struct server_conn *conn;
-    struct arena *arena; /* NULL: the answer is out, and what it was made of has gone */
+    struct arena *arena; /* NULL once the reply is made and the arena freed */
     const char *route;   /* label of the metrics */
     const char *method;
     const char *path;
@@ -87,18 +81,20 @@ struct http_conn_request {
     int64_t started_ms;
     int status;
     enum request_state state;
-    bool is_spent;  /* answered, its arena goes when the handler has returned */
-    bool is_queued; /* for a turn of the loop that has time for it */
-    bool ambiguous; /* another parser could read it differently */
-    /* streams: flying is being written, waiting comes next */
+    bool is_finished; /* replied: the arena is freed when the handler has returned */
+    bool is_queued;   /* for a turn of the loop that has time for it */
+    bool ambiguous;   /* another parser could read it differently */
+    /* streams: `flying` is being written, `waiting` comes next */
     struct buf waiting;
     struct buf flying;
     size_t max_queue;
     void (*on_sent)(void *arg);
     void *sent_arg;
-    struct timer *cut; /* set: too slow, about to be cut off */
+    struct timer *cut;        /* set: too slow, about to be aborted */
+    h2o_ostream_t *transport; /* the last of h2o's output filters */
     bool writing;
     bool end_asked;
+    bool end_sent; /* h2o has the last piece */
 };
 
 struct server_metrics;
@@ -106,10 +102,10 @@ struct server_linger;
 
 /* A text that answers several requests; see http_reply_share(). */
 struct server_shared {
-    char *key;        /* NULL: none */
+    char *key;        /* NULL if unused */
     char *type;       /* of the content */
-    struct buf *text; /* h2o counts who holds it */
-    uint64_t last;    /* number of the last request that had come when it was made */
+    struct buf *text; /* reference-counted by h2o */
+    uint64_t last;    /* number of the last request that had arrived when it was made */
 };
 
 enum { SERVER_SHARED = 4 };
@@ -120,168 +116,111 @@ struct http_server {
     h2o_accept_ctx_t accept;
     struct http_server_options options; /* texts and routes are borrowed */
     struct loop *loop;
-    struct rotation *rotation;      /* of the TLS files; NULL without any, and once stopped */
-    struct server_metrics *metrics; /* NULL: none kept */
+    struct file_watch *file_watch;  /* of the TLS files; NULL without TLS, and once stopped */
+    struct server_metrics *metrics; /* NULL if none are kept */
     char *unix_path;
     uv_stream_t *listener; /* NULL once stopped */
     TAILQ_HEAD(server_conns, server_conn) conns;
-    struct server_conns readers, senders; /* the oldest first */
-    struct server_conns bares;
-    h2o_socket_cb read_cb; /* ours, that stands before h2o's */
+    struct server_conns readers, senders; /* oldest first */
     TAILQ_HEAD(server_requests, http_conn_request) requests;
-    struct server_requests spent;
-    struct server_requests queue; /* the oldest first */
+    struct server_requests finished;
+    struct server_requests queue; /* oldest first */
     TAILQ_HEAD(, server_linger) lingers;
     struct server_shared shared[SERVER_SHARED];
     uv_prepare_t *prepare;
-    uv_idle_t *idle;      /* runs while requests are queued, so that the loop does not wait */
-    uint64_t turn_ns;     /* that requests have taken of this turn */
-    int free_turns;       /* that queued requests leave to those who come */
-    uint64_t last_number; /* of a request */
-    unsigned next_shared; /* is given up for the next text */
-    struct timer *again;  /* set: the loop must not wait for long, a client does */
-    struct timer *trim;   /* set: much was held, what is free goes back then */
-    uint64_t turns;
-    int64_t cut_told_ms;
+    uv_check_t *check;
+    uv_poll_t *hang_up;        /* of hang_up_fd */
+    int hang_up_fd;            /* epoll: the connections with a request that is being answered */
+    int watched_count;         /* of its connections */
+    struct timer *watch;       /* set while requests wait to be watched */
+    struct timer *queue_timer; /* set while requests are queued */
+    uint64_t last_number;      /* of a request */
+    unsigned next_shared;      /* slot of the next text */
+    struct timer *wakeup;      /* set while a client waits to be accepted */
+    struct timer *trim;        /* set while many bytes are held: free memory is returned then */
+    uint64_t iteration;
+    int accepts; /* tried in this iteration */
+    int64_t evict_logged_ms;
     size_t max_body;
-    size_t held, max_held;
-    int conn_count; /* with those that libuv is closing */
-    int open_count;
-    int busy_count;
+    int conn_count;            /* with those that libuv is closing */
+    struct shares conn_shares; /* connections, by the client's address */
+    struct shares busy_shares; /* requests being answered, likewise */
+    struct shares byte_shares; /* bytes of requests and answers, likewise */
     int linger_count;
-    int max_connections, max_busy;
+    int max_connections;
     int port;
-    bool accept_waiting; /* a client waits in libuv for a free place */
+    bool accept_waiting; /* a client waits in libuv until it can be accepted */
     bool stopping;
     bool freeing;
 };
 
-/* server_listen.c: binds and listens; *out is on the heap. unix_path is set for a Unix socket. */
-enum err server_listen(struct loop *loop, const struct http_server_options *options,
-                       uv_connection_cb on_connection, uv_stream_t **out, int *port,
-                       char **unix_path, struct errinfo *ei) MUST_USE;
-
-/* server_accept.c: takes the next client, if there is a place. */
-void server_accept_next(struct http_server *server);
-
 /* server_conn.c */
-void server_conn_move(struct server_conn *conn, enum conn_state state);
-void server_conn_set_bare(struct server_conn *conn, bool bare);
-/* What was received is still answered; then the connection reads its end. */
+void server_limits_start(struct http_server *server, size_t max_held);
+void server_limits_end(struct http_server *server);
+/* Makes room for one more client, by eviction where needed. Returns false if it has to wait. */
+bool server_limits_make_room(struct http_server *server);
+/* Counts the connection, after h2o_accept(). */
+void server_conn_enter(struct server_conn *conn);
+/* Counts it no more; before h2o closes the socket. May be called again. */
+void server_conn_leave(struct server_conn *conn);
+void server_conn_set_state(struct server_conn *conn, enum conn_state state);
+/* Stops reading. What was received is still answered; then the connection reads an end of file. */
 void server_conn_shut_read(struct server_conn *conn);
-/* h2o is done with the request of this connection. */
+/* Called when h2o is done with the request of this connection. */
 void server_conn_request_over(struct server_conn *conn);
-/*
- * After a read that failed (a reset, not an end) libuv refuses writes at once, and h2o, which does
- * not look at what uv_write() returns, would wait for the completion for ever: it is told here. Not
- * from inside a handler: h2o closes the connection.
- */
-void server_conn_complete_lost_write(struct server_conn *conn);
-
-/* server_places.c */
-void server_places_start(struct http_server *server);
-/* Makes a place for one more client; false: it has to wait. */
-bool server_places_take(struct http_server *server);
-void server_places_enter(struct server_conn *conn); /* once h2o has it */
-void server_places_leave(struct server_conn *conn);
-/* Counts anew what the connection holds. False: it is more than there is room for, although others
- * have given way. */
-bool server_places_count(struct server_conn *conn);
-/* It is cut off. The socket's close callback, or the loop's next turn, does the rest. */
-void server_places_give_way(struct server_conn *conn, const char *why);
-
-/* server_read.c */
-void server_read_start(struct http_server *server);
-void server_read_enter(struct server_conn *conn); /* once it has its place */
-/* Before the loop waits: looks at those whose bytes have not passed by us. */
-void server_read_bares(struct http_server *server);
-
-/* server_tls.c: accept.ssl_ctx is NULL without a certificate, and follows the files. */
-enum err server_tls_start(struct http_server *server, struct errinfo *ei) MUST_USE;
-void server_tls_stop(struct http_server *server); /* no longer follows the files */
-
-/* server_admission.c */
-#define SERVER_UNKNOWN_TEXT                                                                        \
-    "{\"error\":\"this request brings no credentials that are known; its body is not read\"}"
-/* Before h2o is shown what has come: it must not ask somebody who is not known for a body. */
-void server_hide_expectation(struct server_conn *conn);
-/* Whether the daemon knows who sends this; before its body was read. */
-bool server_knows(struct http_server *server, h2o_req_t *req);
-/* True: a body is awaited from somebody who is not known, and the request was refused. */
-bool server_refuses_body(struct server_conn *conn);
-void server_reply_unknown(struct http_conn_request *r);
-
-/* server_request.c */
-/* Fills method, path and query of what r->req says, in r->arena. */
-void server_request_read_head(struct http_conn_request *r);
-struct http_conn_request *server_request_new(struct http_server *server, h2o_req_t *req);
-/* What a request that was spent was made of goes. */
-void server_request_free_spent(struct http_conn_request *r);
-void server_request_free_all_spent(struct http_server *server);
-/* Reads on while the owner works, to notice that the client has gone. */
-void server_request_watch(struct http_conn_request *r);
-
-/* server_state.c */
-void server_request_set_state(struct http_conn_request *r, enum request_state state);
-/*
- * The answer is a copy of h2o's: what it was made of, a tree often, must not wait for a client that
- * does not take it. Its maker may still look at it until he returns.
- */
-void server_request_spend(struct http_conn_request *r);
-void server_request_unspend(struct http_conn_request *r); /* if it was */
-void server_request_unwatch(struct http_conn_request *r);
-/* The client has gone: tells the owner, if it still works on the request. */
-void server_request_give_up(struct http_conn_request *r);
-/* The client has gone or must go: tells the owner (unless it has replied) and ends the connection.
- */
-void server_request_abort(struct http_conn_request *r);
-
-/* server_ambiguous.c: before anything of it was moved. */
-bool server_request_is_ambiguous(h2o_req_t *req);
-
-/* server_turns.c */
-void server_turns_start(struct http_server *server);
-void server_turns_stop(struct http_server *server); /* before the last turns of the loop */
-/* Whether a request that has come may be answered now. */
-bool server_turns_allow(const struct http_server *server);
-void server_turns_enter(struct http_conn_request *r); /* the queue */
-void server_turns_leave(struct http_conn_request *r); /* if it is there */
-void server_turns_begin(struct http_server *server);  /* a turn of the loop */
-/* The next that is queued and may be answered now, which leaves; or NULL. */
-struct http_conn_request *server_turns_next(struct http_server *server);
-
-/* server_route.c */
-/* True: the request was refused, or asked how the daemon is; it takes no time that counts. */
-bool server_route_at_once(struct http_conn_request *r);
-void server_route(struct http_conn_request *r); /* any other */
-
-/* server_reply.c */
-void server_reply_begin(struct http_conn_request *r, int status, const char *content_type);
-bool server_is_head(const struct http_conn_request *r);
-const char *server_reason(int status); /* "Not Found" */
-
-/* server_error.c: gives h2o's own error replies (413, 400) our form. */
-void server_error_filter_register(struct http_server *server, h2o_pathconf_t *pathconf);
-
-/* server_share.c: a text by its key; NULL when there is none that was made after request r had
- * come. Both are borrowed until the next call. The text is taken, and the buffer is empty then. */
-const struct server_shared *server_share_find(const struct http_conn_request *r, const char *key);
-const struct server_shared *server_share_put(struct http_conn_request *r, const char *key,
-                                             const char *type, struct buf *text);
-void server_share_forget(struct http_server *server);
-
-/* server_stream.c */
-void server_stream_fini(struct http_conn_request *r);
-
-/* server_linger.c: takes fd and reads what comes, for a while, before it closes. The oldest of too
- * many ends at once. */
-void server_linger_start(struct http_server *server, int fd);
-void server_linger_after(h2o_req_t *req); /* once its connection is closed */
+/* Returns true if the client has more requests in progress, with this one, than its share. */
+bool server_conn_exceeds_share(const struct server_conn *conn);
+/* Counts the connection's bytes again. Returns false if they exceed the limit even after eviction
+ * of others. */
+bool server_conn_account(struct server_conn *conn);
+/* Cuts the client off; its bytes and place are free at once. h2o closes the connection in the next
+ * iteration of the loop. */
+void server_conn_evict(struct server_conn *conn, const char *why);
+/* Counts the bytes of all partial requests, and refuses endless headers; after the loop has polled. */
+void server_limits_check(struct http_server *server);
+/* From soon on, aborts requests that are being answered if their client closes its side. */
+void server_watch_soon(struct http_server *server);
+void server_conn_unwatch(struct server_conn *conn);
+enum err server_watch_start(struct http_server *server, struct errinfo *ei) MUST_USE;
+void server_watch_stop(struct http_server *server);
+/* Takes fd, and discards for a while what the client sends before closing it. Ends the oldest of
+ * too many. */
+/* LINGER_READ: says that no more is sent, then reads and discards the rest of the request.
+ * LINGER_UNREAD: only keeps the connection open. */
+enum linger_kind { LINGER_READ, LINGER_UNREAD };
+void server_linger_start(struct http_server *server, int fd, enum linger_kind kind);
+/* The same once h2o has closed the connection of req: the rest of the request may be on its way. */
+void server_linger_after(h2o_req_t *req);
 void server_linger_end_all(struct http_server *server);
 
-/* server_metrics.c */
+/* server_tls.c: accept.ssl_ctx is NULL without a certificate, and is replaced when the files
+ * change. */
+enum err server_tls_start(struct http_server *server, struct errinfo *ei) MUST_USE;
+void server_tls_stop(struct http_server *server); /* stops watching the files */
+
+/* server_request.c */
+struct http_conn_request *server_request_new(struct http_server *server, h2o_req_t *req);
+void server_request_set_state(struct http_conn_request *r, enum request_state state);
+/* Frees the arena of a request that was replied to; h2o has a copy of the answer. A tree must not
+ * wait for a slow client, but the handler may still read it until it returns. */
+void server_request_free_finished(struct http_conn_request *r);
+void server_request_free_all_finished(struct http_server *server);
+void server_request_finish(struct http_conn_request *r); /* marks it for that */
+/* The client has gone or must go: calls on_gone, unless the request was replied to, and ends the
+ * connection. */
+void server_request_abort(struct http_conn_request *r);
+
+/* server_route.c */
+void server_route_register(struct http_server *server, h2o_pathconf_t *path);
+void server_queue_remove(struct http_conn_request *r); /* if queued */
 struct server_metrics *server_metrics_get(const char *name);
 void server_metrics_count(const struct http_conn_request *r);
-void server_metrics_cut(struct http_server *server, const char *why);
+void server_metrics_evicted(struct http_server *server, const char *why);
+
+/* server_reply.c */
+void server_error_filter_register(struct http_server *server, h2o_pathconf_t *pathconf);
+bool server_is_head(const struct http_conn_request *r);
+void server_share_clear(struct http_server *server); /* forgets the shared texts */
+void server_stream_fini(struct http_conn_request *r);
 
 #endif

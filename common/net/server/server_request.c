@@ -1,85 +1,143 @@
+/*
+ * Requests: their states, their creation from h2o's request, and the accessors of handlers.
+ *
+ * A request that another parser could read differently is refused: a proxy in front of us that
+ * takes the other one of two lengths would see another request behind this one.
+ */
+#include <h2o.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #include "base/clock.h"
+#include "base/machine.h"
 #include "net/server/server_internal.h"
 
-/* What a client may send ahead while its request is being answered; then we stop reading until the
- * reply. */
-enum { MAX_AHEAD = 64 * 1024 };
+enum { STATUS_CLIENT_GONE = 499 };
 
-/* Everything of it that stands in the arena goes: h2o's pointers as well. */
-void server_request_free_spent(struct http_conn_request *r)
+static const struct machine_state states[] = {
+    [REQUEST_PENDING] = {.name = "pending",
+                         .next =
+                             1u << REQUEST_STREAMING | 1u << REQUEST_REPLIED | 1u << REQUEST_OVER},
+    [REQUEST_STREAMING] = {.name = "streaming", .next = 1u << REQUEST_REPLIED | 1u << REQUEST_OVER},
+    [REQUEST_REPLIED] = {.name = "replied", .next = 1u << REQUEST_OVER},
+    [REQUEST_OVER] = {.name = "over"},
+};
+static const struct machine machine = {MACHINE_STATES(states), .event = "request_state",
+                                       .level = LOG_DEBUG};
+
+void server_request_set_state(struct http_conn_request *r, enum request_state state)
 {
-    h2o_req_t *req = r->req;
+    machine_step(&machine, r->state, state, NULL, "a request goes on",
+                 LOG_INT("request", (int64_t)r->number));
+    r->state = state;
+    server_queue_remove(r);
+    if (state == REQUEST_REPLIED && r->conn->state == CONN_BUSY)
+        server_conn_set_state(r->conn, CONN_SENDING);
+}
 
-    if (!r->is_spent)
+void server_request_finish(struct http_conn_request *r)
+{
+    r->is_finished = true;
+    TAILQ_INSERT_TAIL(&r->server->finished, r, finished);
+}
+
+static void request_unfinish(struct http_conn_request *r)
+{
+    if (r->is_finished)
+        TAILQ_REMOVE(&r->server->finished, r, finished);
+    r->is_finished = false;
+}
+
+static void request_give_up(struct http_conn_request *r)
+{
+    bool tell = r->state == REQUEST_PENDING || r->state == REQUEST_STREAMING;
+
+    if (r->state == REQUEST_OVER)
         return;
-    server_request_unspend(r);
-    req->input.method = req->method = h2o_iovec_init(H2O_STRLIT("GET"));
-    req->entity = h2o_iovec_init(NULL, 0);
-    r->method = r->path = r->query = r->body = "";
-    r->body_len = 0;
-    arena_free(r->arena);
-    r->arena = NULL;
-    (void)server_places_count(r->conn);
+    if (r->state == REQUEST_PENDING)
+        r->status = STATUS_CLIENT_GONE;
+    server_request_set_state(r, REQUEST_OVER);
+    if (!tell)
+        return;
+    server_metrics_count(r);
+    if (r->on_gone)
+        r->on_gone(r->gone_arg);
 }
 
-void server_request_free_all_spent(struct http_server *server)
+void server_request_abort(struct http_conn_request *r)
 {
-    struct http_conn_request *r;
+    bool started = r->state != REQUEST_PENDING;
+    struct server_conn *conn = r->conn;
+    h2o_socket_t *sock = conn->sock;
 
-    while ((r = TAILQ_FIRST(&server->spent)))
-        server_request_free_spent(r);
-}
-
-static void request_dispose(void *ptr)
-{
-    struct http_conn_request *r = ptr;
-    struct http_server *server = r->server;
-
-    server_request_give_up(r);
-    server_stream_fini(r);
-    TAILQ_REMOVE(&server->requests, r, link);
-    server_request_unspend(r);
-    server_conn_request_over(r->conn);
-    arena_free(r->arena);
-}
-
-/*
- * h2o's request points into the socket's input buffer, which moves when more is read: what h2o
- * looks at after the handler was called is pointed at our copies.
- */
-static void detach_from_input(struct http_conn_request *r)
-{
-    h2o_req_t *req = r->req;
-
-    req->input.method = req->method = h2o_iovec_init(r->method, strlen(r->method));
-    req->input.path = h2o_strdup(&req->pool, req->input.path.base, req->input.path.len);
-    req->path = req->path_normalized = req->input.path;
-    if (req->input.authority.base)
-        req->input.authority =
-            h2o_strdup(&req->pool, req->input.authority.base, req->input.authority.len);
-    req->authority = req->input.authority;
-    req->entity = h2o_iovec_init(r->body, r->body_len);
-    for (size_t i = 0; i < req->headers.size; i++) {
-        h2o_header_t *h = &req->headers.entries[i];
-        if (!h2o_iovec_is_token(h->name))
-            *h->name = h2o_strdup(&req->pool, h->name->base, h->name->len);
-        h->value = h2o_strdup(&req->pool, h->value.base, h->value.len);
+    if (r->state == REQUEST_OVER)
+        return;
+    server_conn_unwatch(conn);
+    request_give_up(r);
+    r->req->http1_is_persistent = 0;
+    if (sock)
+        shutdown(h2o_socket_get_fd(sock), SHUT_RDWR);
+    /* A write that is under way fails now, and h2o closes. Otherwise an empty write makes it
+     * close. */
+    if (!started) {
+        r->req->res.status = STATUS_CLIENT_GONE;
+        r->req->res.reason = "Client Closed Request";
+        r->req->res.content_length = 0;
+        h2o_start_response(r->req, &r->generator);
+        h2o_send(r->req, NULL, 0, H2O_SEND_STATE_FINAL);
+    } else if (!r->writing && !r->end_sent) {
+        h2o_send(r->req, NULL, 0, H2O_SEND_STATE_ERROR);
     }
 }
 
-static const char *copy_body(struct arena *arena, h2o_iovec_t body)
+struct counts {
+    int hosts, lengths, codings;
+};
+
+/* Returns false if the line cannot be a header. */
+static bool count_line(const char *line, size_t len, struct counts *counts)
 {
-    if (body.len == 0)
-        return "";
-    char *copy = arena_alloc(arena, body.len + 1);
-    memcpy(copy, body.base, body.len);
-    return copy;
+    static const char host[] = "host", length[] = "content-length", coding[] = "transfer-encoding";
+    const char *colon = memchr(line, ':', len);
+
+    /* Some parsers read a line that begins with a blank as the continuation of the one above. */
+    if (!colon || *line == ' ' || *line == '\t')
+        return false;
+    size_t name = (size_t)(colon - line);
+    counts->hosts += name == sizeof(host) - 1 && strncasecmp(line, host, name) == 0;
+    counts->lengths += name == sizeof(length) - 1 && strncasecmp(line, length, name) == 0;
+    counts->codings += name == sizeof(coding) - 1 && strncasecmp(line, coding, name) == 0;
+    return true;
 }
 
-void server_request_read_head(struct http_conn_request *r)
+static bool is_ambiguous(h2o_req_t *req)
+{
+    const h2o_buffer_t *input = req->conn->callbacks->get_socket(req->conn)->input;
+    const char *line = input->bytes; /* stays until the request is over */
+    const char *end = line + input->size;
+    struct counts counts = {0};
+    bool first = true;
+
+    for (const char *next; line < end; line = next) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        if (!newline)
+            return true;
+        next = newline + 1;
+        size_t len = (size_t)(newline - line);
+        if (len > 0 && line[len - 1] == '\r')
+            len--;
+        if (len == 0 && !first)
+            break;
+        if (!first && !count_line(line, len, &counts))
+            return true;
+        first = first && len == 0; /* h2o skips an empty line in front of a request */
+    }
+    return counts.hosts > 1 || counts.lengths > 1 || counts.codings > 1 ||
+           (counts.codings > 0 && (counts.lengths > 0 || req->version < 0x101));
+}
+
+static void request_read_head(struct http_conn_request *r)
 {
     const h2o_iovec_t *method = &r->req->input.method, *whole = &r->req->input.path;
     const char *query = memchr(whole->base, '?', whole->len);
@@ -89,6 +147,48 @@ void server_request_read_head(struct http_conn_request *r)
     r->path = arena_strndup(r->arena, whole->base, path_len);
     r->query = query ? arena_strndup(r->arena, query + 1, whole->len - path_len - 1) : "";
     r->body = "";
+}
+
+void server_request_free_finished(struct http_conn_request *r)
+{
+    if (!r->is_finished)
+        return;
+    request_unfinish(r);
+    r->method = r->path = r->query = r->body = "";
+    r->body_len = 0;
+    arena_free(r->arena);
+    r->arena = NULL;
+    (void)server_conn_account(r->conn);
+}
+
+void server_request_free_all_finished(struct http_server *server)
+{
+    struct http_conn_request *r;
+
+    while ((r = TAILQ_FIRST(&server->finished)))
+        server_request_free_finished(r);
+}
+
+static void request_dispose(void *ptr)
+{
+    struct http_conn_request *r = ptr;
+    struct http_server *server = r->server;
+
+    request_give_up(r);
+    server_stream_fini(r);
+    TAILQ_REMOVE(&server->requests, r, link);
+    request_unfinish(r);
+    server_conn_request_over(r->conn);
+    arena_free(r->arena);
+}
+
+static const char *copy_body(struct arena *arena, h2o_iovec_t body)
+{
+    if (body.len == 0)
+        return "";
+    char *copy = arena_alloc(arena, body.len + 1);
+    memcpy(copy, body.base, body.len);
+    return copy;
 }
 
 struct http_conn_request *server_request_new(struct http_server *server, h2o_req_t *req)
@@ -105,41 +205,15 @@ struct http_conn_request *server_request_new(struct http_server *server, h2o_req
         .route = "unmatched",
         .started_ms = clock_monotonic_ms(),
         .state = REQUEST_PENDING,
-        .ambiguous = server_request_is_ambiguous(req),
+        .ambiguous = is_ambiguous(req),
     };
-    server_request_read_head(r);
+    request_read_head(r);
     r->body = copy_body(r->arena, req->entity);
     r->body_len = req->entity.len;
     TAILQ_INSERT_TAIL(&server->requests, r, link);
     r->conn->request = r;
-    server_conn_move(r->conn, CONN_BUSY);
-    detach_from_input(r);
+    server_conn_set_state(r->conn, CONN_BUSY);
     return r;
-}
-
-static void on_ahead(h2o_socket_t *sock, const char *err)
-{
-    struct server_conn *conn = sock->on_close.data;
-
-    if (err) {
-        h2o_socket_read_stop(sock);
-        if (conn->request && !conn->read_shut)
-            server_request_abort(conn->request);
-        return;
-    }
-    if (sock->input->size > conn->input_start + MAX_AHEAD)
-        h2o_socket_read_stop(sock);
-    (void)server_places_count(conn);
-}
-
-void server_request_watch(struct http_conn_request *r)
-{
-    h2o_socket_t *sock = r->conn->sock;
-
-    if (!sock || r->conn->read_shut)
-        return;
-    r->conn->input_start = sock->input->size;
-    h2o_socket_read_start(sock, on_ahead);
 }
 
 void http_req_drop(struct http_conn_request *req)
@@ -191,7 +265,7 @@ const char *http_req_header(struct http_conn_request *req, const char *name)
         if (h->name->len == len && strncasecmp(h->name->base, name, len) == 0)
             return arena_strndup(req->arena, h->value.base, h->value.len);
     }
-    /* h2o keeps these apart from the others. */
+    /* h2o keeps these apart from the other headers. */
     if (strcasecmp(name, "host") == 0 && h2o->input.authority.base)
         return arena_strndup(req->arena, h2o->input.authority.base, h2o->input.authority.len);
     if (strcasecmp(name, "content-length") == 0 && req->body_len > 0)
@@ -210,7 +284,7 @@ static int hex_digit(char c)
     return -1;
 }
 
-/* The router has refused requests with broken escapes or %00 before any handler sees them. */
+/* The dispatcher has refused broken escapes and %00. */
 static char *decode(struct arena *arena, const char *text, size_t len, bool form)
 {
     char *out = arena_alloc(arena, len + 1);

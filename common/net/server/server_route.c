@@ -1,10 +1,108 @@
+/*
+ * Dispatch: when a request is answered, and by which route; the built-in routes; and the metrics of
+ * requests.
+ *
+ * Many requests can be complete in one iteration of the loop, and each may take long: a large
+ * message is parsed, a long list is made. So a request for which the turn of the loop has no time
+ * is queued, in order of arrival. A probe is never queued.
+ */
+#include <assert.h>
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/expo.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/metrics.h"
 #include "net/server/server_internal.h"
 
 enum { MAX_METRICS = 28 * 1024 * 1024 };
+
+/* Servers of one name share their metrics, which are never freed: they belong to the process, like
+ * the registry. */
+struct server_metrics {
+    struct server_metrics *next;
+    char *name;
+    struct metrics_family requests;
+    struct metrics_family duration;
+    struct metrics_family cut;
+};
+
+static struct server_metrics *all;
+
+struct server_metrics *server_metrics_get(const char *name)
+{
+    if (!name)
+        return NULL;
+    for (struct server_metrics *m = all; m; m = m->next) {
+        if (strcmp(m->name, name) == 0)
+            return m;
+    }
+    struct server_metrics *m = heap_alloc(sizeof(*m));
+    *m = (struct server_metrics){
+        .next = all,
+        .name = heap_strdup(name),
+        .requests = {.name = heap_printf("%s_http_requests_total", name),
+                     .help = "Requests answered, by route, method and status.",
+                     .type = METRICS_COUNTER,
+                     .labels = {"path", "method", "code"}},
+        .duration = {.name = heap_printf("%s_http_request_duration_seconds", name),
+                     .help = "Time from the whole request to its reply, by route.",
+                     .type = METRICS_HISTOGRAM,
+                     .labels = {"path"}},
+        .cut = {.name = heap_printf("%s_http_connections_cut_total", name),
+                .help = "Connections that gave way, by what was short: places or memory.",
+                .type = METRICS_COUNTER,
+                .labels = {"short"}},
+    };
+    all = m;
+    return m;
+}
+
+/* Clients may send any method; the label must stay bounded. */
+static const char *method_label(const char *method)
+{
+    static const char *const known[] = {"GET",   "HEAD",   "POST",    "PUT",
+                                        "PATCH", "DELETE", "OPTIONS", NULL};
+
+    for (const char *const *k = known; *k; k++) {
+        if (strcmp(*k, method) == 0)
+            return *k;
+    }
+    return "other";
+}
+
+void server_metrics_count(const struct http_conn_request *r)
+{
+    struct server_metrics *m = r->server->metrics;
+
+    if (!m)
+        return;
+    assert(r->status >= 100 && r->status <= 999);
+    const char code[] = {(char)('0' + r->status / 100), (char)('0' + r->status / 10 % 10),
+                         (char)('0' + r->status % 10), '\0'};
+    metrics_add(&m->requests, 1, r->route, method_label(r->method), code);
+    metrics_observe(&m->duration, (double)(clock_monotonic_ms() - r->started_ms) / 1000.0,
+                    r->route);
+}
+
+void server_metrics_evicted(struct http_server *server, const char *why)
+{
+    enum { QUIET_MS = 60000 };
+    int64_t now = clock_monotonic_ms();
+
+    if (server->metrics)
+        metrics_add(&server->metrics->cut, 1, why);
+    if (server->evict_logged_ms && now - server->evict_logged_ms < QUIET_MS)
+        return;
+    server->evict_logged_ms = now;
+    log_warn("connections_cut", NULL,
+             "the oldest idle connections are cut: clients hold all places, or all memory for "
+             "requests",
+             LOG_STR("short", why), LOG_INT("connections", (int64_t)server->conn_shares.taken),
+             LOG_INT("bytes", (int64_t)server->byte_shares.taken));
+}
 
 static void reply_health(struct http_conn_request *r)
 {
@@ -32,8 +130,8 @@ static void reply_metrics(struct http_conn_request *r)
     if (http_reply_shared(r, key))
         return;
     buf_init(&text, MAX_METRICS);
-    expo_write(&text);
-    http_reply_share(r, key, EXPO_CONTENT_TYPE, &text);
+    metrics_write(&text);
+    http_reply_share(r, key, METRICS_CONTENT_TYPE, &text);
     buf_fini(&text);
 }
 
@@ -47,7 +145,7 @@ static const struct builtin {
     {.path = "/metrics", .fn = reply_metrics},
 };
 
-/* Escapes must be whole, and must not hide a NUL: texts here are NUL-terminated. */
+/* Escapes must be complete, and must not hide a NUL: texts here are NUL-terminated. */
 static bool is_well_escaped(const char *text)
 {
     for (const char *p = strchr(text, '%'); p; p = strchr(p + 1, '%')) {
@@ -101,14 +199,17 @@ static void reply_wrong_method(struct http_conn_request *r, const char *allowed)
     http_reply_error(r, 405, arena_printf(r->arena, "this path takes %s", allowed));
 }
 
-/* What is kept for probes is not for others. */
+/* Refuses the request if a limit is exceeded: what is left is for probes. */
 static bool is_turned_away(struct http_conn_request *r)
 {
+    const struct shares *busy = &r->server->busy_shares;
     const char *why = NULL;
 
-    if (r->server->busy_count > r->server->max_busy)
+    if (busy->taken > busy->most)
         why = "too many requests are being answered";
-    else if (!server_places_count(r->conn))
+    else if (server_conn_exceeds_share(r->conn))
+        why = "too many requests of one client are being answered";
+    else if (!server_conn_account(r->conn))
         why = "the requests that are being answered hold all memory there is for them";
     if (!why)
         return false;
@@ -117,10 +218,11 @@ static bool is_turned_away(struct http_conn_request *r)
     return true;
 }
 
-bool server_route_at_once(struct http_conn_request *r)
+static bool route_at_once(struct http_conn_request *r)
 {
-    if (r->conn->is_unknown) {
-        server_reply_unknown(r);
+    if (!r->conn->is_counted) { /* evicted, and the rest came before h2o read the end of file */
+        r->req->http1_is_persistent = 0;
+        http_reply_error(r, 503, "others need the room of this request");
         return true;
     }
     if (r->ambiguous) {
@@ -141,7 +243,7 @@ bool server_route_at_once(struct http_conn_request *r)
     return builtin->at_once;
 }
 
-void server_route(struct http_conn_request *r)
+static void route(struct http_conn_request *r)
 {
     const struct builtin *builtin = find_builtin(r);
     const char *allowed = NULL;
@@ -150,7 +252,7 @@ void server_route(struct http_conn_request *r)
         reply_builtin(r, builtin);
         return;
     }
-    if (r->server->options.admits && !r->server->options.admits(r->server->options.arg, r))
+    if (r->server->options.authorize && !r->server->options.authorize(r->server->options.arg, r))
         return;
     for (const struct http_route *route = r->server->options.routes; route && route->path;
          route++) {
@@ -168,4 +270,93 @@ void server_route(struct http_conn_request *r)
         reply_wrong_method(r, allowed);
     else
         http_reply_error(r, 404, "there is nothing at this path");
+}
+
+void server_queue_remove(struct http_conn_request *r)
+{
+    if (r->is_queued)
+        TAILQ_REMOVE(&r->server->queue, r, queue_link);
+    r->is_queued = false;
+}
+
+static void run_queued(void *arg);
+
+static void want_queue(struct http_server *server)
+{
+    if (!server->queue_timer)
+        server->queue_timer = timer_start(server->loop, 0, 0, run_queued, server);
+}
+
+static void queue_add(struct http_conn_request *r)
+{
+    struct http_server *server = r->server;
+
+    r->is_queued = true;
+    TAILQ_INSERT_TAIL(&server->queue, r, queue_link);
+    want_queue(server);
+}
+
+static bool may_run_now(const struct http_server *server)
+{
+    return server->freeing || (TAILQ_EMPTY(&server->queue) && loop_may_work(server->loop));
+}
+
+struct route_handler {
+    h2o_handler_t super;
+    struct http_server *server;
+};
+
+/* The handler may reply now or later; until then the client is watched for disconnect. */
+static void after_handler(struct http_conn_request *r)
+{
+    if (r->state == REQUEST_PENDING || r->state == REQUEST_STREAMING)
+        server_watch_soon(r->server);
+    server_request_free_finished(r); /* there may be many requests in one iteration */
+}
+
+static void run(struct http_conn_request *r)
+{
+    route(r);
+    after_handler(r);
+}
+
+static void run_queued(void *arg)
+{
+    struct http_server *server = arg;
+    struct http_conn_request *r;
+
+    server->queue_timer = NULL;
+    while ((r = TAILQ_FIRST(&server->queue))) {
+        server_queue_remove(r);
+        run(r);
+        if (!loop_has_time(server->loop)) {
+            want_queue(server);
+            return;
+        }
+    }
+}
+
+static int on_request(h2o_handler_t *handler, h2o_req_t *req)
+{
+    struct http_server *server = ((struct route_handler *)handler)->server;
+    struct http_conn_request *r = server_request_new(server, req);
+
+    if (route_at_once(r)) {
+        after_handler(r);
+    } else if (may_run_now(server)) {
+        run(r);
+    } else {
+        queue_add(r);
+        after_handler(r);
+    }
+    return 0;
+}
+
+void server_route_register(struct http_server *server, h2o_pathconf_t *path)
+{
+    struct route_handler *handler =
+        (struct route_handler *)h2o_create_handler(path, sizeof(*handler));
+
+    handler->super.on_req = on_request;
+    handler->server = server;
 }

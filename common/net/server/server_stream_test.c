@@ -59,8 +59,7 @@ CASE(test_each_piece_at_once)
     fixture_end(f);
 }
 
-/* Clients of streams that take nothing share one budget, and it is theirs no longer when they do.
- */
+/* Clients that do not read their streams share one budget, and give it back when they read. */
 CASE(test_slow_clients_share_memory)
 {
     enum { STREAMS = 40, MOST = 4 * 1024 * 1024, PIECE = 4096, SMALL = 128 * 1024 };
@@ -76,13 +75,14 @@ CASE(test_slow_clients_share_memory)
         while (f->held && http_stream_queued(f->held) < 700 * 1024) {
             (void)http_stream_send(f->held, piece, sizeof(piece));
             uv_run(loop_uv(f->loop), UV_RUN_NOWAIT);
-            assert_true(f->server->held <= MOST + 2 * STREAMS * SMALL);
+            assert_true(f->server->byte_shares.taken <= MOST + 2 * STREAMS * SMALL);
         }
     }
-    assert_true(f->server->held > MOST / 2); /* they are counted */
+    assert_true(f->server->byte_shares.taken > MOST / 2); /* they are counted */
     assert_true(f->gone > 0);
     int64_t end = clock_monotonic_ms() + 10000;
-    while (f->server->held > STREAMS * 2 * SMALL + 100000 && clock_monotonic_ms() < end) {
+    while (f->server->byte_shares.taken > STREAMS * 2 * SMALL + 100000 &&
+           clock_monotonic_ms() < end) {
         for (int i = 0; i < STREAMS; i++)
             (void)recv(fds[i], text, sizeof(text), MSG_DONTWAIT);
         uv_run(loop_uv(f->loop), UV_RUN_NOWAIT);
@@ -158,7 +158,7 @@ CASE(test_what_waits_is_told)
     raw_send(fd, "GET /small HTTP/1.1\r\nHost: x\r\n\r\n");
     RUN_UNTIL(f, f->held);
     assert_int_equal(http_stream_queued(f->held), 0);
-    /* Whatever the kernel takes: in the end something waits. */
+    /* Beyond the kernel's buffers, bytes are queued. */
     while ((queued = http_stream_queued(f->held)) == 0) {
         assert_true(http_stream_send(f->held, piece, sizeof(piece)));
         for (int turn = 0; turn < 5; turn++)
@@ -230,7 +230,7 @@ CASE(test_end_after_cut)
     fixture_end(f);
 }
 
-/* Everything queued when the stream ends still arrives, however much the socket takes at a time. */
+/* Everything queued at the end of a stream still arrives, in pieces of any size. */
 CASE(test_queue_is_sent_to_the_end)
 {
     enum { SIZE = 900000 };

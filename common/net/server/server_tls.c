@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "net/rotation.h"
+#include "net/file_watch.h"
 #include "net/server/server_internal.h"
 
 /* HTTP/1.1 only: this h2o is older than the fix for HTTP/2's rapid resets. */
@@ -34,7 +34,7 @@ static enum err tls_error(const char *what, const char *file, struct errinfo *ei
     return err_set(ei, ERR_INVALID, "cannot use the %s %s: %s", what, file, reason);
 }
 
-/* OpenSSL would wait for a pipe. */
+/* Refuses pipes, on which OpenSSL would block. */
 static enum err check_files(const struct http_server_options *options, struct errinfo *ei)
 {
     const struct {
@@ -73,7 +73,7 @@ static enum err load(SSL_CTX *ctx, const struct http_server_options *options, st
     return ERR_OK;
 }
 
-/* The common name, on the heap. NULL when there is none, or more than one: who is it then? */
+/* The common name, on the heap. NULL if there is none, or more than one: it would be ambiguous. */
 static char *common_name(const X509 *certificate)
 {
     const X509_NAME *subject = X509_get_subject_name(certificate);
@@ -93,9 +93,9 @@ static char *common_name(const X509 *certificate)
 }
 
 /*
- * h2o shows nobody its SSL, so the name is taken down when the handshake is done; a session that is
- * resumed brings its certificate along. The data of h2o's BIO is the socket (h2o 2.2,
- * lib/common/socket.c, setup_bio()).
+ * Saves the client's name at the end of the handshake, since h2o does not expose its SSL. A resumed
+ * session carries its certificate. The data of h2o's BIO is the socket (h2o 2.2,
+ * lib/common/socket.c, setup_bio()): no function of h2o leads from a connection to its certificate.
  */
 static void on_handshake(const SSL *ssl, int where, int ret)
 {
@@ -123,6 +123,9 @@ static enum err make(const struct http_server_options *options, SSL_CTX **out, s
     SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
     SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS); /* idle connections hold 34 KiB less */
+    /* libuv refuses writes after a failed read, and h2o would wait for the end of its close_notify
+     * for ever. Lengths and chunks mark the end of HTTP/1.1 answers anyway. */
+    SSL_CTX_set_quiet_shutdown(ctx, 1);
     SSL_CTX_set_session_id_context(ctx, context, sizeof(context) - 1);
     SSL_CTX_set_alpn_select_cb(ctx, select_protocol, NULL);
     SSL_CTX_set_info_callback(ctx, on_handshake);
@@ -135,7 +138,7 @@ static enum err make(const struct http_server_options *options, SSL_CTX **out, s
     return ERR_OK;
 }
 
-/* New connections get the new certificate; each old one holds what it began with. */
+/* New connections get the new certificate; old ones hold a reference to theirs. */
 static bool on_changed(void *arg)
 {
     struct http_server *server = arg;
@@ -165,7 +168,7 @@ enum err server_tls_start(struct http_server *server, struct errinfo *ei)
     }
     if (!options->tls_cert_file || !options->tls_key_file)
         return err_set(ei, ERR_INVALID, "TLS needs both a certificate file and a key file");
-    server->rotation = rotation_start(server->loop, files, 3, on_changed, server);
+    server->file_watch = file_watch_start(server->loop, files, 3, on_changed, server);
     enum err err = make(options, &server->accept.ssl_ctx, ei);
     if (err != ERR_OK)
         server_tls_stop(server);
@@ -174,6 +177,6 @@ enum err server_tls_start(struct http_server *server, struct errinfo *ei)
 
 void server_tls_stop(struct http_server *server)
 {
-    rotation_stop(server->rotation);
-    server->rotation = NULL;
+    file_watch_stop(server->file_watch);
+    server->file_watch = NULL;
 }

@@ -3,7 +3,7 @@
 #include <openssl/ssl.h>
 
 #include "base/file.h"
-#include "net/rotation.h"
+#include "net/file_watch.h"
 #include "net/server/server_internal.h"
 #include "net/test_certs.h"
 
@@ -29,7 +29,7 @@ static void start(struct fixture *f)
                                                .tls_key_file = server.key_file});
 }
 
-/* The handshake over a non-blocking socket, the loop turning in between. */
+/* A handshake over a non-blocking socket, with loop iterations in between. */
 static SSL *handshake(struct fixture *f, SSL_CTX *ctx, int fd, SSL_SESSION *session)
 {
     SSL *ssl = SSL_new(ctx);
@@ -125,6 +125,37 @@ CASE(test_streams_and_ends)
     fixture_end(&f);
 }
 
+/* A connection that the client resets ends, idle or not. */
+CASE(test_resets)
+{
+    static const char *const sent[] = {"", "GET /ec",
+                                       "POST /echo HTTP/1.1\r\nContent-Length: 9\r\n\r\na",
+                                       "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n"};
+    const struct linger reset = {.l_onoff = 1};
+    SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+    struct fixture fixture, *f = &fixture;
+
+    start(f);
+    for (size_t i = 0; i < sizeof(sent) / sizeof(sent[0]); i++) {
+        int fd = nonblocking(f);
+        SSL *ssl = handshake(f, ctx, fd, NULL);
+        assert_non_null(ssl);
+        if (*sent[i])
+            assert_true(SSL_write(ssl, sent[i], (int)strlen(sent[i])) > 0);
+        if (strstr(sent[i], "/hold"))
+            RUN_UNTIL(f, f->holds == 1);
+        else
+            LOOP_FOR(f->loop, 5);
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+        close(fd);
+        SSL_free(ssl);
+        RUN_UNTIL(f, f->server->conn_count == 0);
+    }
+    assert_int_equal(f->gone, 1);
+    SSL_CTX_free(ctx);
+    fixture_end(f);
+}
+
 CASE(test_drain)
 {
     struct fixture f;
@@ -168,7 +199,7 @@ static void start_live(struct fixture *f, bool optional)
                                                .tls_client_optional = optional});
 }
 
-/* What the server calls a client with this certificate (NULL: none), or why there is no answer. */
+/* The name that the server has for a client with this certificate (NULL if none), or the error. */
 static const char *name_of(struct fixture *f, const struct cert *authority, const struct cert *cert)
 {
     static struct answer a;
@@ -190,13 +221,13 @@ CASE(test_client_names)
     assert_string_equal(name_of(&f, &ca, &client), "client"); /* on the same connection */
     assert_string_equal(name_of(&f, &ca, &two_names), "(none)");
     assert_string_equal(name_of(&f, &ca, &hidden), "(none)");
-    assert_string_equal(name_of(&f, &ca, &stranger), err_name(ERR_RETRY)); /* of no CA of ours */
+    assert_string_equal(name_of(&f, &ca, &stranger), err_name(ERR_RETRY)); /* of another CA */
     fixture_end(&f);
     start_live(&f, false);
     assert_string_equal(name_of(&f, &ca, NULL), err_name(ERR_RETRY));
     assert_string_equal(name_of(&f, &ca, &client), "client");
     fixture_end(&f);
-    start(&f); /* without a CA of clients nobody is asked, and nobody is believed */
+    start(&f); /* without a client CA no certificate is requested or accepted */
     assert_string_equal(name_of(&f, &ca, &client), "(none)");
     fixture_end(&f);
 }
@@ -230,8 +261,7 @@ static bool ask_resuming(struct fixture *f, SSL_CTX *ctx, SSL_SESSION **session)
     return resumed;
 }
 
-/* A session that is resumed keeps its name, and does not outlive the CA that it was believed for.
- */
+/* A resumed session keeps its client name, but not beyond the CA that has verified it. */
 CASE(test_resumed_names)
 {
     static const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
@@ -247,7 +277,7 @@ CASE(test_resumed_names)
         assert_false(ask_resuming(&f, ctx, &session));
         assert_true(ask_resuming(&f, ctx, &session));
         put_pair(&next);
-        rotation_look(f.server->rotation);
+        file_watch_check(f.server->file_watch);
         assert_false(ask_resuming(&f, ctx, &session));
         SSL_SESSION_free(session);
         SSL_CTX_free(ctx);
@@ -262,19 +292,19 @@ CASE(test_rotation)
     start_live(&f, true);
     assert_string_equal(name_of(&f, &ca, &client), "client");
     put_pair(&next);
-    assert_string_equal(name_of(&f, &ca, NULL), "(none)"); /* nobody has looked yet */
-    rotation_look(f.server->rotation);
+    assert_string_equal(name_of(&f, &ca, NULL), "(none)"); /* the change has not been noticed yet */
+    file_watch_check(f.server->file_watch);
     assert_string_equal(name_of(&f, &other_ca, &client), "client");
-    /* the connection of before answers once more, and is then made anew */
+    /* the old connection answers once more, then the client reconnects */
     assert_string_equal(name_of(&f, &ca, &client), "client");
     assert_string_equal(name_of(&f, &ca, &client), err_name(ERR_DENIED));
     put(live_ca, other_ca.cert_pem);
-    rotation_look(f.server->rotation);
+    file_watch_check(f.server->file_watch);
     assert_string_equal(name_of(&f, &other_ca, &stranger), "stranger");
     fixture_end(&f);
 }
 
-/* Whoever was accepted before the change and speaks after it gets what he was accepted with. */
+/* A client accepted before the change gets the old certificate, even if it speaks after it. */
 CASE(test_rotation_before_the_handshake)
 {
     SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
@@ -282,9 +312,9 @@ CASE(test_rotation_before_the_handshake)
 
     start_live(&f, true);
     int fd = nonblocking(&f);
-    RUN_UNTIL(&f, f.server->conn_count == 1); /* nobody else holds the old context */
+    RUN_UNTIL(&f, f.server->conn_count == 1); /* the last reference to the old context */
     put_pair(&next);
-    rotation_look(f.server->rotation);
+    file_watch_check(f.server->file_watch);
     SSL *ssl = handshake(&f, ctx, fd, NULL);
     assert_non_null(ssl);
     assert_int_equal(X509_cmp(SSL_get0_peer_certificate(ssl), server.x509), 0);
@@ -300,18 +330,18 @@ CASE(test_broken_rotation)
 
     start_live(&f, true);
     put(live_cert, next.cert_pem); /* half of the pair */
-    rotation_look(f.server->rotation);
+    file_watch_check(f.server->file_watch);
     assert_string_equal(name_of(&f, &ca, NULL), "(none)");
     put(live_key, "-----BEGIN NONSENSE-----\n");
-    rotation_look(f.server->rotation);
+    file_watch_check(f.server->file_watch);
     assert_string_equal(name_of(&f, &ca, &client), "client");
     unlink(live_key);
     put(live_ca, "");
-    rotation_look(f.server->rotation);
+    file_watch_check(f.server->file_watch);
     assert_string_equal(name_of(&f, &ca, &client), "client");
     put(live_ca, ca.cert_pem);
     put_pair(&next);
-    rotation_look(f.server->rotation);
+    file_watch_check(f.server->file_watch);
     assert_string_equal(name_of(&f, &other_ca, NULL), "(none)");
     fixture_end(&f);
 }

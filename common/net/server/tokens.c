@@ -9,13 +9,13 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "net/rotation.h"
+#include "net/file_watch.h"
 
 enum { MAX_FILE = 128 * 1024 };
 
 static const char bearer[] = "Bearer ", cert[] = "cert:", blanks[] = " \t\r";
 
-/* SHA-256, in words that are compared all of them. */
+/* SHA-256, compared in constant time. */
 struct digest {
     uint64_t words[SHA256_DIGEST_LENGTH / sizeof(uint64_t)];
 };
@@ -26,7 +26,7 @@ struct entry {
     struct token_row row;
 };
 
-/* What one reading of the file gave. */
+/* The rows of the file, as read at one time. */
 struct table {
     struct arena *arena; /* of the rows' texts */
     struct entry entries[TOKENS_MAX];
@@ -34,7 +34,7 @@ struct table {
 };
 
 struct tokens {
-    struct rotation *rotation;
+    struct file_watch *file_watch;
     char *path;
     token_check_fn check;
     struct table *table;
@@ -72,7 +72,7 @@ static const struct entry *find(const struct table *table, const char *text, boo
     return found;
 }
 
-/* Cuts the first word off *text; NULL when there is none. */
+/* Cuts the first word off *text; NULL if there is none. */
 static char *take_word(char **text)
 {
     char *word = *text + strspn(*text, blanks);
@@ -83,7 +83,7 @@ static char *take_word(char **text)
     return *word ? word : NULL;
 }
 
-/* What is left of a line, without the blanks around it; NULL when there is nothing. */
+/* The rest of a line, trimmed; NULL if empty. */
 static char *take_rest(char *text)
 {
     char *rest = text + strspn(text, blanks);
@@ -179,7 +179,7 @@ static enum err read_file(struct tokens *tokens, struct errinfo *ei)
     return ERR_OK;
 }
 
-/* Whoever empties the file means it, and whoever breaks it may have meant it. */
+/* An empty file is meant, and a broken one may be: both revoke all tokens. */
 static void forget_all(struct tokens *tokens)
 {
     table_free(tokens->table);
@@ -194,7 +194,7 @@ static bool on_changed(void *arg)
     enum err err = read_file(tokens, &info);
     bool known = tokens->table->count > 0;
 
-    if (err == ERR_RETRY) { /* such as too many open files: it says nothing about the tokens */
+    if (err == ERR_RETRY) { /* such as too many open files: no reason to revoke tokens */
         log_warn("tokens_unread", NULL, info.text);
         return false;
     }
@@ -217,7 +217,7 @@ enum err tokens_new(struct loop *loop, const char *path, token_check_fn check, s
     struct tokens *tokens = heap_alloc(sizeof(*tokens));
 
     *tokens = (struct tokens){.path = heap_strdup(path), .check = check};
-    tokens->rotation = rotation_start(loop, &path, 1, on_changed, tokens);
+    tokens->file_watch = file_watch_start(loop, &path, 1, on_changed, tokens);
     enum err err = read_file(tokens, ei);
     if (err != ERR_OK) {
         tokens_free(tokens);
@@ -235,23 +235,23 @@ void tokens_on_changed(struct tokens *tokens, void (*fn)(void *arg), void *arg)
 
 void tokens_stop(struct tokens *tokens)
 {
-    rotation_stop(tokens->rotation);
-    tokens->rotation = NULL;
+    file_watch_stop(tokens->file_watch);
+    tokens->file_watch = NULL;
 }
 
 void tokens_free(struct tokens *tokens)
 {
     if (!tokens)
         return;
-    rotation_stop(tokens->rotation);
+    file_watch_stop(tokens->file_watch);
     table_free(tokens->table);
     free(tokens->path);
     free(tokens);
 }
 
-void tokens_look(struct tokens *tokens)
+void tokens_reload(struct tokens *tokens)
 {
-    rotation_look(tokens->rotation);
+    file_watch_check(tokens->file_watch);
 }
 
 const struct token_row *tokens_find(const struct tokens *tokens, const char *authorization)

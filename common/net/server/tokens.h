@@ -1,14 +1,13 @@
 /*
- * Who may ask: a file of bearer tokens (RFC 6750), one a line:
+ * Authentication by a file of bearer tokens (RFC 6750), one per line:
  *
  *     TOKEN [ROLE NAME]
  *     cert:CN [ROLE NAME]
  *
- * A row that begins with `cert:` is no token: it stands for the client certificate with that common
- * name (http_req_client_name()). Empty lines and lines that begin with '#' are skipped. The file is
- * read again when it changes, as a mounted Secret does; one that has become empty, wrong or
- * unreadable lets nobody in until it is right, and says so. Tokens are kept as digests, and appear
- * in no log.
+ * A row that begins with `cert:` stands for the client certificate with that common name
+ * (http_req_client_name()). Empty lines and lines that begin with '#' are skipped. The file is read
+ * again when it changes, as a mounted Secret does; while it is empty, wrong or unreadable, no
+ * client is admitted, and an error is logged. Tokens are kept as digests and never logged.
  */
 #ifndef NET_TOKENS_H
 #define NET_TOKENS_H
@@ -22,41 +21,39 @@ enum { TOKENS_MIN_LENGTH = 16, TOKENS_MAX = 256 };
 
 struct tokens;
 
-/* What stands behind the token, NULL where the line ends before it. */
+/* The fields behind the token, NULL if missing. */
 struct token_row {
     const char *role;
-    const char *name; /* to the end of the line: may hold blanks */
+    const char *name; /* the rest of the line: may hold blanks */
 };
 
-/* Refuses a row with a sentence (ERR_INVALID), to which the file and the line are added. */
+/* Checks a row; ERR_INVALID with one sentence, to which the file and the line are added. */
 typedef enum err (*token_check_fn)(const struct token_row *row, struct errinfo *ei);
 
 /*
- * ERR_INVALID when there is no row in it, or a token shorter than 16 characters. With a check every
- * row must pass it, no two rows may have the same token, and a line must not begin with a blank;
- * without one such a line is skipped, the first of two rows counts, and what stands behind a token
- * may be anything.
+ * ERR_INVALID if the file has no row, or a token shorter than 16 characters. With a check, every
+ * row must pass it, no two rows may have the same token, and a line must not begin with a blank.
+ * Without one such a line is skipped, the first of two equal rows counts, and the fields behind a
+ * token may be anything.
  */
 enum err tokens_new(struct loop *loop, const char *path, token_check_fn check, struct tokens **out,
                     struct errinfo *ei) MUST_USE;
-/* Calls fn from the loop when other rows count: for replies that take long and end with their
- * token.
- */
+/* Calls fn from the loop when the rows have changed: for long replies that end with their token. */
 void tokens_on_changed(struct tokens *tokens, void (*fn)(void *arg), void *arg);
-/* Stops watching the file; before the loop can end. Tokens stay known. */
+/* Stops watching the file, which is needed for the loop to end. Tokens stay valid. */
 void tokens_stop(struct tokens *tokens);
 void tokens_free(struct tokens *tokens); /* NULL is allowed */
 
-/* The row whose token the value of an Authorization header (NULL: none) brings, or NULL. Takes the
- * same time whichever byte is wrong and whichever row it is. Borrowed until the loop turns. */
+/* The row of the token in the value of an Authorization header, NULL if none or if the value is
+ * NULL. Constant time in the wrong byte and in the row. Borrowed until the next loop iteration. */
 const struct token_row *tokens_find(const struct tokens *tokens, const char *authorization);
-/* The row of a client's certificate, or NULL; cn may be NULL. Borrowed as well. */
+/* The row of a client certificate, NULL if none or if cn is NULL. Borrowed likewise. */
 const struct token_row *tokens_find_certificate(const struct tokens *tokens, const char *cn);
 
-/* The rows in the order of the file, from 0; NULL past the last. Borrowed as well. */
+/* The rows in the order of the file, from 0; NULL past the last. Borrowed likewise. */
 const struct token_row *tokens_row(const struct tokens *tokens, int index);
 
-/* Looks at the file now; for tests. */
-void tokens_look(struct tokens *tokens);
+/* Checks the file now; for tests. */
+void tokens_reload(struct tokens *tokens);
 
 #endif

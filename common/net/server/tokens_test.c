@@ -1,4 +1,4 @@
-/* tokens: which headers are admitted, which files are read. */
+/* Accepted headers and accepted files. */
 
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static enum err open_tokens(const char *text, token_check_fn check, struct token
     return tokens_new(loop, path, check, out, info);
 }
 
-/* Wants a role of one letter and a name. */
+/* Requires a role of one letter and a name. */
 static enum err check_row(const struct token_row *row, struct errinfo *ei)
 {
     if (!row->role || strlen(row->role) != 1 || !row->name)
@@ -168,11 +168,11 @@ CASE(a_new_file_is_followed)
     assert_int_equal(open_tokens("first-of-all-tokens a ann\n", check_row, &tokens, &info), ERR_OK);
     put("second-of-all-tokens b ben\n");
     assert_null(tokens_find(tokens, "Bearer second-of-all-tokens"));
-    tokens_look(tokens);
+    tokens_reload(tokens);
     assert_null(tokens_find(tokens, "Bearer first-of-all-tokens"));
     assert_row(tokens_find(tokens, "Bearer second-of-all-tokens"), "b", "ben");
     put("third-of-all-tokens c cay\n");
-    tokens_look(tokens);
+    tokens_reload(tokens);
     assert_null(tokens_find(tokens, "Bearer second-of-all-tokens"));
     assert_row(tokens_find(tokens, "Bearer third-of-all-tokens"), "c", "cay");
     tokens_stop(tokens);
@@ -185,7 +185,7 @@ static void count_change(void *arg)
     ++*(int *)arg;
 }
 
-/* Who empties or breaks the file shuts everybody out; a full table of descriptors does not. */
+/* An empty or broken file revokes all tokens; running out of descriptors does not. */
 CASE(a_broken_file_lets_nobody_in)
 {
     static const char *const wrong[] = {
@@ -205,13 +205,13 @@ CASE(a_broken_file_lets_nobody_in)
             put(wrong[i]);
         else
             assert_int_equal(unlink(path), 0);
-        tokens_look(tokens);
-        tokens_look(tokens);
+        tokens_reload(tokens);
+        tokens_reload(tokens);
         assert_int_equal(changes, 2 * i + 1);
         assert_null(tokens_find(tokens, "Bearer second-of-all-tokens"));
         assert_null(tokens_find_certificate(tokens, "cn"));
         put(good);
-        tokens_look(tokens);
+        tokens_reload(tokens);
         assert_int_equal(changes, 2 * i + 2);
         assert_row(tokens_find(tokens, "Bearer second-of-all-tokens"), "b", "ben");
     }
@@ -219,10 +219,10 @@ CASE(a_broken_file_lets_nobody_in)
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
     none = (struct rlimit){.rlim_cur = 0, .rlim_max = files.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    tokens_look(tokens);
+    tokens_reload(tokens);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
     assert_row(tokens_find(tokens, "Bearer second-of-all-tokens"), "b", "ben");
-    tokens_look(tokens);
+    tokens_reload(tokens);
     assert_row(tokens_find(tokens, "Bearer fourth-of-all-tokens"), "b", "ben");
     tokens_free(tokens);
 }

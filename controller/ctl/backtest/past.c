@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/yaml.h"
-#include "ctl/input.h"
+#include "ctl/manifests.h"
 
 enum { SECOND_MS = 1000, COUNTS = 4 };
 
@@ -27,7 +27,7 @@ const struct past_series *past_series_of(const struct past *past, const char *na
 
 /* --- times */
 
-/* Unix time; 0: it says none. */
+/* Unix time; 0 if it says none. */
 static int64_t time_at(struct json_object *object, const char *key)
 {
     const char *text = json_str_at(object, key, NULL);
@@ -41,7 +41,7 @@ static int64_t earlier(int64_t one, int64_t other)
     return one == 0 || (other > 0 && other < one) ? other : one;
 }
 
-/* When it began, or the first time of which it tells. */
+/* Its start, or the first known time. */
 static int64_t zero_of(struct json_object *entry)
 {
     struct json_object *looks = json_at(entry, "looks", NULL),
@@ -68,7 +68,7 @@ static enum err read_series(struct arena *arena, struct past *past, struct json_
     struct json_object *one = json_elem(looks, index);
     struct past_series *series = &past->series[past->n_series];
     int64_t since_ms = time_at(one, "since");
-    /* below 0: the first looks were at the primary before the release */
+    /* negative: the first samples were of the primary, before the release */
     int64_t shift = zero_ms > 0 && since_ms > 0 ? (since_ms - zero_ms) / SECOND_MS : 0;
 
     series->name = json_str_at(one, "name", NULL);
@@ -103,7 +103,7 @@ static bool read_sums(struct json_object *json, struct judge_counts *canary,
            values[2] <= MOST_REQUESTS;
 }
 
-/* The series of this name, begun where there is none: `room` of them, with `most` samples each. */
+/* The series of this name, added if missing: at most `room`, with at most `most` samples each. */
 static struct past_series *series_named(struct arena *arena, struct past *past, const char *name,
                                         size_t most)
 {
@@ -116,7 +116,7 @@ static struct past_series *series_named(struct arena *arena, struct past *past, 
     return series;
 }
 
-/* Before looks were kept, steps had the sums of all counts until then. */
+/* Older records have no samples: their steps have cumulative counts. */
 static void add_sums(struct past_series *series, int64_t at_s, int64_t step,
                      struct judge_counts canary, struct judge_counts primary)
 {
@@ -143,7 +143,7 @@ static int64_t step_of(struct json_object *step)
     return weight >= 0 ? weight : json_int_at(step, 0, "iteration", NULL);
 }
 
-/* Behind a step stands what is routed from then on; its counts are of before. */
+/* A step records the weight from then on; its counts are of the time before. */
 static void read_steps_sums(struct arena *arena, struct past *past, struct json_object *steps,
                             int64_t zero_ms)
 {

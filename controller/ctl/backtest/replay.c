@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decide/ask/metrics_judge.h"
-#include "decide/release/judged.h"
+#include "decide/judged.h"
+#include "decide/metrics.h"
 
 enum { SECOND_MS = 1000, USUAL_WINDOW_S = 60 };
 
 static const char success_rate[] = "request-success-rate", duration[] = "request-duration";
 
-/* A metric that is judged, and how far its looks have been seen. */
+/* A judged metric, and the position in its samples. */
 struct seen {
     struct judged_metric judged;
     const struct past_series *series;
@@ -23,12 +23,12 @@ struct run {
     struct arena *arena;
     const struct past *past;
     const struct canary_analysis *analysis;
-    const struct past_series *clock; /* tells steps and requests; NULL: nothing was counted */
+    const struct past_series *clock; /* source of steps and requests; NULL if nothing was counted */
     struct seen seen[JUDGED_METRICS];
     int n_seen;
     int failed;           /* checks */
     int64_t failed_s;     /* the last of them */
-    int owed;             /* steps that were made, and are not allowed yet */
+    int owed;             /* steps made in the past and not allowed yet */
     int64_t waits_from_s; /* below 0: no step waits */
     struct replay out;
     bool over;
@@ -44,7 +44,7 @@ const char *replay_end_name(enum replay_end end)
     return names[end];
 }
 
-/* --- what was kept */
+/* --- the record */
 
 static double requests_until(const struct run *run, int64_t at_s)
 {
@@ -101,7 +101,7 @@ static bool can_be_checked(const struct run *run, const struct canary_metric *me
            (is_named(metric, success_rate) && past_series_of(run->past, success_rate));
 }
 
-/* The bound of slow requests stands in the counts, whatever the policy says. */
+/* The bound of slow requests is that of the counts, not of the policy. */
 static void note_bound(struct run *run, const struct canary_metric *metric,
                        const struct past_series *series)
 {
@@ -115,7 +115,7 @@ static void note_bound(struct run *run, const struct canary_metric *metric,
                                series->bad));
 }
 
-/* Files that people write may leave it out. */
+/* Optional in files written by hand. */
 static const char *bad_of(const struct canary_metric *metric, const struct past_series *series)
 {
     if (series && series->bad)
@@ -154,7 +154,7 @@ static void begin(struct run *run)
             begin_metric(run, &run->analysis->metrics[i], judged);
 }
 
-/* What of the policy nobody can tell; NULL: it can be told what it needs. */
+/* The part of the policy that cannot be replayed; NULL if all can. */
 static const char *missing(struct run *run)
 {
     const char *none = NULL;
@@ -197,7 +197,7 @@ static void look(struct run *run, struct seen *seen, int64_t at_s)
         take(seen, &series->samples[seen->next++]);
     if (!news || (at_s - seen->looked_s < every_s && seen->next < series->n && seen->looked_s > 0))
         return;
-    judge_look(&seen->judged.evidence, &seen->judged.policy, seen->canary, seen->primary);
+    judge_add_sample(&seen->judged.evidence, &seen->judged.policy, seen->canary, seen->primary);
     seen->canary = seen->primary = (struct judge_counts){0};
     seen->looked_s = at_s;
     if (judged_verdict(&seen->judged) == JUDGE_WORSE)
@@ -216,7 +216,7 @@ static int64_t interval_of(const struct run *run)
     return interval_s > 0 ? interval_s : 1;
 }
 
-/* How much of the look that ends with this sample lies within a window. */
+/* The part of the interval before this sample that lies within a window. */
 static double part_of(const struct past_series *series, int i, int64_t from_s, int64_t to_s)
 {
     int64_t end_s = series->samples[i].at_s;
@@ -274,7 +274,7 @@ static struct metric_check check_of(const struct canary_metric *metric)
                                                                             : SOURCE_QUERY};
 }
 
-/* Within an interval there is one check, whoever fails it. */
+/* An interval has one check, no matter how many metrics fail it. */
 static bool counts_as_failed(const struct run *run, int64_t at_s)
 {
     return run->failed == 0 || at_s - run->failed_s >= interval_of(run);
@@ -290,7 +290,7 @@ static void check(struct run *run, int64_t at_s)
             !counts_as_failed(run, at_s))
             continue;
         run->failed_s = at_s;
-        if (++run->failed >= run->analysis->threshold) /* it is acted on at the next one */
+        if (++run->failed >= run->analysis->threshold) /* it takes effect at the next one */
             end(run, REPLAY_ROLLED_BACK, at_s + interval_of(run),
                 arena_printf(run->arena, "%d failed checks, of %s the last", run->failed,
                              metric->name));
@@ -327,7 +327,7 @@ static void allow(struct run *run)
         run->seen[i].judged.from = run->seen[i].judged.evidence.canary.total;
 }
 
-/* The release made a step when this look ended. Nothing is asked before its first. */
+/* True if the release made a step at this sample. Nothing is asked before its first step. */
 static bool made_step(const struct run *run, int64_t at_s)
 {
     const struct past_series *clock = run->clock;
@@ -374,7 +374,7 @@ static int compare(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* All moments at which something is known, in their order. */
+/* All times with data, in order. */
 static int64_t *moments(const struct run *run, size_t *n)
 {
     const struct past *past = run->past;

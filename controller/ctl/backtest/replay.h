@@ -1,7 +1,7 @@
 /*
  * A past release under another policy. The judge is the controller's own (controller/judge), and so
- * are the rule when a look is enough for a step (decide/release/judged.h) and the bounds of a
- * threshold (decide/ask/metrics_judge.h).
+ * are the rule when a look is enough for a step (decide/judged.h) and the bounds of a
+ * threshold (decide/metrics.h).
  *
  * The traffic is what it was: a replay knows none that would have come after the real end, nor that
  * of another weight. Steps are made where the release made its own; those that the policy would not
@@ -13,11 +13,11 @@
 #ifndef BACKTEST_REPLAY_H
 #define BACKTEST_REPLAY_H
 
+#include "ctl/backtest/judge_policy.h"
 #include "ctl/backtest/past.h"
-#include "ctl/backtest/policy.h"
 
 enum replay_end {
-    REPLAY_UNKNOWN, /* something that the policy asks was not kept */
+    REPLAY_UNKNOWN, /* data that the policy needs was not kept */
     REPLAY_UNDER_WAY,
     REPLAY_PROMOTED,
     REPLAY_ROLLED_BACK,
@@ -25,11 +25,10 @@ enum replay_end {
 
 struct replay {
     enum replay_end end;
-    int64_t at_s;    /* as of struct past */
-    double requests; /* of the canary until then */
-    const char *why; /* "": there is nothing to say */
-    const char
-        *note; /* what of the policy could not be asked, and goes on without; NULL: nothing */
+    int64_t at_s;     /* as of struct past */
+    double requests;  /* of the canary until then */
+    const char *why;  /* "" if there is nothing to say */
+    const char *note; /* the part of the policy that was left out; NULL if none */
 };
 
 /* "promoted" and so on, for programs. */

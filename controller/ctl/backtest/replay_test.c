@@ -31,8 +31,8 @@ static struct past *past_of(struct arena *arena, struct json_object *entry)
     return pasts.first;
 }
 
-/* Looks each ten seconds at weights of 20, 40 and so on, six of each: 100 requests of the canary, of
- * which so many are bad, and 1000 of the primary with ten bad. */
+/* Looks each ten seconds at weights of 20, 40 and so on, six of each: 100 requests of the canary,
+ * of which so many are bad, and 1000 of the primary with ten bad. */
 static struct json_object *release_of(struct arena *arena, const char *outcome, int looks, int bad)
 {
     struct json_object *entry = rows_json(
@@ -79,8 +79,8 @@ CASE(the_verdict_is_that_of_the_judge)
 
     judge_begin(&evidence);
     while (judge_verdict(&evidence, &plain) != JUDGE_WORSE && looks++ < 18)
-        judge_look(&evidence, &plain, (struct judge_counts){.total = 100, .bad = 5},
-                   (struct judge_counts){.total = 1000, .bad = 10});
+        judge_add_sample(&evidence, &plain, (struct judge_counts){.total = 100, .bad = 5},
+                         (struct judge_counts){.total = 1000, .bad = 10});
     assert_int_equal(replay.end, REPLAY_ROLLED_BACK);
     assert_int_equal(replay.at_s, 30 + 10 * looks);
 }

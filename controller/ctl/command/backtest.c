@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "ctl/backtest/replay.h"
-#include "ctl/columns.h"
+#include "ctl/output.h"
 #include "ctl/read.h"
 
 enum { MOST_POLICIES = 8, SECOND_MS = 1000 };
@@ -26,10 +26,10 @@ struct table {
     struct pasts pasts;
     struct policy policies[MOST_POLICIES];
     int n_policies;
-    struct replay *replays; /* of the first release all policies, then of the next */
+    struct replay *replays; /* by release, then by policy */
 };
 
-/* Nor where there is nothing to do: what is wrong with the command line is told first. */
+/* Mistakes of the command line are reported first. */
 static bool needs_no_server(void)
 {
     return opt.counts[0] != NULL || opt.judge[0] == NULL;
@@ -49,14 +49,14 @@ static int count_pasts(const struct table *table)
     return n;
 }
 
-/* --- what came of it */
+/* --- the result */
 
 static bool was_rolled_back(const struct past *past)
 {
     return strcmp(past->outcome, "failed") == 0;
 }
 
-/* As far as one can tell: what was cancelled has no end of its own. */
+/* Cancelled releases have no outcome to compare with. */
 static bool is_otherwise(const struct past *past, const struct replay *replay)
 {
     if (replay->end == REPLAY_UNKNOWN)
@@ -172,7 +172,7 @@ static void print_summary(const struct ctl *ctl, const struct table *table, int 
         text);
 }
 
-/* What a reader must know who would otherwise believe too much; each once. */
+/* Caveats about the result, each printed once. */
 static void print_notes(const struct ctl *ctl, const struct table *table)
 {
     int n = count_pasts(table) * table->n_policies;
@@ -245,7 +245,7 @@ static struct json_object *policy_data(const struct table *table, int policy)
     return data;
 }
 
-/* The releases are as --counts reads them, with what would have come of them. */
+/* The releases in the format of --counts, with their outcomes under the policies. */
 static void print_data(const struct ctl *ctl, const struct table *table)
 {
     struct json_object *out = json_own(ctl->arena, json_object_new_object());
@@ -268,7 +268,7 @@ static void print_data(const struct ctl *ctl, const struct table *table)
     print_object(ctl, out);
 }
 
-/* Each Canary once, of which a release would have ended otherwise. */
+/* Every Canary with a release that would have ended differently, once. */
 static void print_names(const struct ctl *ctl, const struct table *table)
 {
     const char *told = "";
@@ -318,7 +318,7 @@ static int read_files(struct ctl *ctl, struct table *table)
     return err == ERR_OK ? CTL_DONE : ctl_fail(ctl, CTL_USAGE, "backtest: %s", ei.text);
 }
 
-/* The named ones, or those of the flags. */
+/* The named Canaries, or those that the flags select. */
 static int read_cluster(struct ctl *ctl, struct table *table)
 {
     const struct read_what what = {

@@ -47,7 +47,7 @@ static const struct option_row *row_of(const struct option_row *rows, const char
     return NULL;
 }
 
-/* The row whose value the last word is; NULL: it is no value. */
+/* The row that the last word is a value of; NULL if it is no value. */
 static const struct option_row *awaited(const struct ctl *ctl, const struct option_row *rows)
 {
     const char *before = ctl->n_args > 1 ? ctl->args[ctl->n_args - 2] : "";
@@ -58,7 +58,7 @@ static const struct option_row *awaited(const struct ctl *ctl, const struct opti
 
 /* --- Canaries */
 
-/* The flags of kubectl among the words, with their values: where to look. */
+/* Collects kubectl's flags and their values, which say where to look. */
 static int collect_flags(const struct ctl *ctl, const struct option_row *rows, char **argv,
                          int argc)
 {
@@ -106,7 +106,7 @@ static void offer_words(const struct ctl *ctl, const char *words, const char *wo
         offer(ctl, word, *list, NULL);
 }
 
-/* True: names of files are wanted as well. */
+/* True if names of files are wanted as well. */
 static bool offer_arguments(const struct ctl *ctl, const struct ctl_command *command,
                             const char *word)
 {

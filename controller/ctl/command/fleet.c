@@ -1,18 +1,18 @@
-/* fleet: Applications with the clusters that they are on, and what their Canaries do there; and where
- * ReleasePlans stand. */
+/* fleet: Applications with the clusters that they are on, and what their Canaries do there; and
+ * where ReleasePlans stand. */
 #include <string.h>
 
 #include "base/clock.h"
 #include "ctl/clusters.h"
-#include "ctl/glance.h"
+#include "ctl/output.h"
 #include "ctl/read.h"
-#include "ctl/release_plan.h"
-#include "ctl/tree.h"
-#include "kube/status.h"
+#include "ctl/show.h"
+#include "ctl/state.h"
+#include "kube/reply.h"
 
 enum { MAX_COUNTS = 16 };
 
-/* What a cluster comes to in one word: a phase, or that nothing is known or there. */
+/* The state of a cluster in one word: a phase, or that it is unknown or absent. */
 static const char *word_of(struct ctl *ctl, const struct clusters_place *place)
 {
     struct glance at;
@@ -25,7 +25,7 @@ static const char *word_of(struct ctl *ctl, const struct clusters_place *place)
     return *at.phase ? at.phase : "New";
 }
 
-/* "2 Succeeded, 1 Unknown", in the order in which the words come first. */
+/* "2 Succeeded, 1 Unknown", in order of first appearance. */
 static const char *counts_of(struct ctl *ctl, const struct clusters_rollout *rollout)
 {
     const char *words[MAX_COUNTS], *text = "";
@@ -173,13 +173,13 @@ static bool is_known(const struct clusters_app *app)
     return known;
 }
 
-/* What was asked for. */
+/* The arguments. */
 struct asked {
     struct json_object *applications, *plans; /* arrays */
     bool served;                              /* the cluster has one of the two kinds */
 };
 
-/* The Applications of the namespace, or the one that is named, if it is there. */
+/* The Applications of the namespace, or the named one. */
 static enum err read_applications(struct ctl *ctl, struct asked *out, struct errinfo *ei)
 {
     const struct read_what what = {
@@ -204,7 +204,7 @@ static enum err read_applications(struct ctl *ctl, struct asked *out, struct err
     return one.err == ERR_NOT_FOUND ? ERR_OK : one.err;
 }
 
-/* The plans of the namespace, or those that are about the Application that is named. */
+/* The plans of the namespace, or those about the named Application. */
 static enum err read_plans(struct ctl *ctl, struct asked *out, struct errinfo *ei)
 {
     const struct read_what what = {
@@ -225,7 +225,7 @@ static enum err read_plans(struct ctl *ctl, struct asked *out, struct errinfo *e
     return err;
 }
 
-/* Without anything to show, the exit code with a sentence printed. */
+/* If there is nothing to show: prints a sentence and returns the exit code. */
 static int check_asked(struct ctl *ctl, const struct asked *asked)
 {
     if (!asked->served)

@@ -2,11 +2,11 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "ctl/columns.h"
+#include "ctl/ctl.h"
 #include "ctl/facts.h"
-#include "ctl/glance.h"
-#include "ctl/live.h"
+#include "ctl/output.h"
 #include "ctl/show.h"
+#include "ctl/state.h"
 #include "ctl/why/why.h"
 
 enum { BAR = 10 };
@@ -81,7 +81,7 @@ static int get_all(struct ctl *ctl)
     return CTL_DONE;
 }
 
-/* NULL where all goes well. Without asking the gate: the tree is drawn every few seconds. */
+/* NULL if all is well. The gate is not asked, because the tree is redrawn every few seconds. */
 static const char *waits_for(const struct ctl *ctl, const struct facts *facts)
 {
     struct why_answer answer;

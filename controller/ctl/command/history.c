@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "ctl/columns.h"
-#include "ctl/glance.h"
+#include "ctl/output.h"
 #include "ctl/read.h"
+#include "ctl/state.h"
 
 static const char *text_of(struct json_object *entry, const char *key)
 {
@@ -13,7 +13,7 @@ static const char *text_of(struct json_object *entry, const char *key)
     return text ? text : "";
 }
 
-/* How long it took, or has taken until now; "-": nobody has seen its beginning. */
+/* The duration so far or in all; "-" if its start was not seen. */
 static const char *duration_of(const struct ctl *ctl, struct json_object *entry)
 {
     const char *ended = json_str_at(entry, "ended", NULL);
@@ -73,8 +73,8 @@ static bool holds(struct json_object *list, struct json_object *request)
     return false;
 }
 
-/* What was asked of a release while it ran, and of its revision when it was too late: the last ones
- * are known. */
+/* The ReleaseRequests of a release, late ones about its revision included; only the last are
+ * recorded. */
 static struct json_object *requests_of(const struct ctl *ctl, struct json_object *entry,
                                        struct json_object *latest)
 {
@@ -91,7 +91,7 @@ static struct json_object *requests_of(const struct ctl *ctl, struct json_object
     return out;
 }
 
-/* Who has let it through at its gates, and what people have asked of it. */
+/* Prints the approvals at its gates and the requests of people. */
 static void print_people(const struct ctl *ctl, struct json_object *entry,
                          struct json_object *asked)
 {
@@ -110,8 +110,8 @@ static void print_people(const struct ctl *ctl, struct json_object *entry,
     }
 }
 
-/* latest: status.requests. A revision that was released again stands there twice: they are told of the
- * later time. */
+/* latest: status.requests. A revision released twice has two entries; they are shown with the later
+ * one. */
 static void print_all_people(const struct ctl *ctl, struct json_object *list,
                              struct json_object *latest)
 {

@@ -1,8 +1,8 @@
-#include "lint/lint.h"
+#include "ctl/lint/lint.h"
 
 #include "ctl/ctl.h"
-#include "ctl/input.h"
-#include "ctl/print.h"
+#include "ctl/manifests.h"
+#include "ctl/output.h"
 #include "router/router.h"
 
 static struct {
@@ -12,10 +12,10 @@ static struct {
 } opt;
 
 static const struct option_row rows[] = {
-    OPTION(STRING, "mesh-provider", &opt.mesh_provider, .value = "istio", .arg = "NAME",
-           .help = "the controller's --mesh-provider: of a Canary that names none"),
-    OPTION(DURATION, "min-analysis-interval", &opt.floor_ms, .value = "10s", .arg = "DURATION",
-           .help = "the controller's --min-analysis-interval"),
+    OPTION(STRING, "mesh-provider", &opt.mesh_provider, .value = SETTINGS_MESH_PROVIDER,
+           .arg = "NAME", .help = "the controller's --mesh-provider: of a Canary that names none"),
+    OPTION(DURATION, "min-analysis-interval", &opt.floor_ms, .value = SETTINGS_MIN_INTERVAL,
+           .arg = "DURATION", .help = "the controller's --min-analysis-interval"),
     OPTION(BOOL, "no-cross-namespace-refs", &opt.no_cross_namespace_refs,
            .help = "the controller's --no-cross-namespace-refs"),
     OPTION(STRING, "namespace", &opt.namespace_, .arg = "NAME",
@@ -79,18 +79,14 @@ static void print_data(const struct ctl *ctl, const struct lint_mistake *first,
 
 static int run(struct ctl *ctl)
 {
-    static const char *const labels[] = {"app", "name", "app.kubernetes.io/name", NULL};
-    const struct settings settings = {.mesh_provider = opt.mesh_provider,
-                                      .metrics_server = "http://prometheus:9090",
-                                      .selector_labels = labels,
-                                      .cluster_name = "",
-                                      .no_cross_namespace_refs = opt.no_cross_namespace_refs,
-                                      .config_tracking = true,
-                                      .min_analysis_interval_ms = opt.floor_ms};
+    struct settings settings = settings_default;
     struct lint *lint = lint_new(ctl->arena, &settings);
     struct counts counts = {0};
     struct errinfo ei;
 
+    settings.mesh_provider = opt.mesh_provider;
+    settings.no_cross_namespace_refs = opt.no_cross_namespace_refs;
+    settings.min_analysis_interval_ms = opt.floor_ms;
     lint_namespace(lint, opt.namespace_);
     if (!router_find(opt.mesh_provider))
         return ctl_fail(ctl, CTL_USAGE, "lint: --mesh-provider: expected one of %s, found \"%s\"",

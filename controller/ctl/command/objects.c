@@ -3,9 +3,9 @@
 
 #include "ctl/ctl.h"
 #include "ctl/manifests.h"
-#include "ctl/print.h"
-#include "ctl/yaml.h"
-#include "fleet/fleet.h"
+#include "ctl/output.h"
+#include "fleet/rules/fleet.h"
+#include "tick/plan.h"
 
 static struct {
     const char *loader_image, *namespace_;
@@ -23,7 +23,7 @@ struct printing {
     struct ctl *ctl;
     struct manifests *manifests;
     bool any; /* something was printed */
-    int left; /* policies of which not all can be said */
+    int left; /* policies whose objects are not fully known */
 };
 
 static bool look(void *arg, const struct kube_resource *resource, const char *namespace_,
@@ -65,7 +65,7 @@ static bool is_application(struct json_object *object)
            strcmp(kind, "Application") == 0;
 }
 
-/* False: it cannot be read, which is told. */
+/* False if it is invalid, which is reported. */
 static bool print_application(struct printing *p, struct json_object *object)
 {
     struct application *app = ARENA_NEW(p->ctl->arena, struct application);

@@ -1,11 +1,10 @@
 #include <string.h>
 
 #include "base/duration.h"
-#include "ctl/columns.h"
 #include "ctl/ctl.h"
 #include "ctl/manifests.h"
-#include "ctl/print.h"
-#include "rehearse/rehearse.h"
+#include "ctl/output.h"
+#include "ctl/simulate/simulate.h"
 #include "router/router.h"
 
 static struct {
@@ -14,10 +13,10 @@ static struct {
 } opt;
 
 static const struct option_row rows[] = {
-    OPTION(STRING, "mesh-provider", &opt.mesh_provider, .value = "istio", .arg = "NAME",
-           .help = "the controller's --mesh-provider: of a Canary that names none"),
-    OPTION(DURATION, "min-analysis-interval", &opt.floor_ms, .value = "10s", .arg = "DURATION",
-           .help = "the controller's --min-analysis-interval"),
+    OPTION(STRING, "mesh-provider", &opt.mesh_provider, .value = SETTINGS_MESH_PROVIDER,
+           .arg = "NAME", .help = "the controller's --mesh-provider: of a Canary that names none"),
+    OPTION(DURATION, "min-analysis-interval", &opt.floor_ms, .value = SETTINGS_MIN_INTERVAL,
+           .arg = "DURATION", .help = "the controller's --min-analysis-interval"),
     OPTION(STRING, "namespace", &opt.namespace_, .arg = "NAME",
            .help = "(-n) of objects in the files that name none"),
     {0}};
@@ -36,8 +35,8 @@ static const char *percent(const struct ctl *ctl, int weight)
     return arena_printf(ctl->arena, "%d%%", weight);
 }
 
-/* What the canary gets: its share, of what is matched only, or a copy. */
-static const char *canary_share(const struct ctl *ctl, const struct rehearsal_step *step)
+/* The canary's part of the traffic: a share of all or of matched requests, or a copy. */
+static const char *canary_share(const struct ctl *ctl, const struct simulation_step *step)
 {
     if (step->mirrored)
         return "a copy";
@@ -46,14 +45,14 @@ static const char *canary_share(const struct ctl *ctl, const struct rehearsal_st
     return percent(ctl, step->canary);
 }
 
-static void print_steps(const struct ctl *ctl, const struct rehearsal_step *first)
+static void print_steps(const struct ctl *ctl, const struct simulation_step *first)
 {
     const struct columns_head heads[] = {{"AT", 0},     {"PHASE", 0},    {"PRIMARY", 2},
                                          {"CANARY", 0}, {"WEBHOOKS", 1}, {"METRICS", 3},
                                          {NULL, 0}};
     struct columns *columns = columns_new(ctl, heads);
 
-    for (const struct rehearsal_step *step = first; step; step = step->next) {
+    for (const struct simulation_step *step = first; step; step = step->next) {
         columns_put(columns, PRINT_PLAIN, duration(ctl, step->at_ms));
         columns_put(columns, step->phase == PHASE_Succeeded ? PRINT_GREEN : PRINT_PLAIN,
                     phase_name(step->phase));
@@ -81,23 +80,31 @@ static void print_list(const struct ctl *ctl, const char *head, struct json_obje
         print_wrapped(ctl, head, text);
 }
 
-static void print_end(const struct ctl *ctl, const struct rehearsal *plan)
+static const char *first_line(const struct ctl *ctl, const char *text)
 {
-    const struct rehearsal_step *last = plan->steps;
+    return print_clean(ctl->arena, arena_strndup(ctl->arena, text, strcspn(text, "\n")));
+}
+
+static void print_end(const struct ctl *ctl, const struct simulation *plan)
+{
+    const struct simulation_step *last = plan->steps;
 
     while (last && last->next)
         last = last->next;
     if (plan->unfinished)
-        fprintf(ctl->out, "and so on: only the first %d runs are shown\n", (int)REHEARSE_MAX_RUNS);
+        fprintf(ctl->out, "and so on: only the first %d runs are shown\n", (int)SIMULATE_MAX_RUNS);
     else if (last && last->phase == PHASE_Succeeded)
         fprintf(ctl->out,
                 "Promoted after %s, when pods are ready at once, metrics are in their ranges and "
                 "webhooks pass.\n",
                 duration(ctl, last->at_ms));
+    else if (last && last->phase == PHASE_Failed)
+        fprintf(ctl->out, "Rolled back after %s, even when all is well: %s\n",
+                duration(ctl, last->at_ms), first_line(ctl, last->said));
 }
 
 static void print_plan(const struct ctl *ctl, const struct canary *canary,
-                       const struct rehearsal *plan)
+                       const struct simulation *plan)
 {
     fprintf(ctl->out, "Canary %s/%s: %s with %s, every %s\n\n",
             print_clean(ctl->arena, canary->namespace_), print_clean(ctl->arena, canary->name),
@@ -113,11 +120,11 @@ static void print_plan(const struct ctl *ctl, const struct canary *canary,
 
 /* --- data */
 
-static struct json_object *steps_as_data(const struct ctl *ctl, const struct rehearsal_step *first)
+static struct json_object *steps_as_data(const struct ctl *ctl, const struct simulation_step *first)
 {
     struct json_object *list = json_own(ctl->arena, json_object_new_array());
 
-    for (const struct rehearsal_step *step = first; step; step = step->next) {
+    for (const struct simulation_step *step = first; step; step = step->next) {
         struct json_object *row = json_object_new_object();
         json_set_str(row, "at", duration(ctl, step->at_ms));
         json_set_str(row, "phase", phase_name(step->phase));
@@ -134,7 +141,7 @@ static struct json_object *steps_as_data(const struct ctl *ctl, const struct reh
 }
 
 static struct json_object *as_data(const struct ctl *ctl, const struct canary *canary,
-                                   const struct rehearsal *plan)
+                                   const struct simulation *plan)
 {
     struct json_object *out = json_own(ctl->arena, json_object_new_object());
 
@@ -168,21 +175,17 @@ struct plans {
 static int plan_one(struct ctl *ctl, struct manifests *manifests, struct json_object *object,
                     struct plans *plans)
 {
-    static const char *const labels[] = {"app", "name", "app.kubernetes.io/name", NULL};
-    const struct settings settings = {.mesh_provider = opt.mesh_provider,
-                                      .metrics_server = "http://prometheus:9090",
-                                      .selector_labels = labels,
-                                      .cluster_name = "",
-                                      .config_tracking = true,
-                                      .min_analysis_interval_ms = opt.floor_ms};
-    const struct rehearse_source source = {
+    struct settings settings = settings_default;
+    const struct simulation_source source = {
         .find = manifests_find, .list = manifests_list, .arg = manifests};
-    struct rehearsal plan;
+    struct simulation plan;
     struct canary canary;
     struct errinfo ei;
 
+    settings.mesh_provider = opt.mesh_provider;
+    settings.min_analysis_interval_ms = opt.floor_ms;
     if (canary_view(ctl->arena, object, &canary, &ei) != ERR_OK ||
-        rehearse(ctl->arena, &settings, object, &source, &plan, &ei) != ERR_OK)
+        simulate(ctl->arena, &settings, object, &source, &plan, &ei) != ERR_OK)
         return ctl_fail(ctl, CTL_SERVER, "plan: %s; %s lint tells all mistakes", ei.text,
                         ctl->program);
     if (plan.refused)

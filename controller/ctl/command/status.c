@@ -1,11 +1,10 @@
-/* status: what became of a revision, for people and for pipelines. */
+/* status: the outcome of a revision, for people and for pipelines. */
 #include <string.h>
 
 #include "base/clock.h"
 #include "ctl/facts.h"
-#include "ctl/print.h"
-#include "ctl/revision.h"
-#include "ctl/verdict.h"
+#include "ctl/output.h"
+#include "ctl/state.h"
 #include "kube/watch.h"
 
 enum { AGAIN_MS = 5000 };
@@ -29,7 +28,7 @@ static const struct option_row rows[] = {
                    "else with 4; 0: as long as it takes"),
     {0}};
 
-/* One look. CTL_SERVER: *trouble says why nothing could be seen, *err whether to try again. */
+/* One poll. CTL_SERVER: *trouble is the reason, *err says whether to retry. */
 static enum err look(struct ctl *ctl, struct verdict_answer *out, struct json_object **canary,
                      struct errinfo *ei)
 {
@@ -73,7 +72,7 @@ static int tell(const struct ctl *ctl, const struct verdict_answer *answer,
 
 struct waiting {
     struct ctl *ctl;
-    int64_t until_ms; /* monotonic; 0: none */
+    int64_t until_ms; /* monotonic; 0 if none */
     bool changed;
     const char *told; /* the last sentence on ctl->err */
 };
@@ -93,7 +92,7 @@ static void on_time(void *arg)
     w->changed = true;
 }
 
-/* What happens meanwhile, for whoever reads the log of a pipeline. */
+/* Prints progress for the log of a pipeline. */
 static void tell_progress(struct waiting *w, const char *sentence)
 {
     char now[CLOCK_TEXT];
@@ -112,7 +111,7 @@ static bool is_over(const struct waiting *w, const struct verdict_answer *answer
     return true;
 }
 
-/* True: *code is how it ends. */
+/* True if done; *code is the exit code. */
 static bool look_again(struct waiting *w, int *code)
 {
     struct ctl page = *w->ctl;

@@ -2,11 +2,11 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "ctl/print.h"
+#include "ctl/output.h"
 #include "ctl/why/why.h"
-#include "fleet/select.h"
+#include "fleet/rules/select.h"
 
-/* Nothing that was found keeps it: perhaps nobody moves it. */
+/* True if nothing holds the Canary: then the controller itself may be missing. */
 static bool leaves_open(const struct why_answer *answer)
 {
     static const char *const open[] = {"under-way", "not-begun", "no-controller"};
@@ -56,7 +56,7 @@ static int print_answer(struct ctl *ctl, const char *name, const struct facts *f
     return CTL_DONE;
 }
 
-/* The name behind "plan/" or "releaseplan/"; NULL: it is a Canary's. */
+/* The name behind "plan/" or "releaseplan/"; NULL if it is a Canary's. */
 static const char *plan_name(const char *arg)
 {
     static const char *const kinds[] = {"plan/", "releaseplan/"};

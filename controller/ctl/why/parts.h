@@ -1,8 +1,8 @@
-/* For the files of this folder: what their situations look at, and say. */
+/* Shared by the files of this folder: the facts of a situation, and helpers for its sentence. */
 #ifndef CTL_WHY_PARTS_H
 #define CTL_WHY_PARTS_H
 
-#include "ctl/glance.h"
+#include "ctl/state.h"
 #include "ctl/why/why.h"
 #include "proto/phase.h"
 
@@ -16,13 +16,13 @@ struct why {
     struct why_answer *out;
 };
 
-/* True: this is it, and it is said. */
+/* True if the situation holds; its sentence has been set. */
 struct why_situation {
     const char *name;
     bool (*holds)(struct why *w);
 };
 
-/* In the order in which they are asked; each ends with a row without name. */
+/* Tables of situations, asked in this order; each ends with a row without a name. */
 extern const struct why_situation why_control[], why_spec[], why_objects[], why_gates[], why_pods[],
     why_checks[], why_phases[];
 
@@ -39,7 +39,7 @@ const char *why_message(struct why *w, struct json_object *condition);
 const char *why_since(struct why *w, struct json_object *condition);
 bool why_is(const char *text, const char *other);
 const char *why_text(const char *text); /* NULL is "" */
-/* A release is under way, or the Canary is being initialised. */
+/* True if a release is under way, or the Canary is being initialised. */
 bool why_under_way(const struct why *w);
 
 #endif

@@ -1,8 +1,10 @@
-/* Nothing is in the way: where the release stands, and what comes next. */
+/* Phases: nothing is in the way; the state of the release, and the next step. */
 #include <string.h>
 
-#include "ctl/glance.h"
+#include "base/clock.h"
+#include "ctl/state.h"
 #include "ctl/why/parts.h"
+#include "fleet/rules/waves.h"
 
 static const char *since(struct why *w)
 {
@@ -10,7 +12,7 @@ static const char *since(struct why *w)
                      w->facts->now_ms);
 }
 
-/* Pods of the target that nobody is sent to. */
+/* True if the target's pods get no requests. */
 static bool target_idle(struct why *w)
 {
     struct json_object *condition = why_condition(w, "TargetIdle", "False");
@@ -39,7 +41,7 @@ static bool failed(struct why *w)
                    *idle ? ". Also: " : "", idle);
 }
 
-/* What a step of the primary waits for. */
+/* Says why a step of the primary waits. */
 static bool primary_waits(struct why *w)
 {
     static const char *const types[] = {"PrimaryWhole", "PrimaryScaled", "PrimaryServes",
@@ -76,7 +78,7 @@ static bool not_begun(struct why *w)
                    w->name, w->facts->live);
 }
 
-/* Of the release that runs, or else of the last one: who has let it through. */
+/* Approvals of the current release, else of the last one. */
 static const char *approvals(struct why *w)
 {
     struct json_object *release = json_at(w->status, "release", NULL);
@@ -99,6 +101,17 @@ static bool at_rest(struct why *w)
                    w->phase == PHASE_Succeeded ? approvals(w) : "");
 }
 
+/* Until when the analysis must have ended; "" without a limit. */
+static const char *limit(struct why *w)
+{
+    const char *most = json_str_at(w->spec, "analysis", "maxDuration", NULL);
+    const char *began = json_str_at(w->status, "release", "analysisBegan", NULL);
+
+    if (!most || !began || (w->phase != PHASE_Progressing && w->phase != PHASE_WaitingPromotion))
+        return "";
+    return arena_printf(w->arena, ", at most for %s since %s (maxDuration)", most, began);
+}
+
 static bool under_way(struct why *w)
 {
     const char *interval = json_str_at(w->spec, "analysis", "interval", NULL);
@@ -108,9 +121,9 @@ static bool under_way(struct why *w)
     return why_say(
         w, arena_printf(w->arena, "%s get %s -n %s -w", w->program, w->name, w->namespace_),
         "Nothing holds %s: it is %s at %lld percent, its last change was %s ago, and "
-        "it goes on every %s%s",
+        "it goes on every %s%s%s",
         w->name, phase_name(w->phase), (long long)json_int_at(w->status, 0, "canaryWeight", NULL),
-        since(w), interval ? interval : "1m", approvals(w));
+        since(w), interval ? interval : "1m", limit(w), approvals(w));
 }
 
 static bool companions_unfit(struct why *w)
@@ -146,7 +159,7 @@ static bool route_contested(struct why *w)
                    why_message(w, condition));
 }
 
-/* Told of a primary that serves; before it is made, the same condition holds everything. */
+/* Only for a serving primary; before it exists, the same condition blocks everything. */
 static bool labels_shared(struct why *w)
 {
     struct json_object *condition = why_condition(w, "PodsOwned", "False");
@@ -199,3 +212,133 @@ const struct why_situation why_phases[] = {{"failed", failed},
                                            {"at-rest", at_rest},
                                            {"under-way", under_way},
                                            {0}};
+
+/* --- control: the lease, a deletion, a pause */
+
+static bool deleting(struct why *w)
+{
+    struct json_object *condition = glance_condition(w->facts->canary, "Reverted");
+
+    if (!json_at(w->facts->canary, "metadata", "deletionTimestamp", NULL))
+        return false;
+    if (!condition)
+        return why_say(
+            w, why_kubectl(w, "get canary %s -o jsonpath='{.metadata.finalizers}'", w->name),
+            "%s is being deleted, and waits for its finalizers", w->name);
+    return why_say(w, why_kubectl(w, "describe canary %s", w->name),
+                   "%s is being deleted; for %s: %s", w->name, why_since(w, condition),
+                   why_message(w, condition));
+}
+
+/* Milliseconds since the lease has expired; -1 if it is valid. */
+static int64_t stale_ms(const struct why *w)
+{
+    enum { USUAL_S = 15, PATIENCE = 3 };
+    struct json_object *lease = w->facts->lease;
+    const char *renewed = json_str_at(lease, "spec", "renewTime", NULL);
+    int64_t lasts = json_int_at(lease, USUAL_S, "spec", "leaseDurationSeconds", NULL) * 1000, at;
+
+    if (!renewed || clock_parse(renewed, &at, NULL) != ERR_OK)
+        return -1;
+    return w->facts->now_ms - at > lasts * PATIENCE ? w->facts->now_ms - at : -1;
+}
+
+static const char *logs(struct why *w)
+{
+    return arena_printf(w->arena, "kubectl get pods -A -l app.kubernetes.io/name=flagger");
+}
+
+static bool lease_lost(struct why *w)
+{
+    int64_t stale = stale_ms(w);
+    const char *holder = json_str_at(w->facts->lease, "spec", "holderIdentity", NULL);
+
+    if (stale < 0)
+        return false;
+    return why_say(w, logs(w),
+                   "No controller works on %s: its lease %s/%s was last renewed %s ago%s%s, so "
+                   "nothing moves, and the traffic stays where it is. Look whether the controller "
+                   "runs",
+                   w->name, why_text(json_str_at(w->facts->lease, "metadata", "namespace", NULL)),
+                   why_text(json_str_at(w->facts->lease, "metadata", "name", NULL)),
+                   print_span(w->arena, stale), holder && *holder ? " by " : "", why_text(holder));
+}
+
+static bool no_controller(struct why *w)
+{
+    enum { PATIENCE_MS = 10000 };
+    const char *made = json_str_at(w->facts->canary, "metadata", "creationTimestamp", NULL);
+    const char *named = json_str_at(w->status, "controller", NULL);
+    int64_t at;
+
+    if (named && w->facts->no_lease)
+        return why_say(w, logs(w),
+                       "No controller works on %s: the lease %s of the one that drove it is gone. "
+                       "Look whether a controller runs",
+                       w->name, named);
+    if (w->phase != PHASE_NONE || json_len(json_at(w->status, "conditions", NULL)) > 0)
+        return false;
+    if (!made || clock_parse(made, &at, NULL) != ERR_OK || w->facts->now_ms - at < PATIENCE_MS)
+        return false;
+    return why_say(w, logs(w),
+                   "No controller has looked at %s since it was made %s ago: none runs, or none "
+                   "looks after the namespace %s",
+                   w->name, print_age(w->arena, made, w->facts->now_ms), w->namespace_);
+}
+
+/* The plan lies in another cluster, which the reader may not know. */
+static bool held_by_plan(struct why *w)
+{
+    struct json_object *notes = json_at(w->facts->canary, "metadata", "annotations", NULL);
+    const char *plan = print_clean(w->arena, json_str_at(notes, WAVES_HELD_BY, NULL));
+    const char *slash = strchr(plan, '/');
+
+    if (!slash || !json_bool_at(w->spec, false, "suspend", NULL))
+        return false;
+    return why_say(
+        w,
+        arena_printf(w->arena, "%s why plan/%s -n %.*s", w->program, slash + 1, (int)(slash - plan),
+                     plan),
+        "%s is held by the ReleasePlan %s of the management cluster of its fleet: its turn has not "
+        "come, and nothing begins here before. It goes on by itself when the waves before its own "
+        "have promoted their revision, with what soaks and gates are between them; asked there, "
+        "with the kubeconfig of that cluster, why says what they wait for. To clear spec.suspend "
+        "here does not help: the plan holds it again",
+        w->name, plan);
+}
+
+static bool suspended(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "Suspended", "True");
+
+    if (!json_bool_at(w->spec, false, "suspend", NULL))
+        return false;
+    return why_say(
+        w,
+        why_kubectl(w, "patch canary %s --type merge -p '{\"spec\":{\"suspend\":false}}'", w->name),
+        "%s is suspended%s%s: spec.suspend is true, so no release begins or goes on", w->name,
+        condition ? ", for " : "", condition ? why_since(w, condition) : "");
+}
+
+static bool paused(struct why *w)
+{
+    struct json_object *paused_ = json_at(w->status, "paused", NULL);
+    const char *reason = json_str_at(paused_, "why", NULL);
+
+    if (!paused_)
+        return false;
+    return why_say(
+        w, why_ctl(w, "resume"),
+        "%s has paused the release of %s, %s ago%s%s: no step is made, while its checks go on",
+        print_clean(w->arena, json_str_at(paused_, "by", NULL)), w->name,
+        print_age(w->arena, json_str_at(paused_, "since", NULL), w->facts->now_ms),
+        reason && *reason ? ", saying " : "", print_clean(w->arena, reason));
+}
+
+const struct why_situation why_control[] = {{"deleting", deleting},
+                                            {"lease-lost", lease_lost},
+                                            {"no-controller", no_controller},
+                                            {"held-by-plan", held_by_plan},
+                                            {"suspended", suspended},
+                                            {"paused", paused},
+                                            {0}};

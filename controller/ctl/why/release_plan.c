@@ -1,8 +1,8 @@
-/* Why a ReleasePlan stands where it stands, and what would let it go on: by what its status says. */
+/* Why a ReleasePlan waits, and what would let it go on, by its status. */
 #include <string.h>
 
 #include "base/clock.h"
-#include "ctl/print.h"
+#include "ctl/output.h"
 #include "ctl/why/why.h"
 #include "proto/releaseplan.h"
 
@@ -13,7 +13,7 @@ struct about {
     const char *name, *namespace_;
     const char *message;      /* without a full stop */
     const char *revision;     /* of the plan */
-    struct json_object *wave; /* in the status: the first that is not passed; NULL: none */
+    struct json_object *wave; /* in the status: the first that is not passed; NULL if none */
     int64_t now_ms;
     struct why_answer *out;
 };
@@ -36,19 +36,22 @@ static struct json_object *find_wave(struct json_object *status)
     return NULL;
 }
 
-static const char *since(const struct about *a, const char *type)
+static struct json_object *condition_of(const struct about *a, const char *type)
 {
-    struct json_object *conditions = json_at(a->status, "conditions", NULL);
-
-    for (size_t i = 0; i < json_len(conditions); i++)
-        if (strcmp(text_at(json_elem(conditions, i), "type"), type) == 0)
-            return print_age(a->arena,
-                             json_str_at(json_elem(conditions, i), "lastTransitionTime", NULL),
-                             a->now_ms);
-    return "?";
+    return json_find(json_at(a->status, "conditions", NULL), "type", type, NULL);
 }
 
-/* "; cluster b: test/app waits for its turn; and 3 more", of those of the wave that are not through */
+static const char *since(const struct about *a, const char *type)
+{
+    struct json_object *condition = condition_of(a, type);
+
+    return condition
+               ? print_age(a->arena, json_str_at(condition, "lastTransitionTime", NULL), a->now_ms)
+               : "?";
+}
+
+/* "; cluster b: test/app waits for its turn; and 3 more", of those of the wave that are not through
+ */
 static const char *who_is_left(const struct about *a)
 {
     enum { TOLD = 3 };
@@ -114,7 +117,7 @@ static void say_soaking(const struct about *a)
     }
 }
 
-/* What opens a gate of flagger-gate, if it is one. */
+/* The command that opens a gate of flagger-gate, if the URL is one. */
 static const char *opens(const struct about *a, const char *url)
 {
     static const char check[] = "/gate/check";
@@ -203,15 +206,11 @@ static const struct {
 
 static void add_late(const struct about *a)
 {
-    struct json_object *conditions = json_at(a->status, "conditions", NULL);
+    struct json_object *late = condition_of(a, "Late");
 
-    for (size_t i = 0; i < json_len(conditions); i++) {
-        struct json_object *row = json_elem(conditions, i);
-        if (strcmp(text_at(row, "type"), "Late") == 0 &&
-            strcmp(text_at(row, "status"), "True") == 0)
-            a->out->text = arena_printf(a->arena, "%s. The deadline of the wave has passed %s ago",
-                                        a->out->text, since(a, "Late"));
-    }
+    if (late && strcmp(text_at(late, "status"), "True") == 0)
+        a->out->text = arena_printf(a->arena, "%s. The deadline of the wave has passed %s ago",
+                                    a->out->text, since(a, "Late"));
 }
 
 void why_release_plan(struct arena *arena, const char *program, struct json_object *plan,

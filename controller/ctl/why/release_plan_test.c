@@ -10,7 +10,7 @@ enum { NOW_MS = 600000 };
 
 static const char *const phases[] = {
 #define WAVES_PHASE(name) #name,
-#include "fleet/waves_phase.def"
+#include "fleet/rules/waves_phase.def"
 #undef WAVES_PHASE
 };
 
@@ -18,50 +18,7 @@ static const char spec[] =
     "{'application':'shop','waves':[{'name':'first','soak':'10m','gate':{'url':"
     "'http://gate.flagger/gate/check'}},{'name':'second'}]}";
 
-#define SINCE ",'lastTransitionTime':'1970-01-01T00:05:00Z'"
-
-static const struct {
-    const char *situation, *status, *text, *next;
-} rows[] = {
-    {"plan-not-seen", NULL, "since it was made 10m ago",
-     "kubectl get pods -A -l app.kubernetes.io/name=flagger"},
-    {"plan-pending", "{'phase':'Pending','message':'m'}", "m", NULL},
-    {"plan-releases",
-     "{'phase':'Releasing','message':'wave second: 1 of 5','waves':[{'name':'first','passed':true},"
-     "{'name':'second'}],'clusters':[{'name':'a','wave':'first','says':'x'},{'name':'b','wave':"
-     "'second','state':'Promoted','says':'has promoted revision "
-     "r2'},{'name':'c','wave':'second','says':'waits'},"
-     "{'name':'d','wave':'second','says':'waits too'},{'name':'e','wave':'second','says':'y'},"
-     "{'name':'f','wave':'second','says':'z'},{'name':'g','wave':'second','says':'z'}]}",
-     "wave second: 1 of 5; cluster c: waits; cluster d: waits too; cluster e: y; and 2 more. The "
-     "plan goes on when each",
-     NULL},
-    {"plan-soaks",
-     "{'phase':'Soaking','message':'m','waves':[{'name':'first','completed':"
-     "'1970-01-01T00:05:00Z'}]}",
-     "m until 1970-01-01T00:15:00Z, for 5m more. Then its gate is asked", NULL},
-    {"plan-at-gate", "{'phase':'AtGate','message':'m','waves':[{'name':'first'}]}",
-     "m. http://gate.flagger/gate/check is asked every ten seconds",
-     "curl -d '{\"name\":\"shop\",\"namespace\":\"default\"}' http://gate.flagger/gate/open"},
-    {"plan-closed", "{'phase':'Closed','message':'wave second: the next window begins at x'}",
-     "begins at x. What was let go before goes on", NULL},
-    {"plan-stopped",
-     "{'phase':'Stopped','message':'m','revision':'r1','conditions':[{'type':'Stopped'" SINCE
-     "}],'clusters':[{'name':'a','phase':'Succeeded','revision':'r1'},{'name':'b','phase':'Failed',"
-     "'revision':'r2'}]}",
-     "stands still, for 5m: m.",
-     "kubectl -n default annotate releaseplan shop flagger.app/accept-failed=r2"},
-    {"plan-at-rest",
-     "{'phase':'Completed','message':'all is well','conditions':[{'type':'Ready'" SINCE "}]}",
-     "Nothing holds shop: all is well, for 5m.", NULL},
-    {"plan-given-back", "{'phase':'GivingBack','message':'m'}", "m", NULL},
-    {"plan-pending",
-     "{'phase':'Pending','message':'m','conditions':[{'type':'Late','status':'True'" SINCE "}]}",
-     "m. The deadline of the wave has passed 5m ago", NULL},
-    {"unknown", "{'phase':'Tomorrow','message':'m'}", "m", NULL},
-};
-
-static struct json_object *plan_with(struct arena *arena, const char *status)
+static struct json_object *plan_with(struct arena *arena, struct json_object *status)
 {
     struct json_object *plan =
         rows_json(arena, "{'metadata':{'name':'shop','namespace':'default','creationTimestamp':"
@@ -69,20 +26,26 @@ static struct json_object *plan_with(struct arena *arena, const char *status)
 
     json_set(plan, "spec", rows_json(arena, spec));
     if (status)
-        json_set(plan, "status", rows_json(arena, status));
+        json_set(plan, "status", status);
     return plan;
 }
 
 CASE(each_phase_of_a_plan_has_its_sentence)
 {
-    EACH_ROW (row, rows) {
+    struct json_object *rows = json_elem(rows_read(arena, "controller/ctl/why/situations.yaml"), 1);
+
+    assert_true(json_len(rows) > 0);
+    for (size_t i = 0; unit_row("rows", i, json_len(rows)); i++) {
+        struct json_object *row = json_elem(rows, i);
+        const char *text = json_str_at(row, "text", NULL), *next = json_str_at(row, "next", NULL);
         struct why_answer answer;
-        why_release_plan(arena, "ctl", plan_with(arena, row->status), NOW_MS, &answer);
-        assert_string_equal(answer.situation, row->situation);
-        if (!strstr(answer.text, row->text))
-            fail_msg("\"%s\" is not in \"%s\"", row->text, answer.text);
-        if (row->next)
-            assert_string_equal(answer.next, row->next);
+        why_release_plan(arena, "ctl", plan_with(arena, json_at(row, "status", NULL)), NOW_MS,
+                         &answer);
+        assert_string_equal(answer.situation, json_str_at(row, "situation", NULL));
+        if (!strstr(answer.text, text))
+            fail_msg("\"%s\" is not in \"%s\"", text, answer.text);
+        if (next)
+            assert_string_equal(answer.next, next);
         else
             assert_null(answer.next);
     }
@@ -92,9 +55,10 @@ CASE(no_phase_is_forgotten)
 {
     for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++) {
         struct why_answer answer;
-        why_release_plan(arena, "ctl",
-                         plan_with(arena, arena_printf(arena, "{'phase':'%s'}", phases[i])), NOW_MS,
-                         &answer);
+        why_release_plan(
+            arena, "ctl",
+            plan_with(arena, rows_json(arena, arena_printf(arena, "{'phase':'%s'}", phases[i]))),
+            NOW_MS, &answer);
         if (strcmp(answer.situation, "unknown") == 0)
             fail_msg("%s", phases[i]);
     }

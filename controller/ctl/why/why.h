@@ -1,7 +1,7 @@
 /*
- * Why a Canary stands where it stands: a pure function of the facts. A table of situations is asked
- * in order, those first that keep all others from counting; the first that holds gives the
- * paragraph: what holds it, since when, on which numbers, and what to do.
+ * Why a Canary does not go on: a pure function of the facts. A table of situations is asked in
+ * order, the overriding ones first; the first that holds gives the paragraph: the cause, since
+ * when, the numbers, and the remedy.
  */
 #ifndef CTL_WHY_WHY_H
 #define CTL_WHY_WHY_H
@@ -11,10 +11,10 @@
 struct why_answer {
     const char *situation; /* of the table, "gate-closed" */
     const char *text;      /* one paragraph */
-    const char *next;      /* a command that helps, NULL: there is nothing to do */
+    const char *next;      /* a command that helps, NULL if there is nothing to do */
 };
 
-/* program: how people call us, "kubectl canary". */
+/* program: the name for hints, "kubectl canary". */
 void why_of(struct arena *arena, const char *program, const struct facts *facts,
             struct why_answer *out);
 /* The same of a ReleasePlan, by what its status says. */

@@ -1,7 +1,7 @@
 /*
- * Each metric backend over real HTTP, by whatever a server may do: a row of metric_answers.yaml for
- * a backend, and one for what happens to all of them at once. With TEST_SHOW in the environment the
- * table of both is printed, and what is said.
+ * Each metric backend over real HTTP, with every behaviour of a server: a row of
+ * metric_answers.yaml for a backend, and one for behaviours common to all. With TEST_SHOW in the
+ * environment the table of both is printed, with the messages.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,7 +133,7 @@ static void on_token(void *arg, struct http_conn_request *req)
 static const struct http_route routes[] = {
     {"POST", "/token", on_token}, {NULL, "/*", on_query}, {NULL, NULL, NULL}};
 
-/* --- who asks */
+/* --- clients */
 
 static const char *service_account(struct fixture *f)
 {
@@ -168,7 +168,9 @@ static int set_up(void **state)
     options.tls_cert_file = f->cert.cert_file;
     options.tls_key_file = f->cert.key_file;
     assert_int_equal(http_server_new(f->loop, &options, &f->secure, &info), ERR_OK);
-    f->http = http_client_new(f->loop, &(struct http_client_options){.ca_file = f->ca.cert_file});
+    /* All are asked at once: with a limit of connections the last would wait for the first. */
+    f->http = http_client_new(
+        f->loop, &(struct http_client_options){.ca_file = f->ca.cert_file, .max_per_host = -1});
     f->account = service_account(f);
     *state = f;
     return 0;
@@ -207,7 +209,12 @@ static struct json_object *secret_of(struct fixture *f, struct json_object *row)
     return secret;
 }
 
-/* Where it is asked: at the server that speaks, at one of another name, or where nobody listens. */
+/* A name that the resolver refuses by itself (a label of over 63 letters, RFC 1035 2.3.4), so that
+ * no name server decides how long that takes. */
+#define NO_SUCH_HOST                                                                               \
+    "no-such-host-no-such-host-no-such-host-no-such-host-no-such-host-no-such-host.invalid"
+
+/* The address asked: the server itself, one of another name, or one without a listener. */
 static const char *address_of(struct fixture *f, int number)
 {
     const char *does = json_str_at(f->does, "does", NULL);
@@ -215,7 +222,7 @@ static const char *address_of(struct fixture *f, int number)
     if (does && strcmp(does, "refuse") == 0)
         return arena_printf(f->arena, "http://127.0.0.1:1/%d", number);
     if (does && strcmp(does, "nohost") == 0)
-        return arena_printf(f->arena, "http://no-such-host.invalid/%d", number);
+        return arena_printf(f->arena, "http://" NO_SUCH_HOST "/%d", number);
     if (does && strcmp(does, "tls") == 0)
         return arena_printf(f->arena, "https://localhost:%d/%d", http_server_port(f->secure),
                             number);

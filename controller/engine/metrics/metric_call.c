@@ -1,15 +1,149 @@
 #include "engine/metrics/metric_call.h"
 
 #include <assert.h>
+#include <openssl/crypto.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/table.h"
 #include "metric/backend.h"
+
+/* SHORTLY_MS: a reply that would expire before the answer arrives, by either clock, is not used. */
+enum { MOST = 256, SHORTLY_MS = 60000, KEY_SIZE = SHA256_TEXT };
+
+struct item {
+    char key[KEY_SIZE];
+    char *url, *body;
+    int64_t until_ms; /* monotonic */
+};
+
+struct metric_kept {
+    struct table items;
+};
+
+static void key_of(const void *item, const char **first, const char **second)
+{
+    *first = ((const struct item *)item)->key;
+    *second = NULL;
+}
+
+/* Hashes everything that the reply was issued for. */
+static void write_key(const struct metric_question *question, char out[KEY_SIZE])
+{
+    struct arena *arena = arena_new();
+    struct json_object *secret = json_at(question->secret, "data", NULL);
+    const char *text =
+        arena_printf(arena, "%s\n%s\n%s\n%s", question->backend,
+                     question->ambient ? json_text_sorted(arena, question->ambient) : "",
+                     question->spec ? json_text_sorted(arena, question->spec) : "",
+                     secret ? json_text_sorted(arena, secret) : "");
+
+    (void)sha256_hex(text, strlen(text), out);
+    arena_free(arena);
+}
+
+static void item_free(struct item *item)
+{
+    OPENSSL_cleanse(item->body, strlen(item->body));
+    free(item->url);
+    free(item->body);
+    free(item);
+}
+
+static void drop(struct metric_kept *kept, const char *key)
+{
+    struct item *item = table_take(&kept->items, key, NULL);
+
+    if (item)
+        item_free(item);
+}
+
+struct metric_kept *metric_kept_new(void)
+{
+    struct metric_kept *kept = heap_alloc(sizeof(*kept));
+
+    *kept = (struct metric_kept){.items = {.key = key_of}};
+    return kept;
+}
+
+void metric_kept_free(struct metric_kept *kept)
+{
+    struct item *item;
+
+    if (!kept)
+        return;
+    for (size_t i = 0; (item = table_next(&kept->items, &i));)
+        item_free(item);
+    table_fini(&kept->items);
+    free(kept);
+}
+
+/*
+ * Finds the reply for a query of the same provider with the same credentials, in the arena. False
+ * if none.
+ */
+static bool metric_kept_find(struct metric_kept *kept, struct arena *arena,
+                             const struct metric_question *question, struct metric_kept_reply *out)
+{
+    char key[KEY_SIZE];
+
+    write_key(question, key);
+    const struct item *item = table_get(&kept->items, key, NULL);
+    if (!item)
+        return false;
+    if (item->until_ms <= clock_monotonic_ms()) {
+        drop(kept, key);
+        return false;
+    }
+    *out = (struct metric_kept_reply){.url = arena_strdup(arena, item->url),
+                                      .body = arena_strdup(arena, item->body)};
+    return true;
+}
+
+/* Evicts the reply that expires first. */
+static void make_room(struct metric_kept *kept)
+{
+    struct item *item, *first = NULL;
+
+    if (kept->items.count < MOST)
+        return;
+    for (size_t i = 0; (item = table_next(&kept->items, &i));) {
+        if (!first || item->until_ms < first->until_ms)
+            first = item;
+    }
+    drop(kept, first->key);
+}
+
+/* lasts_ms: from now. A short-lived reply is not cached. */
+static void metric_kept_put(struct metric_kept *kept, const struct metric_question *question,
+                            const struct metric_kept_reply *reply, int64_t lasts_ms)
+{
+    if (lasts_ms <= SHORTLY_MS)
+        return;
+    struct item *item = heap_alloc(sizeof(*item));
+    *item = (struct item){.url = heap_strdup(reply->url),
+                          .body = heap_strdup(reply->body),
+                          .until_ms = clock_monotonic_ms() + lasts_ms - SHORTLY_MS};
+    write_key(question, item->key);
+    drop(kept, item->key);
+    make_room(kept);
+    (void)table_put(&kept->items, item);
+}
+
+static void metric_kept_forget(struct metric_kept *kept, const struct metric_question *question)
+{
+    char key[KEY_SIZE];
+
+    write_key(question, key);
+    drop(kept, key);
+}
 
 enum { MAX_REDIRECTS = 10, MAX_STEPS = 32, TIMEOUT_MS = 10000, MAX_AMBIENT = 64 * 1024 };
 
@@ -19,15 +153,15 @@ struct metric_call {
     struct metric_question question;
     const struct metric_backend *backend;
     int64_t now_ms;
-    struct metric_request request; /* the one under way */
+    struct metric_request request; /* the current one */
     struct http_call *http;
     struct kube_call *api; /* instead of http */
-    struct timer *pause;   /* between two of them: the server asked for it */
+    struct timer *pause;   /* delay between two requests, as the server asked */
     int redirects, steps;
-    bool refused;    /* the first of them: nothing has come of it */
-    bool by_kept;    /* it began behind a reply that was kept */
-    int64_t left_ms; /* for all of them together */
-    int64_t sent_ms; /* the one under way; monotonic */
+    bool refused;    /* the first request failed: no answer so far */
+    bool by_kept;    /* started from a cached reply */
+    int64_t left_ms; /* for all requests together */
+    int64_t sent_ms; /* of the current request, monotonic */
     metric_done_fn done;
     void *arg;
     bool freed;
@@ -38,19 +172,19 @@ static struct metric_answer failure(const char *text)
     return (struct metric_answer){.outcome = METRIC_ERROR, .text = text};
 }
 
-/* No question could be asked, as long as its template, its Secret or the network are as they are. */
+/* Nothing can be asked as long as template, Secret and network stay the same. */
 static struct metric_answer unreachable(const char *text)
 {
     return (struct metric_answer){.outcome = METRIC_ERROR, .text = text, .unreachable = true};
 }
 
-/* The server, or a proxy before it, lets no question of these credentials pass. */
+/* The server, or a proxy before it, rejects these credentials. */
 static bool is_denied(int status)
 {
     return status == 401 || status == 403 || status == 407;
 }
 
-/* --- by the API server */
+/* --- through the API server */
 
 static struct kube_call *send_to_api(const struct metric_ways *ways, struct arena *arena,
                                      const struct http_request *request, kube_done_fn done,
@@ -58,6 +192,7 @@ static struct kube_call *send_to_api(const struct metric_ways *ways, struct aren
 {
     struct kube_request api = {.verb = KUBE_GET,
                                .raw_path = request->url,
+                               .on_behalf = request->owner,
                                .timeout_ms = request->timeout_ms,
                                .may_send = ways->may_write,
                                .may_send_arg = ways->may_write_arg};
@@ -82,7 +217,7 @@ static void on_ended(void *arg, const struct kube_result *result)
         log_warn("metric_not_ended", NULL, result->info->text);
 }
 
-/* Once, when the call is over or is not wanted any more. */
+/* Called once, when the call is complete or no longer wanted. */
 static void send_end(struct metric_call *call)
 {
     struct metric_request request;
@@ -101,7 +236,7 @@ static void finish(struct metric_call *call, struct metric_answer answer)
     free(call);
 }
 
-/* A redirect of a POST is not followed, nor one of a provider's own host. */
+/* Redirects of a POST and of a provider's fixed host are not followed. */
 static bool is_redirect(const struct metric_request *request, const struct http_result *result)
 {
     int status = result->status;
@@ -119,7 +254,7 @@ static bool may_know(const char *from, const char *to)
 
 static void on_answer(void *arg, const struct http_result *result);
 
-/* A reply of the API server, as if it had come by HTTP. */
+/* Converts a reply of the API server into an HTTP result. */
 static void on_api_answer(void *arg, const struct kube_result *result)
 {
     struct metric_call *call = arg;
@@ -144,7 +279,7 @@ static void send_request(struct metric_call *call)
 
     const char *address = call->question.address, *own = call->ways->own_address;
 
-    /* A redirect of it leads where its server likes. */
+    /* A redirect may lead anywhere. */
     http->own_address = call->request.to != METRIC_TO_ADDRESS ||
                         (own && address && call->redirects == 0 && strcmp(address, own) == 0);
     http->timeout_ms = call->left_ms;
@@ -184,7 +319,7 @@ static void after_pause(void *arg)
     send_request(call);
 }
 
-/* --- several requests */
+/* --- series of requests */
 
 static void proceed(struct metric_call *call, const struct metric_step *step)
 {
@@ -210,7 +345,7 @@ static void keep(struct metric_call *call, const char *url, const struct http_re
                         call->backend->lasts(call->arena, call->now_ms, result));
 }
 
-/* Goes on behind a reply that was kept, when there is one. */
+/* Continues from a cached reply if there is one. */
 static void use_kept(struct metric_call *call)
 {
     struct metric_kept_reply reply;
@@ -230,7 +365,7 @@ static void use_kept(struct metric_call *call)
         call->request = request;
 }
 
-/* What was kept is not taken any more: everything from the beginning. */
+/* The cached reply is no longer accepted: starts from the beginning. */
 static bool begin_anew(struct metric_call *call, const struct http_result *result)
 {
     struct errinfo info;
@@ -246,8 +381,10 @@ static bool begin_anew(struct metric_call *call, const struct http_result *resul
     return true;
 }
 
-/* A step before the query has failed, such as a token: one that is refused stays refused, a server that
- * is busy or broken does not. */
+/*
+ * A step before the query, such as a token request, has failed: a refusal is final, a busy or
+ * broken server is retried.
+ */
 static void finish_next(struct metric_call *call, enum err err, const struct http_result *result,
                         const struct errinfo *info)
 {
@@ -257,7 +394,7 @@ static void finish_next(struct metric_call *call, enum err err, const struct htt
     finish(call, err == ERR_DENIED && !passes ? unreachable(text) : failure(text));
 }
 
-/* The next of several requests, or the answer. */
+/* Sends the next request, or ends with the answer. */
 static void go_on(struct metric_call *call, const struct http_result *result)
 {
     const struct metric_backend *backend = call->backend;
@@ -282,13 +419,13 @@ static void go_on(struct metric_call *call, const struct http_result *result)
     }
 }
 
-/* It has too much to do, and says when it may be asked again. */
+/* The server is overloaded and says when to retry. */
 static bool is_busy(const struct http_result *result)
 {
     return (result->status == 429 || result->status == 503) && result->retry_after_ms > 0;
 }
 
-/* Waited for when there is time; what is asked too often is no failed check of a revision. */
+/* Waits if there is time: rate limiting is no failed check of a revision. */
 static bool wait_and_ask_again(struct metric_call *call, const struct http_result *result)
 {
     int64_t left = call->left_ms - result->elapsed_ms;
@@ -300,7 +437,7 @@ static bool wait_and_ask_again(struct metric_call *call, const struct http_resul
     return true;
 }
 
-/* Of a call without a reply. A server that is slow is not among them. */
+/* For a call without a reply. A slow server is not included. */
 static bool is_configured_wrongly(const struct http_result *result)
 {
     return result->unconnected || result->no_room || result->err == ERR_DENIED ||
@@ -347,7 +484,10 @@ static const char *ambient_value(struct arena *arena, const struct metric_ambien
     return NULL;
 }
 
-/* Takes the question's address as well: one who writes an address must not learn the credentials. */
+/*
+ * Uses the ambient credentials with the address of the question only: a tenant that writes an
+ * address must not receive them.
+ */
 static void add_ambient(struct arena *arena, const struct metric_backend *backend,
                         struct metric_question *asked)
 {
@@ -406,7 +546,7 @@ void metric_call_free(struct metric_call *call)
         timer_stop(call->pause);
         free(call);
     } else if (call->api)
-        kube_cancel(call->api); /* on_answer comes and frees */
+        kube_cancel(call->api); /* on_answer frees it */
     else
         http_cancel(call->http);
 }

@@ -22,7 +22,8 @@ struct fixture {
     int asked;
     const char *token, *tenant; /* of the last request */
     bool answered, frees;
-    /* credentials that last until a time, and how often they were asked for; refused: the next query is */
+    /* credentials that last until a time, and how often they were asked for; refused: the next
+     * query is */
     const char *until;
     int given, left, refuses_at;
     bool refused;
@@ -241,7 +242,7 @@ FIXTURE_CASE(what_was_freed_is_not_followed)
     assert_int_equal(f->asked, 1);
 }
 
-/* What the process has been given is taken where the Secret has no part of it. */
+/* Credentials of the process are used for the parts that the Secret lacks. */
 FIXTURE_CASE(credentials_of_the_process_are_taken)
 {
     const char *server = arena_printf(f->arena, "http://127.0.0.1:%d", http_server_port(f->server));
@@ -276,7 +277,8 @@ FIXTURE_CASE(credentials_of_the_process_are_taken)
     assert_non_null(strstr(f->token, "AWS4-HMAC-SHA256 Credential=AKID/19700101/eu-west-1/"));
 }
 
-/* Variables of the environment are no keys of a Secret, and no text of one is a path of the API server. */
+/* Variables of the environment are no keys of a Secret, and no text of one is a path of the API
+ * server. */
 FIXTURE_CASE(a_secret_leads_to_no_credentials_of_the_process)
 {
     static const char *const keys[] = {

@@ -4,43 +4,303 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <openssl/sha.h>
-
 #include "base/clock.h"
-#include "base/expo.h"
+#include "base/hash.h"
 #include "base/json.h"
+#include "base/metrics.h"
 #include "base/table.h"
-#include "engine/metrics/metric_group.h"
 #include "metric/backend.h"
+#include "metric/family.h"
+
+enum { MAX_ASKED = 64, KEY_MAX = 80, FORGOTTEN_AFTER = 3 };
+
+/* A workload that is queried repeatedly. */
+struct member {
+    struct member *next;
+    char *namespace_, *name;
+    char key[KEY_MAX];
+    int64_t asked_ms, interval_ms;
+    bool expected; /* queried together with others, and not requested since */
+};
+
+/* Queries that differ only in the workload. */
+struct group {
+    char *text; /* the common part */
+    struct member *members;
+};
+
+/* One group query under way. */
+struct asking {
+    struct asking *next, **at;
+    struct metric_groups *groups;
+    struct arena *arena;
+    struct metric_question question;
+    struct metric_call *call;
+    const char *keys[MAX_ASKED];
+    struct metric_member members[MAX_ASKED];
+    int n;
+};
+
+struct metric_groups {
+    const struct metric_ways *ways;
+    metric_member_fn answered;
+    metric_due_fn due;
+    void *arg;
+    struct table groups;
+    struct asking *under_way;
+};
+
+static void text_of(const void *item, const char **first, const char **second)
+{
+    *first = ((const struct group *)item)->text;
+    *second = NULL;
+}
+
+static struct metric_groups *metric_groups_new(const struct metric_ways *ways,
+                                               metric_member_fn answered, metric_due_fn due,
+                                               void *arg)
+{
+    struct metric_groups *groups = heap_alloc(sizeof(*groups));
+
+    *groups = (struct metric_groups){
+        .ways = ways, .answered = answered, .due = due, .arg = arg, .groups = {.key = text_of}};
+    return groups;
+}
+
+static void member_free(struct member *member)
+{
+    free(member->namespace_);
+    free(member->name);
+    free(member);
+}
+
+static void asking_free(struct asking *asking)
+{
+    *asking->at = asking->next;
+    if (asking->next)
+        asking->next->at = asking->at;
+    metric_call_free(asking->call);
+    arena_free(asking->arena);
+    free(asking);
+}
+
+static void metric_groups_free(struct metric_groups *groups)
+{
+    struct group *group;
+
+    while (groups->under_way)
+        asking_free(groups->under_way);
+    for (size_t i = 0; (group = table_next(&groups->groups, &i));) {
+        while (group->members) {
+            struct member *member = group->members;
+            group->members = member->next;
+            member_free(member);
+        }
+        free(group->text);
+        free(group);
+    }
+    table_fini(&groups->groups);
+    free(groups);
+}
+
+/* --- members */
+
+static struct group *group_of(struct metric_groups *groups, const struct metric_question *question)
+{
+    const struct metric_group *what = question->group;
+    struct arena *arena = arena_new();
+    const char *text = arena_printf(arena, "%s %s %d %s %s", question->address, what->family->name,
+                                    what->kind, what->interval, what->after);
+    struct group *group = table_get(&groups->groups, text, NULL);
+
+    if (!group) {
+        group = heap_alloc(sizeof(*group));
+        *group = (struct group){.text = heap_strdup(text)};
+        (void)table_put(&groups->groups, group);
+    }
+    arena_free(arena);
+    return group;
+}
+
+static void note_member(struct group *group, const struct metric_member *who, const char *key,
+                        int64_t now, int64_t interval_ms)
+{
+    struct member *member = group->members;
+
+    while (member && strcmp(member->key, key) != 0)
+        member = member->next;
+    if (!member) {
+        member = heap_alloc(sizeof(*member));
+        *member = (struct member){.next = group->members,
+                                  .namespace_ = heap_strdup(who->namespace_),
+                                  .name = heap_strdup(who->key)};
+        snprintf(member->key, sizeof(member->key), "%s", key);
+        group->members = member;
+    }
+    member->asked_ms = now;
+    member->interval_ms = interval_ms;
+    member->expected = false;
+}
+
+static void forget_old(struct group *group, int64_t now)
+{
+    for (struct member **at = &group->members; *at;) {
+        struct member *member = *at;
+        if (now - member->asked_ms <= FORGOTTEN_AFTER * member->interval_ms) {
+            at = &member->next;
+            continue;
+        }
+        *at = member->next;
+        member_free(member);
+    }
+}
+
+/* --- group queries */
+
+static void add(struct asking *asking, const char *namespace_, const char *name, const char *key)
+{
+    struct arena *arena = asking->arena;
+
+    asking->keys[asking->n] = arena_strdup(arena, key);
+    asking->members[asking->n++] =
+        (struct metric_member){arena_strdup(arena, namespace_), arena_strdup(arena, name)};
+}
+
+static bool clashes(const struct asking *asking, const struct metric_member *who)
+{
+    for (int i = 0; i < asking->n; i++) {
+        if (metric_members_clash(&asking->members[i], who))
+            return true;
+    }
+    return false;
+}
+
+static void add_due(struct asking *asking, const struct group *group, int64_t now, int64_t ahead_ms)
+{
+    struct metric_groups *groups = asking->groups;
+
+    for (struct member *at = group->members; at && asking->n < MAX_ASKED; at = at->next) {
+        struct metric_member who = {at->namespace_, at->name};
+        if (at->expected || at->asked_ms == now ||
+            at->asked_ms + at->interval_ms > now + ahead_ms || clashes(asking, &who) ||
+            !groups->due(groups->arg, at->key, ahead_ms))
+            continue;
+        add(asking, at->namespace_, at->name, at->key);
+        at->expected = true;
+    }
+}
+
+static void on_group_answer(void *arg, const struct metric_answer *answer)
+{
+    struct asking *asking = arg;
+    struct metric_groups *groups = asking->groups;
+
+    asking->call = NULL;
+    for (int i = 0; i < asking->n; i++)
+        groups->answered(groups->arg, asking->keys[i],
+                         answer->outcome == METRIC_ERROR ? answer
+                                                         : &asking->question.picks[i].answer);
+    asking_free(asking);
+}
+
+/* NULL if they belong to several namespaces. */
+static const char *owner_of(const struct asking *asking)
+{
+    for (int i = 1; i < asking->n; i++)
+        if (strcmp(asking->members[i].namespace_, asking->members[0].namespace_) != 0)
+            return NULL;
+    return asking->members[0].namespace_;
+}
+
+static bool start(struct asking *asking, const struct metric_question *question, int64_t now_ms)
+{
+    const struct metric_group *what = question->group;
+    struct arena *arena = asking->arena;
+    struct metric_answer at_once;
+    struct metric_pick *picks = arena_array(arena, (size_t)asking->n, sizeof(*picks));
+
+    for (int i = 0; i < asking->n; i++)
+        picks[i] = (struct metric_pick){.namespace_label = what->family->namespace_label,
+                                        .namespace_ = asking->members[i].namespace_,
+                                        .label = metric_family_key_label(what->family),
+                                        .value = asking->members[i].key};
+    asking->question = (struct metric_question){
+        .id = "group",
+        .owner = owner_of(asking),
+        .backend = arena_strdup(arena, question->backend),
+        .address = arena_strdup(arena, question->address),
+        .query = metric_family_group_query(arena, what->family, what->kind, what->after,
+                                           what->interval, asking->members, (size_t)asking->n),
+        .interval_ms = question->interval_ms,
+        .picks = picks,
+        .n_picks = asking->n,
+    };
+    asking->call = metric_call_start(asking->groups->ways, arena, &asking->question, now_ms,
+                                     on_group_answer, asking, &at_once);
+    return asking->call != NULL;
+}
+
+/*
+ * Queries for the workload of the question and those due within ahead_ms. `answered` is called
+ * once for each, never before this has returned. Returns false if it must be queried by itself.
+ */
+static bool metric_groups_ask(struct metric_groups *groups, const struct metric_question *question,
+                              const char *key, int64_t now_ms, int64_t interval_ms,
+                              int64_t ahead_ms)
+{
+    const struct metric_group *what = question->group;
+    struct group *group = group_of(groups, question);
+    int64_t now = clock_monotonic_ms();
+    struct asking *asking = heap_alloc(sizeof(*asking));
+
+    *asking = (struct asking){.groups = groups,
+                              .arena = arena_new(),
+                              .next = groups->under_way,
+                              .at = &groups->under_way};
+    if (asking->next)
+        asking->next->at = &asking->next;
+    groups->under_way = asking;
+    forget_old(group, now);
+    note_member(group, &what->member, key, now, interval_ms);
+    add(asking, what->member.namespace_, what->member.key, key);
+    add_due(asking, group, now, ahead_ms);
+    if (asking->n > 1 && start(asking, question, now_ms))
+        return true;
+    const struct metric_answer none = {.outcome = METRIC_ERROR, .text = "it was not asked"};
+    for (int i = 1; i < asking->n; i++)
+        groups->answered(groups->arg, asking->keys[i], &none);
+    asking_free(asking);
+    return false;
+}
 
 enum { PART_OF_INTERVAL = 10, MAX_RETRY_MS = 5 * 60 * 1000 };
 
-/* What was asked of whom is not what arrived there: many may have one answer. */
-static struct expo_metric questions = {
+/* Queries asked are more than queries sent: many may share one answer. */
+static struct metrics_family questions = {
     .name = "flagger_metric_questions_total",
     .help = "Questions of checks to metric servers, by who has answered: the server, an answer "
             "that was shared, or a query for many workloads",
-    .type = EXPO_COUNTER,
+    .type = METRICS_COUNTER,
     .labels = {"backend", "answered_by"}};
 
-/* One question and its answer. Lives until it is too old. */
+/* A query and its answer, kept until too old. */
 struct entry {
-    char key[2 * SHA256_DIGEST_LENGTH + 1];
+    char key[SHA256_TEXT];
     struct metric_share *share;
     struct arena *arena;
     struct metric_question question; /* a copy */
-    struct metric_call *call;        /* NULL: a group asks, or it has been answered */
+    struct metric_call *call;        /* NULL if a group asks, or if answered */
     struct metric_wait *waits;
-    int64_t asked_ms, keep_ms; /* monotonic; how long its answer is good */
+    int64_t asked_ms, keep_ms; /* monotonic; how long the answer is valid */
     bool answered;
-    bool settling; /* those who wait are being told: it must stay */
+    bool settling; /* the waiters are being notified: must not be freed */
     struct metric_answer answer;
-    struct timer *timer; /* to its end */
+    struct timer *timer; /* until it expires */
 };
 
 struct metric_wait {
-    struct metric_wait *next, **at; /* in the list of those who wait for the same; NULL: in none */
-    struct metric_call *alone;      /* instead of a list */
+    struct metric_wait *next, **at; /* in the list of waiters for the same query; NULL if in none */
+    struct metric_call *alone;      /* a call of its own instead of a list */
     struct arena *arena;
     const struct metric_question *question;
     int64_t now_ms;
@@ -60,10 +320,12 @@ static void key_of(const void *item, const char **first, const char **second)
     *second = NULL;
 }
 
-/* All that an answer depends on, and who may have it: with other credentials it is another one. */
+/*
+ * Hashes everything that the answer depends on, including the credentials: other credentials are
+ * another query.
+ */
 static void write_key(const struct metric_question *question, char out[])
 {
-    unsigned char sum[SHA256_DIGEST_LENGTH];
     struct arena *arena = arena_new();
     struct json_object *secret = json_at(question->secret, "data", NULL);
     const char *text = arena_printf(
@@ -75,9 +337,7 @@ static void write_key(const struct metric_question *question, char out[])
         secret ? json_text_sorted(arena, secret) : "",
         question->only_namespace ? question->only_namespace : "");
 
-    SHA256((const unsigned char *)text, strlen(text), sum);
-    for (size_t i = 0; i < sizeof(sum); i++)
-        snprintf(out + 2 * i, 3, "%02x", sum[i]);
+    (void)sha256_hex(text, strlen(text), out);
     arena_free(arena);
 }
 
@@ -95,7 +355,7 @@ static struct metric_answer answer_for(struct arena *arena, const struct metric_
     return copy;
 }
 
-/* --- lists of those who wait: who is in one may be freed at any time, also while it is told */
+/* --- lists of waiters: a waiter may be freed at any time, also while being notified */
 
 static void wait_enter(struct metric_wait **list, struct metric_wait *wait)
 {
@@ -146,7 +406,7 @@ static struct entry *entry_new(struct metric_share *share, const char *key, int6
     return entry;
 }
 
-/* Who waits is told; the answer stays for those who come soon. */
+/* Notifies the waiters; the answer stays for those that follow shortly. */
 static void settle(struct entry *entry, const struct metric_answer *answer)
 {
     int64_t age = clock_monotonic_ms() - entry->asked_ms, left = entry->keep_ms - age;
@@ -176,7 +436,7 @@ static void on_answer(void *arg, const struct metric_answer *answer)
     settle(arg, answer);
 }
 
-/* --- alone */
+/* --- queries of their own */
 
 static void on_alone(void *arg, const struct metric_answer *answer)
 {
@@ -186,18 +446,18 @@ static void on_alone(void *arg, const struct metric_answer *answer)
     free(wait);
 }
 
-/* False: *at_once says why nothing can be asked. */
+/* False if nothing can be sent; *at_once says why. */
 static bool ask_alone(struct metric_share *share, struct metric_wait *wait,
                       struct metric_answer *at_once)
 {
     wait->alone = metric_call_start(&share->ways, wait->arena, wait->question, wait->now_ms,
                                     on_alone, wait, at_once);
     if (wait->alone)
-        expo_add(&questions, 1, wait->question->backend, "server");
+        metrics_add(&questions, 1, wait->question->backend, "server");
     return wait->alone != NULL;
 }
 
-/* A query for many has failed: it may be too long, or one of them cannot be asked. */
+/* A group query has failed: it may be too long, or one member cannot be queried. */
 static void each_by_itself(struct entry *entry)
 {
     struct metric_wait *left = NULL;
@@ -233,7 +493,7 @@ static void on_member(void *arg, const char *key, const struct metric_answer *an
         settle(entry, answer);
 }
 
-/* Nobody asks for this one yet, but will soon. */
+/* A member that is not waiting, but will need the answer soon. */
 static bool on_due(void *arg, const char *key, int64_t keep_ms)
 {
     struct metric_share *share = arg;
@@ -244,7 +504,7 @@ static bool on_due(void *arg, const char *key, int64_t keep_ms)
     return true;
 }
 
-/* --- asking */
+/* --- queries */
 
 static void copy_question(struct entry *entry, const struct metric_question *question)
 {
@@ -260,13 +520,13 @@ static void copy_question(struct entry *entry, const struct metric_question *que
     entry->question.secret = held(arena, question->secret);
     entry->question.ca_pem = arena_strdup(arena, question->ca_pem);
     entry->question.only_namespace = arena_strdup(arena, question->only_namespace);
-    /* it is asked for nobody else */
+    /* it is asked for this member only */
     entry->question.group = NULL;
     entry->question.picks = NULL;
     entry->question.n_picks = 0;
 }
 
-/* False: *at_once says why nothing can be asked. */
+/* False if nothing can be sent; *at_once says why. */
 static bool ask_first(struct metric_share *share, const char *key, struct metric_wait *wait,
                       int64_t interval_ms, struct metric_answer *at_once)
 {
@@ -276,14 +536,14 @@ static bool ask_first(struct metric_share *share, const char *key, struct metric
     wait_enter(&entry->waits, wait);
     if (question->group && metric_groups_ask(share->groups, question, key, wait->now_ms,
                                              interval_ms, entry->keep_ms)) {
-        expo_add(&questions, 1, question->backend, "group");
+        metrics_add(&questions, 1, question->backend, "group");
         return true;
     }
     copy_question(entry, question);
     entry->call = metric_call_start(&share->ways, entry->arena, &entry->question, wait->now_ms,
                                     on_answer, entry, at_once);
     if (entry->call) {
-        expo_add(&questions, 1, question->backend, "server");
+        metrics_add(&questions, 1, question->backend, "server");
         return true;
     }
     *at_once = answer_for(wait->arena, at_once);
@@ -296,7 +556,7 @@ struct metric_wait *metric_share_ask(struct metric_share *share, struct arena *a
                                      int64_t interval_ms, metric_done_fn done, void *arg,
                                      struct metric_answer *at_once)
 {
-    char key[2 * SHA256_DIGEST_LENGTH + 1];
+    char key[SHA256_TEXT];
     write_key(question, key);
     struct entry *entry = table_get(&share->entries, key, NULL);
     int64_t age = entry ? clock_monotonic_ms() - entry->asked_ms : 0;
@@ -304,7 +564,7 @@ struct metric_wait *metric_share_ask(struct metric_share *share, struct arena *a
                            (entry->answered && entry->answer.retry_ms > 0 && age < entry->keep_ms));
 
     if (fresh)
-        expo_add(&questions, 1, question->backend, "shared");
+        metrics_add(&questions, 1, question->backend, "shared");
     if (fresh && entry->answered) {
         *at_once = answer_for(arena, &entry->answer);
         return NULL;
@@ -318,7 +578,7 @@ struct metric_wait *metric_share_ask(struct metric_share *share, struct arena *a
     }
     bool asked;
     if (entry && (!entry->answered || entry->settling)) {
-        asked = ask_alone(share, wait, at_once); /* what is under way began too long ago */
+        asked = ask_alone(share, wait, at_once); /* the call under way began too long ago */
     } else {
         if (entry)
             drop(entry);

@@ -1,4 +1,4 @@
-/* Questions that are asked once for many: whose answer is whose, and what is asked of the server. */
+/* Shared queries: each answer reaches its own clients, and the server gets each query once. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,8 +10,10 @@
 #include "test/rows.h"
 #include "test/unit.h"
 
-/* Who asks each KNOWN_MS is due when somebody asks each LONG_MS, whose tenth is longer; however slow
- * the machine is. */
+/*
+ * A client that asks each KNOWN_MS is due when another asks each LONG_MS, a tenth of which is
+ * longer; however slow the machine is.
+ */
 enum {
     MAX_ASKED = 8,
     INTERVAL_MS = 60000,
@@ -27,7 +29,7 @@ struct asked {
     bool answered;
     struct metric_answer answer;
     struct fixture *again; /* asks number 1 in the moment in which it is answered */
-    struct asked *frees;   /* whose wait ends in that moment */
+    struct asked *frees;   /* a wait that ends in that moment */
 };
 
 struct fixture {
@@ -132,8 +134,10 @@ static void on_answer(void *arg, const struct metric_answer *answer)
     ask(asked->again, 1, "YQ==", NULL, SHORT_MS);
 }
 
-/* name: of the workload whose question is asked in a group, where a token is a CA, which cannot be
- * asked without TLS; NULL: none. */
+/*
+ * name: of the workload in a group query, where a token is a CA, which cannot be queried without
+ * TLS; NULL if none.
+ */
 static void ask(struct fixture *f, int number, const char *token, const char *name,
                 int64_t interval_ms)
 {
@@ -212,7 +216,7 @@ FIXTURE_CASE(a_tenant_reads_no_other_namespace)
                         "are blocked: expected tenant");
 }
 
-/* What the judge counts: up to a time, of a bucket. */
+/* Counts for the judge: up to a time, of a bucket. */
 FIXTURE_CASE(all_of_a_question_reaches_the_server)
 {
     struct asked *asked = &f->asked[0];
@@ -296,15 +300,17 @@ FIXTURE_CASE(each_asks_by_itself_when_the_query_for_all_fails)
     assert_int_equal(f->requests, 6);
 }
 
-/* The query for all fails, none of them can be asked by itself, and who is told so first ends the
- * other one of the same question. */
+/*
+ * The query for all fails, none can be queried by itself, and the first client notified ends the
+ * other one of the same query.
+ */
 FIXTURE_CASE(who_is_told_may_end_another)
 {
     for (int i = 0; i < 2; i++) {
         ask(f, i, "CA", i ? "b" : "a", KNOWN_MS);
         assert_true(f->asked[i].answered);
     }
-    LOOP_FOR(f->loop, SHORT_MS); /* who asks in the same moment is not due again */
+    LOOP_FOR(f->loop, SHORT_MS); /* a client that asks in the same moment is not due again */
     f->status = 422;
     for (int i = 0; i < 2; i++)
         ask(f, i, "CA", "a", LONG_MS);

@@ -2,10 +2,11 @@
  * Amazon CloudWatch: GetMetricData by AWS's query protocol (a form, answered in XML), signed with
  * Signature Version 4. The query is a list of MetricDataQuery in JSON.
  *
- * Credentials are the keys of the Secret, or, where it has none, those of the process, in this order:
+ * Credentials are the keys of the Secret, or, if it has none, those of the process, in this order:
  * keys of the environment; a role by web identity (IAM roles for service accounts); those of the
- * container's agent (EKS Pod Identity, ECS); those of the instance. All but keys cost requests before
- * the query. Those of the process go to Amazon, or to the endpoint that the environment names.
+ * container's agent (EKS Pod Identity, ECS); those of the instance. All but keys need requests
+ * before the query. Credentials of the process are sent to Amazon, or to the endpoint in the
+ * environment.
  */
 #include <ctype.h>
 #include <string.h>
@@ -15,7 +16,8 @@
 #include <openssl/sha.h>
 
 #include "base/clock.h"
-#include "metric/ask.h"
+#include "base/hash.h"
+#include "metric/backend.h"
 
 enum { MAX_FORM = 256 * 1024, DATE = 8, STAMP = 16, LONGEST_MS = 36 * 3600 * 1000 };
 
@@ -45,24 +47,17 @@ struct credentials {
 
 static const char *hex(struct arena *arena, const unsigned char *bytes, size_t len)
 {
-    char *text = arena_alloc(arena, 2 * len + 1);
-
-    for (size_t i = 0; i < len; i++) {
-        text[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
-        text[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
-    }
-    return text;
+    return hex_text(bytes, len, arena_alloc(arena, 2 * len + 1));
 }
 
 static const char *digest(struct arena *arena, const char *text)
 {
-    unsigned char sum[SHA256_DIGEST_LENGTH];
+    char sum[SHA256_TEXT];
 
-    SHA256((const unsigned char *)text, strlen(text), sum);
-    return hex(arena, sum, sizeof(sum));
+    return arena_strdup(arena, sha256_hex(text, strlen(text), sum));
 }
 
-/* The key becomes the HMAC of the text by it. */
+/* Replaces the key by the HMAC of the text. */
 static void chain(unsigned char key[SHA256_DIGEST_LENGTH], size_t len, const char *text)
 {
     unsigned char sum[SHA256_DIGEST_LENGTH];
@@ -86,14 +81,14 @@ static const char *signature(struct arena *arena, const char *secret, const char
 }
 
 /* Signs the POST of the body to the address; stamp is "20231114T221320Z". */
-static void sign(struct ask *ask, const struct credentials *by, const char *stamp)
+static void sign(struct backend_call *call, const struct credentials *by, const char *stamp)
 {
-    struct arena *arena = ask->arena;
+    struct arena *arena = call->arena;
     const char *date = arena_strndup(arena, stamp, DATE);
-    const char *region = json_str_at(ask->question->spec, "region", NULL);
+    const char *region = json_str_at(call->question->spec, "region", NULL);
     const char *const scope[4] = {date, region, "monitoring", "aws4_request"};
-    const char *host = strstr(ask->base, "://");
-    if (!host) /* which has been told */
+    const char *host = strstr(call->base, "://");
+    if (!host) /* already reported */
         return;
     host += strlen("://");
     const char *path = host + strcspn(host, "/");
@@ -103,24 +98,24 @@ static void sign(struct ask *ask, const struct credentials *by, const char *stam
         by->session ? arena_printf(arena, "x-amz-security-token:%s\n", by->session) : "";
     const char *canonical = arena_printf(
         arena, "POST\n%s/\n\ncontent-type:%s\nhost:%.*s\nx-amz-date:%s\n%s\n%s\n%s", path, form,
-        (int)(path - host), host, stamp, token, names, digest(arena, ask->out->http.body));
+        (int)(path - host), host, stamp, token, names, digest(arena, call->out->http.body));
     const char *where = arena_printf(arena, "%s/%s/%s/%s", scope[0], scope[1], scope[2], scope[3]);
     const char *text =
         arena_printf(arena, "AWS4-HMAC-SHA256\n%s\n%s\n%s", stamp, where, digest(arena, canonical));
 
-    ask_header(ask, "X-Amz-Date", stamp);
+    backend_header(call, "X-Amz-Date", stamp);
     if (by->session)
-        ask_header(ask, "X-Amz-Security-Token", by->session);
-    ask_header(ask, "Authorization",
-               arena_printf(arena,
-                            "AWS4-HMAC-SHA256 Credential=%s/%s, SignedHeaders=%s, Signature=%s",
-                            by->id, where, names, signature(arena, by->key, scope, text)));
+        backend_header(call, "X-Amz-Security-Token", by->session);
+    backend_header(call, "Authorization",
+                   arena_printf(arena,
+                                "AWS4-HMAC-SHA256 Credential=%s/%s, SignedHeaders=%s, Signature=%s",
+                                by->id, where, names, signature(arena, by->key, scope, text)));
 }
 
 /* --- the query */
 
-/* A tree as parameters: "NAME.Id=m1&NAME.Dimensions.member.1.Name=..."; its depth is bounded by
- * that of JSON. */
+/* Writes a tree as parameters: "NAME.Id=m1&NAME.Dimensions.member.1.Name=..."; JSON limits its
+ * depth. */
 static void write_tree(struct arena *arena, struct buf *out,
                        const char *name, // NOLINT(misc-no-recursion)
                        struct json_object *tree)
@@ -128,7 +123,7 @@ static void write_tree(struct arena *arena, struct buf *out,
     if (json_object_is_type(tree, json_type_object)) {
         json_object_object_foreach(tree, key, value)
         {
-            /* As Go reads it: "id" is "Id". */
+            /* Capitalised as by Go: "id" becomes "Id". */
             write_tree(arena, out,
                        arena_printf(arena, "%s.%c%s", name, toupper((unsigned char)*key),
                                     *key ? key + 1 : ""),
@@ -144,19 +139,19 @@ static void write_tree(struct arena *arena, struct buf *out,
     }
 }
 
-static const char *form_of(struct ask *ask, int64_t now_ms)
+static const char *form_of(struct backend_call *call, int64_t now_ms)
 {
-    struct arena *arena = ask->arena;
-    const char *query = ask->question->query ? ask->question->query : "[]";
-    int64_t from_ms = ask_from_ms(ask, now_ms);
+    struct arena *arena = call->arena;
+    const char *query = call->question->query ? call->question->query : "[]";
+    int64_t from_ms = backend_from_ms(call, now_ms);
     char from[CLOCK_TEXT], to[CLOCK_TEXT];
     struct json_object *list;
     struct errinfo ei;
     struct buf out;
 
-    if (json_parse(arena, query, strlen(query), ASK_MAX_ANSWER, &list, &ei) != ERR_OK ||
+    if (json_parse(arena, query, strlen(query), BACKEND_MAX_ANSWER, &list, &ei) != ERR_OK ||
         !json_object_is_type(list, json_type_array)) {
-        ask_fail(ask, "cloudwatch: the query must be a JSON list of MetricDataQuery");
+        backend_fail(call, "cloudwatch: the query must be a JSON list of MetricDataQuery");
         return "";
     }
     buf_init(&out, MAX_FORM);
@@ -170,7 +165,7 @@ static const char *form_of(struct ask *ask, int64_t now_ms)
     return text;
 }
 
-/* "us-east-1"; it becomes a part of the host, so that nothing else may stand in it. */
+/* "us-east-1"; part of the host name, so that no other characters are allowed. */
 static const char *host_of(struct arena *arena, const struct metric_question *question,
                            const char *service)
 {
@@ -187,9 +182,9 @@ static enum err query_request(struct arena *arena, const struct metric_question 
                               int64_t now_ms, const struct credentials *by,
                               struct metric_request *out, struct errinfo *ei)
 {
-    const char *endpoint = ask_ambient(question, "AWS_ENDPOINT_URL_CLOUDWATCH");
+    const char *endpoint = backend_ambient(question, "AWS_ENDPOINT_URL_CLOUDWATCH");
     const char *host = endpoint ? endpoint : host_of(arena, question, "monitoring");
-    struct ask ask = ask_begin(arena, question, host, out, ei);
+    struct backend_call call = backend_begin(arena, question, host, out, ei);
     time_t seconds = now_ms / 1000;
     char stamp[STAMP + 1];
     struct tm tm;
@@ -198,15 +193,15 @@ static enum err query_request(struct arena *arena, const struct metric_question 
     strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &tm);
     if (endpoint)
         out->to = METRIC_TO_MACHINE;
-    ask_url(&ask, "/");
-    ask_body(&ask, form, form_of(&ask, now_ms));
-    sign(&ask, by, arena_strdup(arena, stamp));
-    return ask_end(&ask);
+    backend_url(&call, "/");
+    backend_body(&call, form, form_of(&call, now_ms));
+    sign(&call, by, arena_strdup(arena, stamp));
+    return backend_end(&call);
 }
 
 /* --- credentials */
 
-/* A request with at most one header, which is not of the template. */
+/* A request with at most one header, without those of the template. */
 static void write_plain(struct arena *arena, struct metric_request *out, enum metric_to to,
                         const char *method, const char *url, const char *name, const char *value)
 {
@@ -216,17 +211,17 @@ static void write_plain(struct arena *arena, struct metric_request *out, enum me
     *out = (struct metric_request){.http = {.method = method,
                                             .url = url,
                                             .headers = headers,
-                                            .timeout_ms = ASK_TIMEOUT_MS,
-                                            .max_body = ASK_MAX_ANSWER},
+                                            .timeout_ms = BACKEND_TIMEOUT_MS,
+                                            .max_body = BACKEND_MAX_ANSWER},
                                    .to = to};
 }
 
 static const char *container_url(struct arena *arena, const struct metric_question *question)
 {
-    const char *path = ask_ambient(question, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+    const char *path = backend_ambient(question, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
 
     return path ? arena_printf(arena, "http://169.254.170.2%s", path)
-                : ask_ambient(question, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
+                : backend_ambient(question, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
 }
 
 static struct credentials keys_of(struct arena *arena, const struct metric_question *question)
@@ -234,20 +229,20 @@ static struct credentials keys_of(struct arena *arena, const struct metric_quest
     struct json_object *secret = question->secret;
 
     if (question->ambient)
-        return (struct credentials){.id = ask_ambient(question, "AWS_ACCESS_KEY_ID"),
-                                    .key = ask_ambient(question, "AWS_SECRET_ACCESS_KEY"),
-                                    .session = ask_ambient(question, "AWS_SESSION_TOKEN")};
-    return (struct credentials){.id = ask_secret_or(arena, secret, "aws_access_key_id"),
-                                .key = ask_secret_or(arena, secret, "aws_secret_access_key"),
-                                .session = ask_secret_or(arena, secret, "aws_session_token")};
+        return (struct credentials){.id = backend_ambient(question, "AWS_ACCESS_KEY_ID"),
+                                    .key = backend_ambient(question, "AWS_SECRET_ACCESS_KEY"),
+                                    .session = backend_ambient(question, "AWS_SESSION_TOKEN")};
+    return (struct credentials){.id = backend_secret_or(arena, secret, "aws_access_key_id"),
+                                .key = backend_secret_or(arena, secret, "aws_secret_access_key"),
+                                .session = backend_secret_or(arena, secret, "aws_session_token")};
 }
 
-/* What comes before the query, of a process without keys. */
+/* The request before the query, for a process without keys. */
 static void write_first(struct arena *arena, const struct metric_question *question,
                         struct metric_request *out)
 {
-    const char *role = ask_ambient(question, "AWS_ROLE_ARN");
-    const char *identity = ask_ambient(question, "AWS_WEB_IDENTITY_TOKEN_FILE");
+    const char *role = backend_ambient(question, "AWS_ROLE_ARN");
+    const char *identity = backend_ambient(question, "AWS_WEB_IDENTITY_TOKEN_FILE");
     const char *container = container_url(arena, question);
 
     if (role && identity) {
@@ -261,7 +256,7 @@ static void write_first(struct arena *arena, const struct metric_question *quest
         out->http.body_len = strlen(out->http.body);
     } else if (container) {
         write_plain(arena, out, METRIC_TO_MACHINE, "GET", container, "Authorization",
-                    ask_ambient(question, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"));
+                    backend_ambient(question, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"));
     } else {
         write_plain(arena, out, METRIC_TO_MACHINE, "PUT",
                     arena_printf(arena, "%sapi/token", instance),
@@ -283,14 +278,14 @@ static enum err cloudwatch_request(struct arena *arena, const struct metric_ques
         return err_set(ei, ERR_INVALID,
                        "cloudwatch credentials: the secret of secretRef needs the key %s",
                        by.id ? "aws_secret_access_key" : "aws_access_key_id");
-    by = (struct credentials){.id = "", .key = ""}; /* a mistake of the query is told at once */
+    by = (struct credentials){.id = "", .key = ""}; /* reports a mistake of the query at once */
     enum err err = query_request(arena, question, now_ms, &by, out, ei);
     if (err == ERR_OK)
         write_first(arena, question, out);
     return err;
 }
 
-/* What stands between <name> and </name>, first; NULL: nothing. */
+/* Text between the first <name> and </name>; NULL if none. */
 static const char *element(struct arena *arena, const char *xml, const char *name)
 {
     const char *open = arena_printf(arena, "<%s>", name);
@@ -312,7 +307,8 @@ static struct credentials credentials_of(struct arena *arena, const struct http_
         return (struct credentials){.id = element(arena, result->body, "AccessKeyId"),
                                     .key = element(arena, result->body, "SecretAccessKey"),
                                     .session = element(arena, result->body, "SessionToken")};
-    if (json_parse(arena, result->body, result->body_len, ASK_MAX_ANSWER, &reply, &ei) != ERR_OK)
+    if (json_parse(arena, result->body, result->body_len, BACKEND_MAX_ANSWER, &reply, &ei) !=
+        ERR_OK)
         return (struct credentials){0};
     return (struct credentials){.id = json_str_at(reply, "AccessKeyId", NULL),
                                 .key = json_str_at(reply, "SecretAccessKey", NULL),
@@ -329,14 +325,14 @@ static enum err cloudwatch_next(struct arena *arena, const struct metric_questio
     const char *container = container_url(arena, question);
     bool of_instance = strncmp(url, instance, strlen(instance)) == 0;
 
-    /* Without keys of the Secret: no address of the template is among them. */
+    /* Without keys in the Secret, and so without an address of the template. */
     step->more = question->ambient && (of_instance || (container && strcmp(url, container) == 0) ||
                                        (sts && strncmp(url, sts, strlen(sts)) == 0));
     if (!step->more)
         return ERR_OK;
     if (result->status != 200)
         return err_set(ei, ERR_DENIED, "cloudwatch credentials: %s",
-                       ask_refused(arena, result).text);
+                       backend_refused(arena, result).text);
     if (of_instance && strcmp(request->http.method, "PUT") == 0) {
         write_plain(arena, request, METRIC_TO_MACHINE, "GET", instance_roles,
                     "X-aws-ec2-metadata-token", arena_strdup(arena, result->body));
@@ -354,7 +350,7 @@ static enum err cloudwatch_next(struct arena *arena, const struct metric_questio
     return query_request(arena, question, now_ms, &by, request, ei);
 }
 
-/* Those of a role say when they end; what leads to them serves once. */
+/* Credentials of a role have an expiry; replies that lead to them are used once. */
 static int64_t cloudwatch_lasts(struct arena *arena, int64_t now_ms,
                                 const struct http_result *result)
 {
@@ -365,15 +361,15 @@ static int64_t cloudwatch_lasts(struct arena *arena, int64_t now_ms,
 
     if (result->body_len > 0 && result->body[0] == '<')
         end = element(arena, result->body, "Expiration");
-    else if (json_parse(arena, result->body, result->body_len, ASK_MAX_ANSWER, &reply, &ignored) ==
-             ERR_OK)
+    else if (json_parse(arena, result->body, result->body_len, BACKEND_MAX_ANSWER, &reply,
+                        &ignored) == ERR_OK)
         end = json_str_at(reply, "Expiration", NULL);
     if (!end || clock_parse(end, &end_ms, &ignored) != ERR_OK)
         return 0;
     return end_ms > now_ms && end_ms - now_ms <= LONGEST_MS ? end_ms - now_ms : 0;
 }
 
-/* A probe asks nothing, which is refused as such (400) by who knows the credentials. */
+/* An empty probe is refused with 400, but only after the credentials were accepted. */
 static struct metric_answer cloudwatch_answer(struct arena *arena,
                                               const struct metric_question *question,
                                               const struct http_result *result)
@@ -384,25 +380,25 @@ static struct metric_answer cloudwatch_answer(struct arena *arena,
         const char *code = element(arena, result->body, "Code");
         const char *message = element(arena, result->body, "Message");
         if (!code || !message)
-            return ask_refused(arena, result);
-        return ask_failure(
-            arena_printf(arena, "error response: %s: %.*s", code, ASK_SAID_MAX, message));
+            return backend_refused(arena, result);
+        return backend_failure(
+            arena_printf(arena, "error response: %s: %.*s", code, BACKEND_SAID_MAX, message));
     }
     const char *results = strstr(result->body, "<MetricDataResults");
     if (!results)
-        return ask_failure("cloudwatch sent no MetricDataResults");
+        return backend_failure("cloudwatch sent no MetricDataResults");
     const char *values = strstr(results, "<Values");
     const char *value = values ? element(arena, values, "member") : NULL;
     const char *end = values ? strstr(values, "</Values>") : NULL;
     const char *first = values ? strstr(values, "<member>") : NULL;
     if (!value || !end || first > end || strncmp(values, "<Values/>", 9) == 0)
-        return ask_no_values("the first result is empty");
-    return ask_number_text(arena, question, value);
+        return backend_no_values("the first result is empty");
+    return backend_number_text(arena, question, value);
 }
 
 const struct metric_backend metric_backend_cloudwatch = {
     .type = "cloudwatch",
-    .intervals = ASK_WINDOW,
+    .intervals = BACKEND_WINDOW,
     .ambient = ambient,
     .own = (const char *const[]){"aws_access_key_id", "aws_secret_access_key", "aws_session_token",
                                  NULL},

@@ -1,18 +1,18 @@
 /*
  * The External Metrics API of Kubernetes. The query is "[NAMESPACE/]METRIC[?labelSelector=...]";
- * the first item counts. Without an address it is the controller's own API server, with its
- * rights; another server gets the Secret's token and no other.
+ * the value is the first item. Without an address the controller's own API server is queried, with
+ * its rights; another server gets the Secret's token only.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/quantity.h"
-#include "metric/ask.h"
+#include "metric/backend.h"
 
-static void write_path(struct ask *ask, const char *query)
+static void write_path(struct backend_call *call, const char *query)
 {
-    struct arena *arena = ask->arena;
+    struct arena *arena = call->arena;
     size_t len = strcspn(query, "?"), blanks = strspn(query, " \t\r\n");
     const char *path = arena_strndup(arena, query + blanks, len - (blanks < len ? blanks : len));
     path += *path == '/';
@@ -25,18 +25,19 @@ static void write_path(struct ask *ask, const char *query)
 
     if (metric_len == 0 || strchr(metric, '/') || strcmp(metric, "..") == 0 ||
         strcmp(namespace_, "..") == 0) {
-        ask_fail(ask, "externalmetrics: the query must be [NAMESPACE/]METRIC[?labelSelector=...]");
+        backend_fail(call,
+                     "externalmetrics: the query must be [NAMESPACE/]METRIC[?labelSelector=...]");
         return;
     }
     struct errinfo why;
-    if (!ask_may_read(ask->question, namespace_, &why)) {
-        ask_fail(ask, "%s", why.text);
+    if (!backend_may_read(call->question, namespace_, &why)) {
+        backend_fail(call, "%s", why.text);
         return;
     }
-    ask_url(ask, "/apis/external.metrics.k8s.io/v1beta1/namespaces/%s/%s%s%.*s",
-            url_encode(arena, namespace_),
-            url_encode(arena, arena_strndup(arena, metric, metric_len)), selector ? "?" : "",
-            selector ? (int)strcspn(selector, "& \t\r\n") : 0, selector ? selector : "");
+    backend_url(call, "/apis/external.metrics.k8s.io/v1beta1/namespaces/%s/%s%s%.*s",
+                url_encode(arena, namespace_),
+                url_encode(arena, arena_strndup(arena, metric, metric_len)), selector ? "?" : "",
+                selector ? (int)strcspn(selector, "& \t\r\n") : 0, selector ? selector : "");
 }
 
 static enum err externalmetrics_request(struct arena *arena, const struct metric_question *question,
@@ -45,24 +46,24 @@ static enum err externalmetrics_request(struct arena *arena, const struct metric
 {
     bool outside = question->address && *question->address;
     struct metric_question asked = *question;
-    const char *token = ask_secret_or(arena, question->secret, "token");
+    const char *token = backend_secret_or(arena, question->secret, "token");
 
     (void)now_ms;
-    if (!outside) /* of its own API server it is known whom to believe */
+    if (!outside) /* the CA of its own API server is known */
         asked = (struct metric_question){.backend = question->backend,
                                          .query = question->query,
                                          .only_namespace = question->only_namespace};
-    if (outside || !question->query) /* with rights of its own; or of no object */
+    if (outside || !question->query) /* with rights of its own; or not about an object */
         asked.only_namespace = NULL;
-    struct ask ask = ask_begin(arena, &asked, "http://api", out, ei);
+    struct backend_call call = backend_begin(arena, &asked, "http://api", out, ei);
     if (!outside) {
-        ask.base = "";
+        call.base = "";
         out->to = METRIC_TO_API;
     }
-    write_path(&ask, question->query ? question->query : "kube-system/dummy-metric");
+    write_path(&call, question->query ? question->query : "kube-system/dummy-metric");
     if (outside && token)
-        ask_header(&ask, "Authorization", arena_printf(arena, "Bearer %s", token));
-    return ask_end(&ask);
+        backend_header(&call, "Authorization", arena_printf(arena, "Bearer %s", token));
+    return backend_end(&call);
 }
 
 static struct metric_answer read_reply(struct arena *arena, const struct metric_question *question,
@@ -74,14 +75,14 @@ static struct metric_answer read_reply(struct arena *arena, const struct metric_
     struct errinfo ei;
 
     if (!json_object_is_type(items, json_type_array))
-        return ask_unlike(arena, question, "items");
+        return backend_unlike(arena, question, "items");
     if (!value)
-        return ask_no_values("no item");
+        return backend_no_values("no item");
     if (quantity_parse(value, &quantity, &ei) != ERR_OK)
-        return ask_failure(arena_printf(arena, "%s sent \"%.50s\", expected a quantity",
-                                        question->backend, value));
+        return backend_failure(arena_printf(arena, "%s sent \"%.50s\", expected a quantity",
+                                            question->backend, value));
     double amount = (double)quantity.wide, power = pow(10, abs(quantity.scale));
-    if (quantity.wide != 0) /* 0 times a power that is too large is no number */
+    if (quantity.wide != 0) /* 0 times a power that is too large is not a number */
         amount = quantity.scale < 0 ? amount / power : amount * power;
     return (struct metric_answer){.outcome = METRIC_VALUE, .value = amount};
 }
@@ -90,7 +91,7 @@ static struct metric_answer externalmetrics_answer(struct arena *arena,
                                                    const struct metric_question *question,
                                                    const struct http_result *result)
 {
-    return ask_read_json(arena, question, result, read_reply);
+    return backend_read_json(arena, question, result, read_reply);
 }
 
 const struct metric_backend metric_backend_externalmetrics = {

@@ -1,9 +1,9 @@
 /* Graphite: the render API. The query is the query string of the URL (target=...&from=...), which
- * is decoded and written anew; the last value of all series counts. */
+ * is decoded and encoded again; the value is the last one of all series. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "metric/ask.h"
+#include "metric/backend.h"
 
 enum { MAX_PARAMETERS = 64 };
 
@@ -32,11 +32,11 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* "target=a&from=-5min" with each name and value encoded, and format=json; ordered by name, as Go
- * does it. */
-static const char *parameters(struct ask *ask, const char *query)
+/* "target=a&from=-5min" with each name and value encoded, and format=json; sorted by name, as in
+ * Go. */
+static const char *parameters(struct backend_call *call, const char *query)
 {
-    struct arena *arena = ask->arena;
+    struct arena *arena = call->arena;
     const char *list[MAX_PARAMETERS + 1] = {"format=json"};
     size_t count = 1;
     const char *all = "";
@@ -46,7 +46,7 @@ static const char *parameters(struct ask *ask, const char *query)
         size_t value = name < len ? name + 1 : len;
         const char *key = decoded(arena, at, name);
         if (count > MAX_PARAMETERS)
-            ask_fail(ask, "graphite: a query of more than %d parameters", MAX_PARAMETERS);
+            backend_fail(call, "graphite: a query of more than %d parameters", MAX_PARAMETERS);
         else if (len > 0 && strcmp(key, "format") != 0)
             list[count++] =
                 arena_printf(arena, "%s=%s", url_encode_form(arena, key),
@@ -62,14 +62,14 @@ static const char *parameters(struct ask *ask, const char *query)
 static enum err graphite_request(struct arena *arena, const struct metric_question *question,
                                  int64_t now_ms, struct metric_request *out, struct errinfo *ei)
 {
-    struct ask ask = ask_begin(arena, question, NULL, out, ei);
-    const char *query = ask_one_line(arena, question->query ? question->query : "target=test");
+    struct backend_call call = backend_begin(arena, question, NULL, out, ei);
+    const char *query = backend_one_line(arena, question->query ? question->query : "target=test");
 
     (void)now_ms;
-    ask_url(&ask, "/render?%s", parameters(&ask, query + strspn(query, " ")));
-    if (question->secret && !ask_basic(&ask))
-        ask_fail(&ask, "graphite credentials: the secret needs username and password");
-    return ask_end(&ask);
+    backend_url(&call, "/render?%s", parameters(&call, query + strspn(query, " ")));
+    if (question->secret && !backend_basic(&call))
+        backend_fail(&call, "graphite credentials: the secret needs username and password");
+    return backend_end(&call);
 }
 
 static struct metric_answer read_reply(struct arena *arena, const struct metric_question *question,
@@ -79,7 +79,7 @@ static struct metric_answer read_reply(struct arena *arena, const struct metric_
     struct metric_answer answer;
 
     if (!json_object_is_type(reply, json_type_array))
-        return ask_unlike(arena, question, "of series");
+        return backend_unlike(arena, question, "of series");
     for (size_t i = 0; i < json_len(reply); i++) {
         struct json_object *points = json_at(json_elem(reply, i), "datapoints", NULL);
         for (size_t k = 0; k < json_len(points); k++) {
@@ -90,16 +90,16 @@ static struct metric_answer read_reply(struct arena *arena, const struct metric_
             at = json_elem(json_elem(points, k), 1);
         }
     }
-    answer = ask_number(arena, question, last);
-    answer.at_ms = ask_time_ms(at, 1000);
-    return ask_chosen(arena, answer, "last", json_len(reply), "series");
+    answer = backend_number(arena, question, last);
+    answer.at_ms = backend_time_ms(at, 1000);
+    return backend_chosen(arena, answer, "last", json_len(reply), "series");
 }
 
 static struct metric_answer graphite_answer(struct arena *arena,
                                             const struct metric_question *question,
                                             const struct http_result *result)
 {
-    return ask_read_json(arena, question, result, read_reply);
+    return backend_read_json(arena, question, result, read_reply);
 }
 
 const struct metric_backend metric_backend_graphite = {

@@ -1,14 +1,14 @@
 /*
- * InfluxDB. A query that begins with SELECT or SHOW is InfluxQL and goes to /query, as versions 1
- * have it; any other is Flux and goes to /api/v2/query, whose answer is annotated CSV. Of either the
- * first value counts. No row is no value; Flagger takes it for 0, which would pass many a check.
- * A probe asks in the language that the Secret is for, which is Flux where there is none; a server
- * that does not know Flux, or the bucket, is there all the same.
+ * InfluxDB. A query that begins with SELECT or SHOW is InfluxQL and goes to /query, as in version
+ * 1; any other is Flux and goes to /api/v2/query, which answers with annotated CSV. The first value
+ * is used. No row is no value (0 in Flagger, which would pass many checks). A probe uses the
+ * language that the Secret implies, Flux without a Secret; a server that rejects Flux or the bucket
+ * counts as available.
  */
 #include <string.h>
 #include <strings.h>
 
-#include "metric/ask.h"
+#include "metric/backend.h"
 
 enum { TIMEOUT_MS = 15000, MAX_COLUMNS = 256 };
 
@@ -18,40 +18,41 @@ static bool is_influxql(const char *query)
     return strncasecmp(query, "select ", 7) == 0 || strncasecmp(query, "show ", 5) == 0;
 }
 
-static void write_influxql(struct ask *ask, const char *query)
+static void write_influxql(struct backend_call *call, const char *query)
 {
-    struct arena *arena = ask->arena;
-    const char *db = ask_secret_or(arena, ask->question->secret, "database");
+    struct arena *arena = call->arena;
+    const char *db = backend_secret_or(arena, call->question->secret, "database");
 
-    if (ask->question->secret)
-        (void)ask_basic(ask); /* a Secret may hold the name of the database alone */
-    ask_url(ask, "/query?%s%s%sq=%s", db ? "db=" : "", db ? url_encode_form(arena, db) : "",
-            db ? "&" : "", url_encode_form(arena, ask_one_line(arena, query)));
+    if (call->question->secret)
+        (void)backend_basic(call); /* a Secret may hold only the name of the database */
+    backend_url(call, "/query?%s%s%sq=%s", db ? "db=" : "", db ? url_encode_form(arena, db) : "",
+                db ? "&" : "", url_encode_form(arena, backend_one_line(arena, query)));
 }
 
-static void write_flux(struct ask *ask, const char *query)
+static void write_flux(struct backend_call *call, const char *query)
 {
-    struct arena *arena = ask->arena;
+    struct arena *arena = call->arena;
     struct json_object *body = json_own(arena, json_object_new_object());
     struct json_object *annotations = json_own(arena, json_object_new_array());
     const char *org = "";
 
-    if (ask->question->secret) {
-        ask_header(ask, "Authorization", arena_printf(arena, "Token %s", ask_secret(ask, "token")));
-        org = ask_secret(ask, "org");
+    if (call->question->secret) {
+        backend_header(call, "Authorization",
+                       arena_printf(arena, "Token %s", backend_secret(call, "token")));
+        org = backend_secret(call, "org");
     }
     json_object_array_add(annotations, json_object_new_string("datatype"));
     json_set(json_sub(body, "dialect"), "annotations", annotations);
     json_set_str(body, "query", query);
     json_set_str(body, "type", "flux");
-    ask_url(ask, "/api/v2/query?org=%s", url_encode_form(arena, org));
-    ask_header(ask, "Accept", "application/csv");
-    ask_body(ask, "application/json", json_text(arena, body));
+    backend_url(call, "/api/v2/query?org=%s", url_encode_form(arena, org));
+    backend_header(call, "Accept", "application/csv");
+    backend_body(call, "application/json", json_text(arena, body));
 }
 
 static const char *probe(struct arena *arena, struct json_object *secret)
 {
-    if (ask_secret_or(arena, secret, "username") && !ask_secret_or(arena, secret, "token"))
+    if (backend_secret_or(arena, secret, "username") && !backend_secret_or(arena, secret, "token"))
         return "SHOW DATABASES";
     return "from(bucket: \"default\") |> range(start: -2h)";
 }
@@ -59,16 +60,16 @@ static const char *probe(struct arena *arena, struct json_object *secret)
 static enum err influxdb_request(struct arena *arena, const struct metric_question *question,
                                  int64_t now_ms, struct metric_request *out, struct errinfo *ei)
 {
-    struct ask ask = ask_begin(arena, question, NULL, out, ei);
+    struct backend_call call = backend_begin(arena, question, NULL, out, ei);
     const char *query = question->query ? question->query : probe(arena, question->secret);
 
     (void)now_ms;
     out->http.timeout_ms = TIMEOUT_MS;
     if (is_influxql(query))
-        write_influxql(&ask, query);
+        write_influxql(&call, query);
     else
-        write_flux(&ask, query);
-    return ask_end(&ask);
+        write_flux(&call, query);
+    return backend_end(&call);
 }
 
 static enum err influxdb_next(struct arena *arena, const struct metric_question *question,
@@ -80,9 +81,9 @@ static enum err influxdb_next(struct arena *arena, const struct metric_question 
     step->more = !question->query && result->status == 404 && request->http.body;
     if (!step->more)
         return ERR_OK;
-    struct ask ask = ask_begin(arena, question, NULL, request, ei);
-    ask_url(&ask, "/ping");
-    return ask_end(&ask);
+    struct backend_call call = backend_begin(arena, question, NULL, request, ei);
+    backend_url(&call, "/ping");
+    return backend_end(&call);
 }
 
 static struct metric_answer read_influxql(struct arena *arena,
@@ -95,16 +96,18 @@ static struct metric_answer read_influxql(struct arena *arena,
     const char *error = json_str_at(result, "error", NULL);
 
     if (error)
-        return ask_failure(arena_printf(arena, "error response: %.*s", ASK_SAID_MAX, error));
+        return backend_failure(
+            arena_printf(arena, "error response: %.*s", BACKEND_SAID_MAX, error));
     if (!json_object_is_type(results, json_type_array))
-        return ask_unlike(arena, question, "results");
-    return ask_chosen(
+        return backend_unlike(arena, question, "results");
+    return backend_chosen(
         arena,
-        ask_number(arena, question, json_elem(json_elem(json_at(series, "values", NULL), 0), 1)),
+        backend_number(arena, question,
+                       json_elem(json_elem(json_at(series, "values", NULL), 0), 1)),
         "first", json_len(json_at(result, "series", NULL)), "series");
 }
 
-/* The fields of one line of CSV; *at moves behind it. */
+/* Splits one line of CSV; *at moves to the next line. */
 static size_t read_line(struct arena *arena, const char **at, const char *fields[MAX_COLUMNS])
 {
     char *to = arena_alloc(arena, strcspn(*at, "\n") + 1);
@@ -125,7 +128,7 @@ static size_t read_line(struct arena *arena, const char **at, const char *fields
                 *to++ = *from;
         }
         more = *from == ',';
-        *to++ = '\0'; /* where the comma was, or behind the line */
+        *to++ = '\0'; /* overwrites the comma or line end */
         from += *from != '\0';
     }
     *at = from;
@@ -142,13 +145,13 @@ static const char *field_of(const char *const *names, size_t n_names, const char
     return NULL;
 }
 
-/* Tables of CSV, each with a line of names behind its annotations and an empty line behind it. */
+/* Tables of CSV, each with a line of names after its annotations and an empty line at its end. */
 static struct metric_answer read_csv(struct arena *own, struct arena *arena,
                                      const struct metric_question *question, const char *text)
 {
     const char *names[MAX_COLUMNS], *fields[MAX_COLUMNS];
     size_t n_names = 0;
-    bool csv = text[strspn(text, " \r\n")] == '\0'; /* of no table at all */
+    bool csv = text[strspn(text, " \r\n")] == '\0'; /* no table at all */
 
     while (*text) {
         size_t count = read_line(own, &text, fields);
@@ -164,14 +167,14 @@ static struct metric_answer read_csv(struct arena *own, struct arena *arena,
             const char *error = field_of(names, n_names, fields, count, "error");
             const char *value = field_of(names, n_names, fields, count, "_value");
             if (error)
-                return ask_failure(
-                    arena_printf(arena, "error response: %.*s", ASK_SAID_MAX, error));
+                return backend_failure(
+                    arena_printf(arena, "error response: %.*s", BACKEND_SAID_MAX, error));
             if (value && *value)
-                return ask_number_text(arena, question, value);
-            return ask_no_values("the first row has no _value");
+                return backend_number_text(arena, question, value);
+            return backend_no_values("the first row has no _value");
         }
     }
-    return csv ? ask_no_values("no row") : ask_failure("influxdb sent no annotated CSV");
+    return csv ? backend_no_values("no row") : backend_failure("influxdb sent no annotated CSV");
 }
 
 static struct metric_answer influxdb_answer(struct arena *arena,
@@ -179,9 +182,9 @@ static struct metric_answer influxdb_answer(struct arena *arena,
                                             const struct http_result *result)
 {
     if (question->query && is_influxql(question->query))
-        return ask_read_json(arena, question, result, read_influxql);
+        return backend_read_json(arena, question, result, read_influxql);
     if (result->status < 200 || result->status > 299)
-        return ask_refused(arena, result);
+        return backend_refused(arena, result);
     if (!question->query)
         return (struct metric_answer){.outcome = METRIC_VALUE, .value = 1};
     struct arena *own = arena_new();

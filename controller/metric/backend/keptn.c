@@ -1,19 +1,17 @@
 /*
- * Keptn, by the API server with the controller's rights. The query says what is asked for, in any case
- * of letters:
+ * Keptn, by the API server with the controller's rights. The query, case-insensitive, is one of:
  *
- *     keptnmetric/NAMESPACE/NAME: the value of a KeptnMetric. A time and arguments behind that say
- *         nothing.
- *     analysis/NAMESPACE/DEFINITION[/RECENT[/KEY=VALUE;...]]: an Analysis of that definition is made,
- *         and looked at until Keptn has completed it: 1 when it has passed, else 0. Then it is
- *         deleted.
+ *     keptnmetric/NAMESPACE/NAME: the value of a KeptnMetric. A time and arguments after it are
+ *         ignored.
+ *     analysis/NAMESPACE/DEFINITION[/RECENT[/KEY=VALUE;...]]: creates an Analysis of that
+ *         definition, and polls it until Keptn has completed it: 1 if it has passed, else 0. Then
+ *         it is deleted.
  */
 #include <ctype.h>
 #include <string.h>
 
-#include <openssl/sha.h>
-
-#include "metric/ask.h"
+#include "base/hash.h"
+#include "metric/backend.h"
 
 enum { ANALYSIS_MS = 10000, LOOK_MS = 1000, MAX_NAME = 200, ID_BYTES = 4 };
 
@@ -23,7 +21,7 @@ static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789.-";
 struct wanted {
     bool analysis;
     const char *namespace_, *name;
-    const char *recent, *arguments; /* "" where there are none */
+    const char *recent, *arguments; /* "" if missing */
 };
 
 static const char *lowered(struct arena *arena, const char *text)
@@ -35,7 +33,7 @@ static const char *lowered(struct arena *arena, const char *text)
     return out;
 }
 
-/* What stands before the next '/' or space, and is left behind it. */
+/* The text up to the next '/' or space, which *at moves past. */
 static const char *part(struct arena *arena, const char **at)
 {
     size_t len = strcspn(*at, " \t/");
@@ -69,18 +67,15 @@ static bool read_query(struct arena *arena, const char *query, struct wanted *ou
 
 /* --- analyses */
 
-/* Of this question at this time: others may ask by the same definition. */
+/* Unique for this question and time: other Canaries may use the same definition. */
 static const char *analysis_name(struct arena *arena, const struct metric_question *question,
                                  int64_t now_ms, const struct wanted *wanted)
 {
     const char *text = arena_printf(arena, "%s %lld", question->query, (long long)now_ms);
-    unsigned char sum[SHA256_DIGEST_LENGTH];
-    const char *name = arena_printf(arena, "%s-", wanted->name);
+    char sum[SHA256_TEXT];
 
-    SHA256((const unsigned char *)text, strlen(text), sum);
-    for (int i = 0; i < ID_BYTES; i++)
-        name = arena_printf(arena, "%s%02x", name, sum[i]);
-    return name;
+    return arena_printf(arena, "%s-%.*s", wanted->name, 2 * ID_BYTES,
+                        sha256_hex(text, strlen(text), sum));
 }
 
 /* "key=value;key=value" */
@@ -125,13 +120,13 @@ static const char *analysis_url(struct arena *arena, const struct metric_questio
                         analysis_name(arena, question, now_ms, wanted));
 }
 
-/* Also of a reply that is none: what it says is told. */
+/* True also for an error reply; its text is reported. */
 static bool is_completed(struct arena *arena, const struct http_result *result)
 {
     struct json_object *reply = NULL;
     struct errinfo ignored;
 
-    if (json_parse(arena, result->body, result->body_len, ASK_MAX_ANSWER, &reply, &ignored) !=
+    if (json_parse(arena, result->body, result->body_len, BACKEND_MAX_ANSWER, &reply, &ignored) !=
         ERR_OK)
         return true;
     const char *state = json_str_at(reply, "status", "state", NULL);
@@ -172,7 +167,7 @@ static bool keptn_end(struct arena *arena, const struct metric_question *questio
         return false;
     *out = (struct metric_request){.http = {.method = "DELETE",
                                             .url = analysis_url(arena, question, now_ms, &wanted),
-                                            .timeout_ms = ASK_TIMEOUT_MS},
+                                            .timeout_ms = BACKEND_TIMEOUT_MS},
                                    .to = METRIC_TO_API};
     return true;
 }
@@ -185,7 +180,7 @@ static enum err keptn_request(struct arena *arena, const struct metric_question 
     struct wanted wanted;
 
     *out = (struct metric_request){
-        .http = {.method = "GET", .timeout_ms = ASK_TIMEOUT_MS, .url = "/version"},
+        .http = {.method = "GET", .timeout_ms = BACKEND_TIMEOUT_MS, .url = "/version"},
         .to = METRIC_TO_API};
     if (!question->query)
         return ERR_OK;
@@ -193,7 +188,7 @@ static enum err keptn_request(struct arena *arena, const struct metric_question 
         return err_set(ei, ERR_INVALID,
                        "keptn: the query must be keptnmetric/NAMESPACE/NAME or "
                        "analysis/NAMESPACE/DEFINITION[/RECENT[/KEY=VALUE;...]]");
-    if (!ask_may_read(question, wanted.namespace_, ei))
+    if (!backend_may_read(question, wanted.namespace_, ei))
         return ERR_INVALID;
     if (wanted.analysis)
         write_analysis(arena, question, now_ms, &wanted, out);
@@ -214,15 +209,15 @@ static struct metric_answer read_reply(struct arena *arena, const struct metric_
             .outcome = METRIC_VALUE,
             .value = json_bool_at(reply, false, "status", "pass", NULL) ? 1 : 0};
     if (!value || !*value)
-        return ask_no_values("no status.value");
-    return ask_number_text(arena, question, value);
+        return backend_no_values("no status.value");
+    return backend_number_text(arena, question, value);
 }
 
 static struct metric_answer keptn_answer(struct arena *arena,
                                          const struct metric_question *question,
                                          const struct http_result *result)
 {
-    return ask_read_json(arena, question, result, read_reply);
+    return backend_read_json(arena, question, result, read_reply);
 }
 
 const struct metric_backend metric_backend_keptn = {

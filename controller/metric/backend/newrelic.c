@@ -1,20 +1,21 @@
-/* New Relic: NRQL by the Insights query API. Exactly one result is wanted. */
-#include "metric/ask.h"
+/* New Relic: NRQL by the Insights query API. Expects exactly one result. */
+#include "metric/backend.h"
 
 static enum err newrelic_request(struct arena *arena, const struct metric_question *question,
                                  int64_t now_ms, struct metric_request *out, struct errinfo *ei)
 {
-    struct ask ask = ask_begin(arena, question, "https://insights-api.newrelic.com", out, ei);
-    const char *account = ask_secret(&ask, "newrelic_account_id");
+    struct backend_call call =
+        backend_begin(arena, question, "https://insights-api.newrelic.com", out, ei);
+    const char *account = backend_secret(&call, "newrelic_account_id");
     const char *query = question->query ? question->query : "SELECT * FROM Metric";
 
-    (void)ask_from_ms(&ask, now_ms); /* which tells that there is no interval */
-    ask_header(&ask, "X-Query-Key", ask_secret(&ask, "newrelic_query_key"));
+    (void)backend_from_ms(&call, now_ms); /* reports a missing interval */
+    backend_header(&call, "X-Query-Key", backend_secret(&call, "newrelic_query_key"));
     const char *nrql = arena_printf(arena, "%s SINCE %lld seconds ago", query,
                                     (long long)(question->interval_ms / 1000));
-    ask_url(&ask, "/v1/accounts/%s/query?nrql=%s", url_encode(arena, account),
-            url_encode_form(arena, nrql));
-    return ask_end(&ask);
+    backend_url(&call, "/v1/accounts/%s/query?nrql=%s", url_encode(arena, account),
+                url_encode_form(arena, nrql));
+    return backend_end(&call);
 }
 
 static struct metric_answer read_reply(struct arena *arena, const struct metric_question *question,
@@ -23,17 +24,18 @@ static struct metric_answer read_reply(struct arena *arena, const struct metric_
     struct json_object *results = json_at(reply, "results", NULL);
 
     if (!json_object_is_type(results, json_type_array))
-        return ask_unlike(arena, question, "results");
+        return backend_unlike(arena, question, "results");
     if (json_len(results) != 1)
-        return ask_no_values(arena_printf(arena, "%zu results, expected one", json_len(results)));
-    return ask_number(arena, question, json_at(json_elem(results, 0), "result", NULL));
+        return backend_no_values(
+            arena_printf(arena, "%zu results, expected one", json_len(results)));
+    return backend_number(arena, question, json_at(json_elem(results, 0), "result", NULL));
 }
 
 static struct metric_answer newrelic_answer(struct arena *arena,
                                             const struct metric_question *question,
                                             const struct http_result *result)
 {
-    return ask_read_json(arena, question, result, read_reply);
+    return backend_read_json(arena, question, result, read_reply);
 }
 
 const struct metric_backend metric_backend_newrelic = {

@@ -1,27 +1,28 @@
-/* Prometheus and what speaks its HTTP API (metric/METRICS.md). */
+/* Prometheus and compatible servers (metric/METRICS.md). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "metric/ask.h"
+#include "metric/backend.h"
 
 static enum err query_request(struct arena *arena, const struct metric_question *question,
                               const char *query, struct metric_request *out, struct errinfo *ei)
 {
-    struct ask ask = ask_begin(arena, question, NULL, out, ei);
-    const char *token = ask_secret_or(arena, question->secret, "token");
+    struct backend_call call = backend_begin(arena, question, NULL, out, ei);
+    const char *token = backend_secret_or(arena, question->secret, "token");
 
     const char *at = question->query && question->at_s > 0
                          ? arena_printf(arena, "&time=%lld", (long long)question->at_s)
                          : "";
 
-    ask_url(&ask, "/api/v1/query?query=%s%s", url_encode_form(arena, ask_one_line(arena, query)),
-            at);
+    backend_url(&call, "/api/v1/query?query=%s%s",
+                url_encode_form(arena, backend_one_line(arena, query)), at);
     if (token)
-        ask_header(&ask, "Authorization", arena_printf(arena, "Bearer %s", token));
-    else if (question->secret && !ask_basic(&ask))
-        ask_fail(&ask, "prometheus credentials: the secret needs token, or username and password");
-    return ask_end(&ask);
+        backend_header(&call, "Authorization", arena_printf(arena, "Bearer %s", token));
+    else if (question->secret && !backend_basic(&call))
+        backend_fail(&call,
+                     "prometheus credentials: the secret needs token, or username and password");
+    return backend_end(&call);
 }
 
 static enum err prometheus_request(struct arena *arena, const struct metric_question *question,
@@ -39,9 +40,9 @@ static struct metric_answer read_sample(struct arena *arena, const struct metric
     struct metric_answer answer;
 
     if (!json_object_is_type(text, json_type_string))
-        return ask_failure("prometheus sent a sample without a value");
-    answer = ask_number_text(arena, question, json_object_get_string(text));
-    answer.at_ms = ask_time_ms(json_elem(sample, 0), 1000);
+        return backend_failure("prometheus sent a sample without a value");
+    answer = backend_number_text(arena, question, json_object_get_string(text));
+    answer.at_ms = backend_time_ms(json_elem(sample, 0), 1000);
     return answer;
 }
 
@@ -49,7 +50,7 @@ static struct metric_answer read_series(struct arena *arena, const struct metric
                                         struct json_object *series)
 {
     if (json_at(series, "values", NULL))
-        return ask_failure("query returned multiple values");
+        return backend_failure("query returned multiple values");
     return read_sample(arena, question, json_at(series, "value", NULL));
 }
 
@@ -60,7 +61,7 @@ static bool has_label(struct json_object *series, const char *label, const char 
     return found && strcmp(found, value) == 0;
 }
 
-/* As Flagger: of several series the last one counts. pick NULL: all are of the one who asks. */
+/* As in Flagger: of several series the last one is used. pick NULL: all belong to this question. */
 static struct metric_answer read_list(struct arena *arena, const struct metric_question *question,
                                       struct json_object *list, const struct metric_pick *pick)
 {
@@ -76,11 +77,11 @@ static struct metric_answer read_list(struct arena *arena, const struct metric_q
         n++;
     }
     if (!last)
-        return ask_no_values("no series");
-    return ask_chosen(arena, read_series(arena, question, last), "last", n, "series");
+        return backend_no_values("no series");
+    return backend_chosen(arena, read_series(arena, question, last), "last", n, "series");
 }
 
-/* The bound of a bucket; false: it is none. */
+/* Upper bound of a bucket; false if it has none. */
 static bool bound_of(struct json_object *series, double *out)
 {
     const char *text = json_str_at(series, "metric", "le", NULL);
@@ -92,7 +93,7 @@ static bool bound_of(struct json_object *series, double *out)
     return !*end && !isnan(*out);
 }
 
-/* Of cumulative buckets: the least that has all requests up to question->bucket in it. */
+/* Of cumulative buckets: the smallest that contains all requests up to question->bucket. */
 static struct metric_answer read_bucket(struct arena *arena, const struct metric_question *question,
                                         struct json_object *list)
 {
@@ -101,14 +102,14 @@ static struct metric_answer read_bucket(struct arena *arena, const struct metric
 
     for (size_t i = 0; i < json_len(list); i++) {
         struct json_object *series = json_elem(list, i);
-        /* a hair below is the same number, which somebody has divided */
+        /* tolerates the rounding of a division */
         if (!bound_of(series, &bound) || bound < question->bucket * (1 - 1e-9) || bound >= best)
             continue;
         best = bound;
         nearest = series;
     }
     if (!nearest)
-        return ask_no_values(json_len(list) > 0 ? "no bucket that high" : "no series");
+        return backend_no_values(json_len(list) > 0 ? "no bucket that high" : "no series");
     struct metric_answer answer = read_series(arena, question, nearest);
     answer.note = arena_printf(arena, "%g", best);
     return answer;
@@ -124,7 +125,7 @@ static struct metric_answer read_reply(struct arena *arena, const struct metric_
     if (scalar && question->n_picks == 0)
         return read_sample(arena, question, list);
     if (scalar || !json_object_is_type(list, json_type_array))
-        return ask_unlike(arena, question, "data.result");
+        return backend_unlike(arena, question, "data.result");
     if (question->bucket > 0)
         return read_bucket(arena, question, list);
     if (question->n_picks == 0)
@@ -138,7 +139,7 @@ static struct metric_answer prometheus_answer(struct arena *arena,
                                               const struct metric_question *question,
                                               const struct http_result *result)
 {
-    return ask_read_json(arena, question, result, read_reply);
+    return backend_read_json(arena, question, result, read_reply);
 }
 
 const struct metric_backend metric_backend_prometheus = {

@@ -40,7 +40,7 @@ CASE(test_request)
 CASE(test_credentials_and_headers)
 {
     static const struct {
-        const char *secret, *authorization; /* NULL: refused */
+        const char *secret, *authorization; /* NULL if refused */
     } cases[] = {
         {"{'data':{'token':'c2VzYW1l'}}", "Bearer sesame"},
         {"{'data':{'token':'c2VzYW1l','username':'dQ==','password':'cA=='}}", "Bearer sesame"},
@@ -77,7 +77,7 @@ CASE(test_whom_to_believe)
 {
     static const struct {
         const char *address, *spec, *ca_pem;
-        const char *mistake; /* NULL: asked */
+        const char *mistake; /* NULL if the request is made */
         bool insecure;
     } cases[] = {
         {.address = "https://p", .spec = "{}"},
@@ -173,7 +173,7 @@ static long in_use(void)
     return (long)(info.uordblks + info.hblkhd);
 }
 
-/* Nothing of an answer stays but the number; one that would take much memory is refused. */
+/* Only the number of an answer is kept; one that would take much memory is refused. */
 CASE(test_memory)
 {
     enum { MAX = 256 * 1024 };

@@ -1,38 +1,39 @@
 /*
- * Splunk Observability: a SignalFlow computation by HTTP, whose answer is a stream of server-sent
- * events that ends with the window. One time series is wanted; its last value counts.
+ * Splunk Observability: a SignalFlow computation by HTTP, answered by a stream of server-sent
+ * events that ends with the window. Expects one time series; the last value is used.
  */
 #include <string.h>
 
-#include "metric/ask.h"
+#include "metric/backend.h"
 
 static enum err splunk_request(struct arena *arena, const struct metric_question *question,
                                int64_t now_ms, struct metric_request *out, struct errinfo *ei)
 {
     struct metric_question asked = *question;
 
-    /* An address is that of the stream or of the API, of WebSocket or HTTP. */
+    /* An address may be that of the stream or of the API, as WebSocket or HTTP URL. */
     if (asked.address && strncmp(asked.address, "ws", 2) == 0)
-        asked.address = ask_replace_first(arena, asked.address, "ws", "http");
+        asked.address = backend_replace_first(arena, asked.address, "ws", "http");
     if (asked.address)
-        asked.address = question->query ? ask_replace_first(arena, asked.address, "api", "stream")
-                                        : ask_replace_first(arena, asked.address, "stream", "api");
-    struct ask ask = ask_begin(arena, &asked, NULL, out, ei);
-    int64_t from_ms = ask_from_ms(&ask, now_ms);
-    ask_header(&ask, "X-SF-Token", ask_secret(&ask, "sf_token_key"));
+        asked.address = question->query
+                            ? backend_replace_first(arena, asked.address, "api", "stream")
+                            : backend_replace_first(arena, asked.address, "stream", "api");
+    struct backend_call call = backend_begin(arena, &asked, NULL, out, ei);
+    int64_t from_ms = backend_from_ms(&call, now_ms);
+    backend_header(&call, "X-SF-Token", backend_secret(&call, "sf_token_key"));
     if (!question->query) {
-        ask_url(&ask, "/v2/metric?limit=1");
-        return ask_end(&ask);
+        backend_url(&call, "/v2/metric?limit=1");
+        return backend_end(&call);
     }
-    ask_url(&ask, "/v2/signalflow/execute?immediate=true&start=%lld&stop=%lld", (long long)from_ms,
-            (long long)now_ms);
-    ask_header(&ask, "Accept", "text/event-stream");
-    ask_body(&ask, "text/plain", question->query);
-    return ask_end(&ask);
+    backend_url(&call, "/v2/signalflow/execute?immediate=true&start=%lld&stop=%lld",
+                (long long)from_ms, (long long)now_ms);
+    backend_header(&call, "Accept", "text/event-stream");
+    backend_body(&call, "text/plain", question->query);
+    return backend_end(&call);
 }
 
 struct series {
-    const char *id; /* of the only one; NULL: none yet */
+    const char *id; /* of the only series; NULL if none yet */
     bool several;
     struct metric_answer last;
 };
@@ -44,8 +45,8 @@ static void read_data(struct arena *own, struct arena *arena,
     struct json_object *event = NULL;
     struct errinfo ei;
 
-    if (json_parse(own, text, strlen(text), ASK_MAX_ANSWER, &event, &ei) != ERR_OK) {
-        series->last = ask_failure(arena_printf(arena, "splunk sent no JSON: %s", ei.text));
+    if (json_parse(own, text, strlen(text), BACKEND_MAX_ANSWER, &event, &ei) != ERR_OK) {
+        series->last = backend_failure(arena_printf(arena, "splunk sent no JSON: %s", ei.text));
         return;
     }
     struct json_object *data = json_at(event, "data", NULL);
@@ -56,11 +57,11 @@ static void read_data(struct arena *own, struct arena *arena,
             continue;
         series->several = series->several || (series->id && strcmp(series->id, id) != 0);
         series->id = arena_strdup(own, id);
-        series->last = ask_number(arena, question, value);
+        series->last = backend_number(arena, question, value);
     }
 }
 
-/* One event: lines "event: KIND" and "data: ..." to the next empty line; *at moves behind it. */
+/* One event: lines "event: KIND" and "data: ..." to the next empty line; *at moves past it. */
 static const char *read_event(struct arena *own, const char **at, const char **kind)
 {
     char *data = arena_alloc(own, strlen(*at) + 1), *to = data;
@@ -87,7 +88,7 @@ static const char *read_event(struct arena *own, const char **at, const char **k
 static struct metric_answer read_stream(struct arena *own, struct arena *arena,
                                         const struct metric_question *question, const char *text)
 {
-    struct series series = {.last = ask_no_values("no data")};
+    struct series series = {.last = backend_no_values("no data")};
     bool events = text[strspn(text, " \r\n")] == '\0'; /* or none at all */
 
     while (*text) {
@@ -97,8 +98,8 @@ static struct metric_answer read_stream(struct arena *own, struct arena *arena,
         bool error = strcmp(kind, "error") == 0;
         events = events || *kind;
         if (error)
-            series.last =
-                ask_failure(arena_printf(arena, "error response: %.*s", ASK_SAID_MAX, data));
+            series.last = backend_failure(
+                arena_printf(arena, "error response: %.*s", BACKEND_SAID_MAX, data));
         else if (strcmp(kind, "data") == 0)
             read_data(own, arena, question, data, &series);
         arena_free(of_event);
@@ -106,8 +107,8 @@ static struct metric_answer read_stream(struct arena *own, struct arena *arena,
             return series.last;
     }
     if (!events)
-        return ask_failure("splunk sent no events");
-    return series.several ? ask_failure("query returned multiple values") : series.last;
+        return backend_failure("splunk sent no events");
+    return series.several ? backend_failure("query returned multiple values") : series.last;
 }
 
 static struct metric_answer splunk_answer(struct arena *arena,
@@ -115,7 +116,7 @@ static struct metric_answer splunk_answer(struct arena *arena,
                                           const struct http_result *result)
 {
     if (result->status != 200)
-        return ask_refused(arena, result);
+        return backend_refused(arena, result);
     if (!question->query)
         return (struct metric_answer){.outcome = METRIC_VALUE, .value = 1};
     struct arena *own = arena_new();
@@ -126,7 +127,7 @@ static struct metric_answer splunk_answer(struct arena *arena,
 
 const struct metric_backend metric_backend_splunk = {
     .type = "splunk",
-    .intervals = ASK_WINDOW,
+    .intervals = BACKEND_WINDOW,
     .request = splunk_request,
     .answer = splunk_answer,
 };

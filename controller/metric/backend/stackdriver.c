@@ -1,7 +1,7 @@
 /*
  * Google Cloud Monitoring: MQL by timeSeries:query. A service account's key signs a JWT for a token
- * of an hour (RFC 7523); without a key the metadata server has one. An address of the template
- * counts only with a key of its own.
+ * of an hour (RFC 7523); without a key the metadata server provides one. An address of the template
+ * is used only with a key of its own.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include <openssl/pem.h>
 
 #include "base/base64.h"
-#include "metric/ask.h"
+#include "metric/backend.h"
 
 enum { TOKEN_S = 3600 };
 
@@ -24,17 +24,17 @@ static const struct metric_ambient ambient[] = {
     {NULL, false},
 };
 
-/* The key of the service account; NULL: there is none. */
+/* The key of the service account; NULL if there is none. */
 static struct json_object *account_of(struct arena *arena, const struct metric_question *question)
 {
     const char *text = question->ambient
-                           ? ask_ambient(question, "GOOGLE_APPLICATION_CREDENTIALS")
-                           : ask_secret_or(arena, question->secret, "serviceAccountKey");
+                           ? backend_ambient(question, "GOOGLE_APPLICATION_CREDENTIALS")
+                           : backend_secret_or(arena, question->secret, "serviceAccountKey");
     struct json_object *account = NULL;
     struct errinfo ei;
 
-    if (text && json_parse(arena, text, strlen(text), ASK_MAX_ANSWER, &account, &ei) != ERR_OK)
-        account = json_own(arena, json_object_new_object()); /* what it lacks is told */
+    if (text && json_parse(arena, text, strlen(text), BACKEND_MAX_ANSWER, &account, &ei) != ERR_OK)
+        account = json_own(arena, json_object_new_object()); /* missing fields are reported below */
     return account;
 }
 
@@ -47,7 +47,7 @@ static int no_passphrase(char *text, int size, int writing, void *arg)
     return -1;
 }
 
-/* The RS256 signature of the text, base64url; NULL: the key is none. */
+/* The RS256 signature of the text, base64url; NULL if the key is invalid. */
 static const char *signature(struct arena *arena, const char *pem, const char *text)
 {
     BIO *bio = BIO_new_mem_buf(pem, -1);
@@ -123,8 +123,8 @@ static enum err stackdriver_request(struct arena *arena, const struct metric_que
     *out = (struct metric_request){.http = {.method = "GET",
                                             .url = metadata,
                                             .headers = headers,
-                                            .timeout_ms = ASK_TIMEOUT_MS,
-                                            .max_body = ASK_MAX_ANSWER},
+                                            .timeout_ms = BACKEND_TIMEOUT_MS,
+                                            .max_body = BACKEND_MAX_ANSWER},
                                    .to = question->ambient ? METRIC_TO_MACHINE : METRIC_TO_ADDRESS};
     headers[0] = (struct http_header){"Metadata-Flavor", "Google"};
     if (account)
@@ -138,10 +138,10 @@ static enum err stackdriver_request(struct arena *arena, const struct metric_que
 static const char *project_of(struct arena *arena, const struct metric_question *question,
                               struct json_object *account)
 {
-    const char *project = ask_secret_or(arena, question->secret, "project");
+    const char *project = backend_secret_or(arena, question->secret, "project");
 
     if (!project)
-        project = ask_ambient(question, "GOOGLE_CLOUD_PROJECT");
+        project = backend_ambient(question, "GOOGLE_CLOUD_PROJECT");
     return project ? project : json_str_at(account, "project_id", NULL);
 }
 
@@ -151,15 +151,16 @@ static enum err query_request(struct arena *arena, const struct metric_question 
     struct json_object *account = account_of(arena, question);
     struct json_object *body = json_own(arena, json_object_new_object());
     const char *project = project_of(arena, question, account);
-    struct ask ask = ask_begin(arena, question, google, out, ei);
+    struct backend_call call = backend_begin(arena, question, google, out, ei);
     if (!project)
-        ask_fail(&ask, "stackdriver credentials: the secret of secretRef needs the key project");
+        backend_fail(&call,
+                     "stackdriver credentials: the secret of secretRef needs the key project");
     else
-        ask_url(&ask, "/v3/projects/%s/timeSeries:query", url_encode(arena, project));
+        backend_url(&call, "/v3/projects/%s/timeSeries:query", url_encode(arena, project));
     json_set_str(body, "query", question->query ? question->query : "");
-    ask_header(&ask, "Authorization", arena_printf(arena, "Bearer %s", token));
-    ask_body(&ask, "application/json", json_text(arena, body));
-    return ask_end(&ask);
+    backend_header(&call, "Authorization", arena_printf(arena, "Bearer %s", token));
+    backend_body(&call, "application/json", json_text(arena, body));
+    return backend_end(&call);
 }
 
 static enum err stackdriver_next(struct arena *arena, const struct metric_question *question,
@@ -176,15 +177,15 @@ static enum err stackdriver_next(struct arena *arena, const struct metric_questi
         return ERR_OK;
     if (result->status != 200)
         return err_set(ei, ERR_DENIED, "stackdriver credentials: %s",
-                       ask_refused(arena, result).text);
-    if (json_parse(arena, result->body, result->body_len, ASK_MAX_ANSWER, &reply, &ignored) !=
+                       backend_refused(arena, result).text);
+    if (json_parse(arena, result->body, result->body_len, BACKEND_MAX_ANSWER, &reply, &ignored) !=
             ERR_OK ||
         !json_str_at(reply, "access_token", NULL))
         return err_set(ei, ERR_DENIED, "stackdriver credentials: the reply has no access_token");
     return query_request(arena, question, json_str_at(reply, "access_token", NULL), request, ei);
 }
 
-/* A token says so itself. */
+/* A token states its lifetime. */
 static int64_t stackdriver_lasts(struct arena *arena, int64_t now_ms,
                                  const struct http_result *result)
 {
@@ -192,7 +193,7 @@ static int64_t stackdriver_lasts(struct arena *arena, int64_t now_ms,
     struct errinfo ignored;
 
     (void)now_ms;
-    if (json_parse(arena, result->body, result->body_len, ASK_MAX_ANSWER, &reply, &ignored) !=
+    if (json_parse(arena, result->body, result->body_len, BACKEND_MAX_ANSWER, &reply, &ignored) !=
         ERR_OK)
         return 0;
     int64_t seconds = json_int_at(reply, 0, "expires_in", NULL);
@@ -208,17 +209,18 @@ static struct metric_answer read_reply(struct arena *arena, const struct metric_
     struct json_object *number = json_at(value, "doubleValue", NULL);
 
     number = number ? number : json_at(value, "int64Value", NULL);
-    return ask_chosen(arena, ask_number(arena, question, number), "first", json_len(all), "series");
+    return backend_chosen(arena, backend_number(arena, question, number), "first", json_len(all),
+                          "series");
 }
 
-/* A probe has an empty query, which is refused as such (400) by who knows the token. */
+/* An empty probe is refused with 400, but only after the token was accepted. */
 static struct metric_answer stackdriver_answer(struct arena *arena,
                                                const struct metric_question *question,
                                                const struct http_result *result)
 {
     if (!question->query && result->status == 400)
         return (struct metric_answer){.outcome = METRIC_VALUE, .value = 1};
-    return ask_read_json(arena, question, result, read_reply);
+    return backend_read_json(arena, question, result, read_reply);
 }
 
 const struct metric_backend metric_backend_stackdriver = {

@@ -134,7 +134,7 @@ static void tell_watchers(struct cluster *cluster, int canary)
 
 /* --- Canaries */
 
-/* NULL: none. */
+/* NULL if none. */
 static int number(const char *text, int none)
 {
     return text ? (int)strtol(text, NULL, 10) : none;

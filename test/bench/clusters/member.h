@@ -13,7 +13,7 @@
 
 struct canary {
     uint32_t version;
-    char *holder, *manager; /* flagger.app/held-by, and -manager; NULL: none */
+    char *holder, *manager; /* flagger.app/held-by, and -manager; NULL if none */
     bool suspended;
 };
 

@@ -1,16 +1,15 @@
 # alone: last
 # A clock that steps in the middle of a release: the controller's an hour ahead, back, an hour into the past and back; then the gate's, while a release
 # waits there. The machine has one clock for all its namespaces (a time namespace has the monotonic ones alone), so that the daemons' own is stepped: by
-# Debian's libfaketime, preloaded into their pods as their images are, which reads the offset from a file. The steps are made in the analysis: one
-# beyond progressDeadlineSeconds while pods are waited for counts as time that has passed, as in Flagger, and fails the release.
-library=/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH 2>/dev/null || echo x86_64-linux-gnu)/faketime/libfaketimeMT.so.1
-[ -e "$library" ] || skipped 'there is no libfaketime; test/setup --cluster installs it'
+# Debian's libfaketime, preloaded into their pods as their images are, which reads the offset from a file. The first step is made in the analysis, the
+# others, far beyond progressDeadlineSeconds, while pods are waited for.
+[ -e "$FAKETIME_LIBRARY" ] || skipped 'there is no libfaketime; test/setup --cluster installs it'
 needs controller loadtester gate
 # fake NAMESPACE DEPLOYMENT NAME: its clock is that of the machine, and what $state/clock/NAME/offset says
 fake() {
     local folder=$state/clock/$3
     mkdir -p "$folder"
-    cp "$library" "$folder/clock.so"
+    cp "$FAKETIME_LIBRARY" "$folder/clock.so"
     cp "$(ldconfig -p | sed -n 's/.*libm[.]so[.]6 .*=> //p' | head -n 1)" "$folder/"
     echo +0 >"$folder/offset"
     chmod -R a+rX "$state/clock"
@@ -31,22 +30,25 @@ canary "interval: 5s, iterations: 4, threshold: 3, webhooks: [
 comes Initialized
 clients_at_service
 analysed() { phase_is Progressing && [ "$(k get canary podinfo -o jsonpath='{.status.iterations}')" -ge 1 ]; }
-# stepped VERSION OFFSET: a release, with the step in its middle
+waits() { phase_is Progressing && [ "$(k get deployment podinfo -o 'jsonpath={.status.replicas}:{.status.readyReplicas}')" = 2: ]; }
+# stepped VERSION OFFSET CONDITION: a release, with the step when that holds
 stepped() {
     local since=$SECONDS
     podinfo "$1"
-    eventually analysed
+    eventually "$3"
     step controller "$2"
     comes Succeeded
     primary_runs "$1"
     echo "measured controller $2: $((SECONDS - since)) s"
 }
-stepped 6.0.1 +3600
+stepped 6.0.1 +3600 analysed
 logged=$(ahead "$SYSTEM" flagger)
 [ "$logged" -gt 3000 ] || fail "the controller's clock was not stepped: its log is $logged s ahead"
-stepped 6.0.2 +0
-stepped 6.1.0 -3600
-stepped 6.7.0 +0
+POD='initContainers: [{name: slow, image: "ghcr.io/stefanprodan/podinfo:6.0.0", command: [sleep, "15"], securityContext: {runAsNonRoot: true, runAsUser: 100}}]'
+stepped 6.0.2 +0 waits
+stepped 6.1.0 -3600 waits
+stepped 6.7.0 +0 waits
+unset POD
 [ "$(restarts "$SYSTEM" app.kubernetes.io/name=flagger)" = 0 ] || fail 'the controller was restarted'
 # The gate: what was not approved stays closed, and what was holds.
 fake flagger flagger-gate gate

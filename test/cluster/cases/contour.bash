@@ -19,14 +19,4 @@ serves() { curl -sf -m 5 -o "$state/never-kept" -H "Host: $case.example.com" "ht
 eventually serves
 client new http://envoy.projectcontour/ "$case.example.com"
 client kept http://envoy.projectcontour/ "$case.example.com" keep
-podinfo 6.0.1
-comes Progressing
-comes Succeeded
-primary_runs 6.0.1
-fault 'a version that answers with errors has a share'
-WRONG=true podinfo 6.0.2
-comes Progressing
-comes Failed
-fault_over 5
-primary_runs 6.0.1
-told 'Halt'
+good_then_wrong

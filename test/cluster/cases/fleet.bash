@@ -1,13 +1,9 @@
 # alone: last
 # The daemon of a fleet from its image and manifests, with this cluster as its member by a kubeconfig in a Secret: an Application makes the Canary,
 # and a new version goes through. No ingress controller runs here, so that clients ask at the Service. Waves and a member that is lost
-# are in test/bats and test/torture.
+# are in test/bats and test/crash.
 needs controller
-folder=$(tree)
-kubectl apply -f deploy/fleet/releaseplans.yaml -f deploy/fleet/applications.yaml -f deploy/fleet/member/rbac.yaml
-printf 'resources: [deploy/fleet/daemon]\nimages: [{name: flagger-controller, newName: registry.example.com/flagger-controller}]\n' >"$folder/kustomization.yaml"
-kubectl apply -k "$folder"
-kubectl -n "$SYSTEM" rollout status deployment/flagger-fleet --timeout 60s
+fleet_install
 member() { kubectl -n "$SYSTEM" get secret flagger-fleet-member -o jsonpath="{.data.$1}" | base64 -d; }
 token_there() { [ -n "$(member token)" ]; }
 within 30 token_there

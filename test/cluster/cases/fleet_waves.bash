@@ -3,11 +3,7 @@
 # node says of pods that they are ready. The second wave goes one by one; its first member is lost while it releases, the others' releases are not
 # touched, the plan says so, and when it is back all end on the new version.
 needs controller
-folder=$(tree)
-kubectl apply -f deploy/fleet/releaseplans.yaml -f deploy/fleet/applications.yaml -f deploy/fleet/member/rbac.yaml
-printf 'resources: [deploy/fleet/daemon]\nimages: [{name: flagger-controller, newName: registry.example.com/flagger-controller}]\n' >"$folder/kustomization.yaml"
-kubectl apply -k "$folder"
-kubectl -n "$SYSTEM" rollout status deployment/flagger-fleet --timeout 60s
+fleet_install
 on() { kubectl --kubeconfig "$state/$1.kubeconfig" "${@:2}"; }
 cp "$KUBECONFIG" "$state/paris.kubeconfig"
 

@@ -63,10 +63,10 @@ browsed
 browser_end
 trap - EXIT
 
-# The API server passes no tokens on: a gate that asks for none, of the same database.
+# The API server passes no tokens on: a gate that lets anybody in, of the same database.
 database=$(kubectl -n flagger get secret flagger-gate -o jsonpath='{.data.database}' | base64 -d)
 k create secret generic flagger-gate --from-literal=database="${database/@flagger-gate-postgres/@flagger-gate-postgres.flagger}"
-helm install flagger-gate deploy/charts/gate --namespace "$case" --wait --timeout 90s --set tokens=false --set replicaCount=1 \
+helm install flagger-gate deploy/charts/gate --namespace "$case" --wait --timeout 90s --set tokens=false --set anybody=true --set replicaCount=1 \
     --set image.repository=registry.example.com/flagger-gate --set test.image=registry.example.com/flagger-loadtester-slim:0.1.0
 helm test flagger-gate --namespace "$case" --timeout 60s
 k create serviceaccount approver

@@ -59,5 +59,5 @@ if [ -n "$original" ]; then
 else
     echo 'measured the way back: skipped, there is no Flagger; test/setup --cluster builds it'
 fi
+clients_end # the Service goes with the Canary
 k delete canary podinfo --timeout 60s
-clients_end

@@ -18,14 +18,4 @@ through_gateway "interval: 10s, stepWeight: 20, maxWeight: 60, threshold: 3, met
     webhooks: [{name: load, type: rollout, url: \"http://flagger-loadtester.$SYSTEM/\", metadata: {cmd: \"hey -z 30s -q 10 -c 2 http://podinfo-canary.$case/\"}}]"
 comes Initialized
 clients_at_gateway
-podinfo 6.0.1
-comes Progressing
-comes Succeeded
-primary_runs 6.0.1
-fault 'a version that answers with errors has a share'
-WRONG=true podinfo 6.0.2
-comes Progressing
-comes Failed
-fault_over 5
-primary_runs 6.0.1
-told 'Halt'
+good_then_wrong

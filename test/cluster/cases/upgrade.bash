@@ -1,7 +1,7 @@
 # alone: page
 # From what was released before to what is here, in the middle of a release that waits at the gate, and back by `helm rollback`. Before is the last tag of
 # git, or the commit that $FLAGGER_CLUSTER_FROM names: its own charts and manifests, and the images that its own Dockerfile builds.
-[ -d "$state/before" ] || skipped "git has no tag that an upgrade could begin at; FLAGGER_CLUSTER_FROM=COMMIT names one"
+[ -d "$state/before" ] || skipped 'git has no tag that an upgrade could begin at; FLAGGER_CLUSTER_FROM=COMMIT test/cluster/run upgrade begins at a commit'
 before=$state/before
 controller() { # FOLDER TAG
     helm upgrade --install flagger "$1/deploy/charts/flagger" --namespace "$SYSTEM" --create-namespace --wait --timeout 120s \
@@ -28,7 +28,7 @@ address=$(kubectl -n flagger get service flagger-gate -o jsonpath='{.spec.cluste
 approved() {
     local gate="http://$address/v1/gates/$case/podinfo" revision
     revision=$(curl -sS --fail-with-body -m 10 -H "Authorization: Bearer $alice" "$gate" | gojq -er '.gates[0].waits[0].revision') &&
-        curl -sS --fail-with-body -m 10 -H "Authorization: Bearer $alice" -H 'Content-Type: application/json' "$gate/approve" -d "{\"revision\": \"$revision\"}"
+        curl -sS --fail-with-body -m 10 -H "Authorization: Bearer $alice" -H 'Content-Type: application/json' "$gate/approve" -d "{\"revision\": \"$revision\"}" -o "$state/never-kept"
 }
 release() { # VERSION [COMMAND...]: the command while it waits at the gate
     podinfo "$1"

@@ -1,5 +1,6 @@
 /* What people ask of a release, carried out wrongly. */
 #include "mutations/mutation.h"
+#include "tick/need.h"
 
 static bool clears_nothing(struct release *r)
 {

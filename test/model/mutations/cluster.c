@@ -1,11 +1,13 @@
 /* What is broken in how objects are made, kept and written, and in who wakes a Canary. */
 #include "mutations/mutation.h"
+#include "tick/need.h"
+#include "tick/plan.h"
 
 /* --- the initialisation */
 
-static enum verdict lead_when_released(struct release *r)
+static enum rule_result lead_when_released(struct release *r)
 {
-    return r->phase == PHASE_Succeeded ? real_serving_apex(r) : VERDICT_GO;
+    return r->phase == PHASE_Succeeded ? real_serving_apex(r) : RULE_CONTINUE;
 }
 MUTATION("the apex Service goes on selecting the target", "initialise",
          .acts.serving_apex = lead_when_released)
@@ -16,7 +18,7 @@ static bool promoted_anyhow(struct tick *tick, const struct target_info *info)
     (void)info;
     return true;
 }
-static enum verdict finish_as_the_same(struct release *r)
+static enum rule_result finish_as_the_same(struct release *r)
 {
     mutation_target(r)->is_promoted = promoted_anyhow;
     return initialise_finish(r);
@@ -24,10 +26,10 @@ static enum verdict finish_as_the_same(struct release *r)
 MUTATION("a revision that comes during the initialisation counts as running", "initialise",
          .rule = initialise_finish, .ask = finish_as_the_same)
 
-static enum verdict reread_again(struct release *r)
+static enum rule_result reread_again(struct release *r)
 {
-    release_again(r, AGAIN_NOW);
-    return VERDICT_STOP;
+    release_requeue(r, REQUEUE_NOW);
+    return RULE_DONE;
 }
 MUTATION("a repair never has enough", "canary", .acts.release_reread = reread_again)
 
@@ -47,11 +49,11 @@ static struct service_pods pods_that_answer(struct release *r)
     pods.answers = answers_if_there;
     return pods;
 }
-static enum verdict lead_to_who_is_there(struct release *r)
+static enum rule_result lead_to_who_is_there(struct release *r)
 {
     struct service_pods pods = pods_that_answer(r);
 
-    return r->target->own_services ? VERDICT_GO : services_reconcile_apex(r->tick, &pods);
+    return r->target->own_services ? RULE_CONTINUE : services_reconcile_apex(r->tick, &pods);
 }
 MUTATION("a Service is made to select a primary that does not answer", "another target",
          .breaks = SAFE_ENDPOINTS,
@@ -64,22 +66,22 @@ static struct service_pods pods_uncounted(struct release *r)
     pods.ready = NULL;
     return pods;
 }
-static enum verdict lead_uncounted(struct release *r)
+static enum rule_result lead_uncounted(struct release *r)
 {
     struct service_pods pods = pods_uncounted(r);
 
-    return r->target->own_services ? VERDICT_GO : services_reconcile_apex(r->tick, &pods);
+    return r->target->own_services ? RULE_CONTINUE : services_reconcile_apex(r->tick, &pods);
 }
-static enum verdict hold_for_nobody(struct release *r, enum side side)
+static enum rule_result hold_for_nobody(struct release *r, enum side side)
 {
     return r->phase == PHASE_Initializing ? release_reread(r) : real_ready_or_hold(r, side);
 }
-static enum verdict lead_to_anything(struct release *r)
+static enum rule_result lead_to_anything(struct release *r)
 {
     struct service_pods pods = pods_uncounted(r);
 
     pods.answers = NULL;
-    return r->target->own_services ? VERDICT_GO : services_reconcile_apex(r->tick, &pods);
+    return r->target->own_services ? RULE_CONTINUE : services_reconcile_apex(r->tick, &pods);
 }
 MUTATION("the target goes before the primary is ready", "initialise",
          .acts = {.ready_or_hold = hold_for_nobody, .serving_apex = lead_to_anything})
@@ -114,11 +116,11 @@ static struct service_pods pods_by_flag(struct release *r)
     pods.ready = NULL;
     return pods;
 }
-static enum verdict lead_by_flag(struct release *r)
+static enum rule_result lead_by_flag(struct release *r)
 {
     struct service_pods pods = pods_by_flag(r);
 
-    return r->target->own_services ? VERDICT_GO : services_reconcile_apex(r->tick, &pods);
+    return r->target->own_services ? RULE_CONTINUE : services_reconcile_apex(r->tick, &pods);
 }
 MUTATION("Services select by the label that the flags name", "other labels at a restart",
          .breaks = SAFE_ENDPOINTS,
@@ -127,7 +129,7 @@ MUTATION("Services select by the label that the flags name", "other labels at a 
 /* --- a target that is a Service, or one of Knative's */
 
 /* The canary's Service follows as if the status had this phase and weight. */
-static enum verdict follow_in(struct tick *tick, const struct target_info *info, int weight)
+static enum rule_result follow_in(struct tick *tick, const struct target_info *info, int weight)
 {
     const struct canary *canary = tick->canary;
     struct canary copy = *canary;
@@ -135,33 +137,33 @@ static enum verdict follow_in(struct tick *tick, const struct target_info *info,
     copy.status.phase = PHASE_Initialized;
     copy.status.canary_weight = weight;
     tick->canary = &copy;
-    enum verdict verdict = mutation_real_target->own_services(tick, info);
+    enum rule_result verdict = mutation_real_target->own_services(tick, info);
     tick->canary = canary;
     return verdict;
 }
 
-static enum verdict follow_always(struct tick *tick, const struct target_info *info)
+static enum rule_result follow_always(struct tick *tick, const struct target_info *info)
 {
     return follow_in(tick, info, 0);
 }
 MUTATION("the Service of a canary that serves follows its target", "Service",
          .target.own_services = follow_always)
 
-static enum verdict follow_without_weight(struct tick *tick, const struct target_info *info)
+static enum rule_result follow_without_weight(struct tick *tick, const struct target_info *info)
 {
     return follow_in(tick, info, tick->canary->status.canary_weight);
 }
 MUTATION("the Service of a canary follows its target while the status says that it does not serve",
          "Service", .target.own_services = follow_without_weight)
 
-static enum verdict follow_never(struct tick *tick, const struct target_info *info)
+static enum rule_result follow_never(struct tick *tick, const struct target_info *info)
 {
     const char *name = arena_printf(tick->arena, "%s-canary", tick->canary->target.name);
     struct json_object *live;
 
     if (!need_object(tick, &kube_services, tick->canary->namespace_, name, &live))
-        return VERDICT_NEED_FACTS;
-    return live ? VERDICT_GO : mutation_real_target->own_services(tick, info);
+        return RULE_NEEDS_FACTS;
+    return live ? RULE_CONTINUE : mutation_real_target->own_services(tick, info);
 }
 MUTATION("the Service of the canary does not follow its target", "Service",
          .target.own_services = follow_never)
@@ -170,12 +172,12 @@ static bool promoted_if_like_now(struct tick *tick, const struct target_info *in
 {
     bool same;
 
-    return mutation_real_target->compare(tick, info, &same) == VERDICT_GO && same;
+    return mutation_real_target->compare(tick, info, &same) == RULE_CONTINUE && same;
 }
 MUTATION("a Service that is like its target now is one that is like any other revision", "Service",
          .target.is_promoted = promoted_if_like_now)
 
-static enum verdict promote_itself(struct tick *tick, const struct target_info *info)
+static enum rule_result promote_itself(struct tick *tick, const struct target_info *info)
 {
     struct target_info wrong = *info;
 
@@ -198,12 +200,12 @@ static enum readiness ready_anyhow(struct tick *tick, const struct target_info *
 MUTATION("a revision of Knative that is not ready gets traffic", "deletion with Knative",
          .target.ready = ready_anyhow)
 
-static enum verdict same_anyhow(struct tick *tick, const struct target_info *info, bool *same)
+static enum rule_result same_anyhow(struct tick *tick, const struct target_info *info, bool *same)
 {
     (void)tick;
     (void)info;
     *same = true;
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 MUTATION("any revision of Knative is taken for the primary", "deletion with Knative",
          .target.is_promoted = promoted_anyhow, .target.compare = same_anyhow)
@@ -232,13 +234,13 @@ static void route_too_much(struct tick *tick, struct json_object *service, const
 MUTATION("the shares of Knative do not add up", "deletion with Knative",
          .acts.knative_route = route_too_much)
 
-static enum verdict revert_nothing(struct tick *tick, bool anew)
+static enum rule_result revert_nothing(struct tick *tick, bool anew)
 {
     (void)tick;
     (void)anew;
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
-static enum verdict go_without_routes(struct release *r)
+static enum rule_result go_without_routes(struct release *r)
 {
     struct router *copy = ARENA_NEW(r->tick->arena, struct router);
 
@@ -258,14 +260,14 @@ static bool is_status(const struct effect *effect)
 {
     return effect->kind == EFFECT_STATUS;
 }
-static enum verdict status_first(struct tick *tick)
+static enum rule_result status_first(struct tick *tick)
 {
-    enum verdict verdict = real_decide(tick);
+    enum rule_result verdict = real_decide(tick);
     struct effect **at = &tick->plan->first;
 
-    while (verdict == VERDICT_STOP && *at && !is_status(*at))
+    while (verdict == RULE_DONE && *at && !is_status(*at))
         at = &(*at)->next;
-    struct effect *status = verdict == VERDICT_STOP ? *at : NULL;
+    struct effect *status = verdict == RULE_DONE ? *at : NULL;
     if (status) {
         *at = status->next;
         status->next = tick->plan->first;
@@ -308,11 +310,11 @@ static struct json_object *merge_without_past(struct arena *arena, struct json_o
 MUTATION("what the spec no longer says stays", "what the spec no longer says",
          .acts.edit_merge = merge_without_past)
 
-static enum verdict keep_scaler(struct release *r)
+static enum rule_result keep_scaler(struct release *r)
 {
     if (release_scaler_to_leave(r) && r->canary->status.canary_weight == 0)
         r->scaler_left = true;
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 MUTATION("an autoscaler that the spec no longer names keeps its copy",
          "what the spec no longer says", .rule = leave_scaler, .ask = keep_scaler)
@@ -320,14 +322,14 @@ MUTATION("an autoscaler that the spec no longer names keeps its copy",
 MUTATION("what is made for an autoscaler is noted afterwards", "edited autoscaler",
          .rule = leave_note, .ask = mutation_nothing)
 
-static enum verdict keep_ports_of_sides(struct tick *tick, const struct service_pods *pods)
+static enum rule_result keep_ports_of_sides(struct tick *tick, const struct service_pods *pods)
 {
     struct service_pods copy = *pods;
 
     copy.drop_old_ports = false;
     return real_services_reconcile_sides(tick, &copy);
 }
-static enum verdict keep_ports_of_apex(struct tick *tick, const struct service_pods *pods)
+static enum rule_result keep_ports_of_apex(struct tick *tick, const struct service_pods *pods)
 {
     struct service_pods copy = *pods;
 
@@ -370,21 +372,21 @@ MUTATION("no guard is asked while a write is refused", "refused writes", .breaks
 /* --- who wakes a Canary, and when */
 
 static bool again_is_given;
-static void note_again(struct release *r, enum again again)
+static void note_again(struct release *r, enum requeue requeue)
 {
     again_is_given = true;
-    real_release_again(r, again);
+    real_release_requeue(r, requeue);
 }
-static enum verdict sleep_after_changes(struct tick *tick)
+static enum rule_result sleep_after_changes(struct tick *tick)
 {
     again_is_given = false;
-    enum verdict verdict = real_decide(tick);
-    if (!again_is_given && tick->plan->again == AGAIN_NOW)
-        tick->plan->again = AGAIN_NEVER;
+    enum rule_result verdict = real_decide(tick);
+    if (!again_is_given && tick->plan->requeue == REQUEUE_NOW)
+        tick->plan->requeue = REQUEUE_NEVER;
     return verdict;
 }
 MUTATION("a canary goes to sleep on what it has just written", "canary and failing primary",
-         .acts = {.decide = sleep_after_changes, .release_again = note_again})
+         .acts = {.decide = sleep_after_changes, .release_requeue = note_again})
 
 static enum readiness look_unnoticed(struct release *r, enum side side, const char **why)
 {
@@ -414,7 +416,7 @@ MUTATION("who is ready is no news in a phase of rest", "canary in steps",
 
 static bool sleeps_without_timer(const struct plan *plan)
 {
-    return plan->again == AGAIN_NEVER;
+    return plan->requeue == REQUEUE_NEVER;
 }
 MUTATION("an event is waited for where a time was meant", "autoscaler",
          .acts.wake_sleeps = sleeps_without_timer)
@@ -435,17 +437,17 @@ MUTATION("a Canary that goes keeps what another one goes on with", "another Cana
          .acts.plan_update = hand_nothing_over)
 
 static bool leaves; /* in one of the functions below */
-static enum verdict note_leading(struct release *r, enum leave leave)
+static enum rule_result note_leading(struct release *r, enum leave leave)
 {
     leaves = true;
-    enum verdict verdict = real_leftover_lead(r, leave);
+    enum rule_result verdict = real_leftover_lead(r, leave);
     leaves = false;
     return verdict;
 }
-static enum verdict note_disowning(struct release *r, enum leave leave)
+static enum rule_result note_disowning(struct release *r, enum leave leave)
 {
     leaves = true;
-    enum verdict verdict = real_leftover_disown(r, leave);
+    enum rule_result verdict = real_leftover_disown(r, leave);
     leaves = false;
     return verdict;
 }
@@ -462,9 +464,9 @@ MUTATION("what the route of a former provider leads to goes with the Canary",
                   .leftover_disown = note_disowning,
                   .plan_update = leave_no_service})
 
-static enum verdict lead_heirs_only(struct release *r, enum leave leave)
+static enum rule_result lead_heirs_only(struct release *r, enum leave leave)
 {
-    return leave == LEAVE_TO_TARGET ? VERDICT_GO : real_leftover_lead(r, leave);
+    return leave == LEAVE_TO_TARGET ? RULE_CONTINUE : real_leftover_lead(r, leave);
 }
 MUTATION("... and selects the primary, which goes", "deletion after another provider",
          .acts.leftover_lead = lead_heirs_only)
@@ -485,26 +487,26 @@ MUTATION("a release gives the primary the target's number in the end, whatever s
          "autoscalers of others", .breaks = SAFE_NUMBER, .target.settle_primary = settle_number)
 
 /* Copies that the predicate chooses, whatever they are. */
-static enum verdict sweep_some(struct tick *tick, bool of_others)
+static enum rule_result sweep_some(struct tick *tick, bool of_others)
 {
-    enum verdict verdict = VERDICT_GO;
+    enum rule_result verdict = RULE_CONTINUE;
     struct json_object *list, *copy;
 
     if (!need_copies(tick, &kube_configmaps, &list))
-        return VERDICT_NEED_FACTS;
+        return RULE_NEEDS_FACTS;
     for (size_t i = 0; i < json_len(list); i++) {
         const char *name = json_str_at(json_elem(list, i), "metadata", "name", NULL);
         if (!name || !strstr(name, "-primary"))
             continue;
         if (!need_object(tick, &kube_configmaps, tick->canary->namespace_, name, &copy))
-            verdict = VERDICT_NEED_FACTS;
+            verdict = RULE_NEEDS_FACTS;
         else if (copy && edit_is_owned(tick, copy) != of_others)
             plan_delete(tick, &kube_configmaps, copy);
     }
     return verdict;
 }
 
-static enum verdict sweep_all(struct tick *tick, const struct target_info *info)
+static enum rule_result sweep_all(struct tick *tick, const struct target_info *info)
 {
     (void)info;
     return sweep_some(tick, false);
@@ -512,7 +514,7 @@ static enum verdict sweep_all(struct tick *tick, const struct target_info *info)
 MUTATION("a promotion deletes every copy of the Canary", "configs of other names",
          .acts.configs_sweep = sweep_all)
 
-static enum verdict sweep_others(struct tick *tick, const struct target_info *info)
+static enum rule_result sweep_others(struct tick *tick, const struct target_info *info)
 {
     (void)info;
     return sweep_some(tick, true);

@@ -1,5 +1,6 @@
 /* What is broken in how the judge looks, and in what follows from it. */
 #include "mutations/mutation.h"
+#include "tick/plan.h"
 
 /* The evidence is written, and not up to when it was counted. */
 static void write_no_time(struct release *r, const struct judged *judged)
@@ -26,13 +27,13 @@ static enum judge_verdict never_worse(const struct judged_metric *metric)
 }
 MUTATION("an alarm is ignored", "judged without a verdict", .acts.judged_verdict = never_worse)
 
-static enum verdict roll_nothing_back(struct release *r, bool consume)
+static enum rule_result roll_nothing_back(struct release *r, bool consume)
 {
     (void)r;
     (void)consume;
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
-MUTATION("an alarm is told, and nothing is rolled back", "judged", .rule = looks_take,
+MUTATION("an alarm is told, and nothing is rolled back", "judged", .rule = samples_take,
          .acts.rollback_run = roll_nothing_back)
 
 /* When another revision begins. */
@@ -47,7 +48,7 @@ static void forget_nothing(struct tick *tick, struct json_object *patch)
 }
 MUTATION("evidence is kept over a new revision", "judged", .acts.plan_status = forget_nothing)
 
-MUTATION("a step is made on what is undecided", "judged", .rule = looks_allow,
+MUTATION("a step is made on what is undecided", "judged", .rule = samples_allow,
          .ask = mutation_nothing)
 
 static bool since_never(const struct release *r, const char *type, const char *reason,

@@ -62,10 +62,10 @@ extern const struct rule real_rules[] __asm__("__real_rules");
 extern struct rule wrap_rules[] __asm__("__wrap_rules");
 struct rule wrap_rules[100];
 
-static enum verdict ask_inside(struct release *r)
+static enum rule_result ask_inside(struct release *r)
 {
     inside = true;
-    enum verdict verdict = broken->ask ? broken->ask(r) : broken->rule(r);
+    enum rule_result verdict = broken->ask ? broken->ask(r) : broken->rule(r);
     inside = false;
     return verdict;
 }
@@ -90,10 +90,10 @@ static void break_rules(void)
     assert(found == (broken->rule ? 1 : 0));
 }
 
-enum verdict mutation_nothing(struct release *r)
+enum rule_result mutation_nothing(struct release *r)
 {
     (void)r;
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 
 struct canary *mutation_canary(struct release *r)

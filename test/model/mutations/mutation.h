@@ -12,42 +12,34 @@
 
 #include <string.h>
 
-#include "decide/act/bystander.h"
-#include "decide/act/capacity.h"
-#include "decide/act/drain.h"
-#include "decide/act/gates.h"
-#include "decide/act/handover.h"
-#include "decide/act/leftover.h"
-#include "decide/act/lost.h"
-#include "decide/act/move.h"
-#include "decide/act/owners.h"
-#include "decide/act/promote.h"
-#include "decide/act/ready.h"
-#include "decide/act/refused_write.h"
-#include "decide/act/request.h"
-#include "decide/act/rollback.h"
-#include "decide/act/scale_up.h"
-#include "decide/act/share.h"
-#include "decide/ask/hooks.h"
-#include "decide/ask/metrics.h"
+#include "decide/capacity.h"
+#include "decide/checks.h"
+#include "decide/condition.h"
 #include "decide/decide.h"
-#include "decide/release/condition.h"
-#include "decide/release/judged.h"
-#include "decide/release/pause.h"
-#include "decide/release/revision.h"
-#include "decide/release/scaled.h"
-#include "decide/release/serving.h"
-#include "decide/release/status.h"
-#include "decide/release/steering.h"
+#include "decide/drain.h"
+#include "decide/foreign.h"
+#include "decide/gates.h"
+#include "decide/handover.h"
+#include "decide/judged.h"
+#include "decide/metrics.h"
+#include "decide/move.h"
+#include "decide/promote.h"
+#include "decide/refused_write.h"
+#include "decide/revision.h"
+#include "decide/rollback.h"
 #include "decide/rules.h"
-#include "router/common_services.h"
+#include "decide/serving.h"
+#include "decide/share.h"
+#include "decide/status.h"
+#include "decide/steering.h"
+#include "router/shared/services.h"
 #include "rules.h"
-#include "target/common_configs.h"
+#include "target/shared/configs.h"
 #include "tick/edit.h"
-#include "tick/knative.h"
+#include "tick/knative_object.h"
 #include "tick/wake.h"
 
-typedef enum verdict (*rule_ask)(struct release *r);
+typedef enum rule_result (*rule_ask)(struct release *r);
 
 /* What stands in place of the functions of acts.def; NULL: the real one. */
 struct acts {
@@ -91,7 +83,7 @@ void mutation_add(struct mutation *mutation);
     }
 
 /* In place of a rule, or of an act that does something to a release. */
-enum verdict mutation_nothing(struct release *r);
+enum rule_result mutation_nothing(struct release *r);
 
 /* Copies that the rest of the tick follows, for a mutation to change. */
 struct canary *mutation_canary(struct release *r);

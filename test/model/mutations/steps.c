@@ -1,5 +1,7 @@
 /* The steps of a release that are broken: how it begins, is checked, goes on and is promoted. */
 #include "mutations/mutation.h"
+#include "tick/need.h"
+#include "tick/plan.h"
 
 #include <limits.h>
 
@@ -27,7 +29,7 @@ MUTATION("the first status has no weight", "refused or suspended as it is found"
 
 /* --- how it begins */
 
-static enum verdict offer_again(struct release *r, bool consume)
+static enum rule_result offer_again(struct release *r, bool consume)
 {
     (void)consume;
     return real_rollback_run(r, false);
@@ -102,12 +104,12 @@ MUTATION("another revision does not begin the analysis again", "canary",
 MUTATION("a release that is to finish does not pin its target", "what is begun is finished",
          .rule = pin_begin, .ask = mutation_nothing)
 
-static enum verdict unpin(struct release *r)
+static enum rule_result unpin(struct release *r)
 {
     const struct canary *before = r->canary;
 
     mutation_canary(r)->analysis.finishes = false;
-    enum verdict verdict = pin_end(r);
+    enum rule_result verdict = pin_end(r);
     r->canary = before;
     return verdict;
 }
@@ -121,41 +123,63 @@ MUTATION("the pin stays when its release has ended", "what is begun is finished"
 MUTATION("a new revision begins beside a primary without pods", "a primary that breaks",
          .rule = begin_primary, .ask = mutation_nothing)
 
-static enum verdict wait_without_end(struct release *r)
+static enum rule_result wait_without_end(struct release *r)
 {
     const struct canary *before = r->canary;
 
     mutation_canary(r)->analysis.waits_for_primary = true;
-    enum verdict verdict = begin_primary(r);
+    enum rule_result verdict = begin_primary(r);
     r->canary = before;
     return verdict;
 }
 MUTATION("the revision that mends a primary waits for it", "a primary that breaks",
          .rule = begin_primary, .ask = wait_without_end)
 
-static enum verdict wait_for_nothing(struct release *r)
+static enum rule_result wait_for_nothing(struct release *r)
 {
     const struct canary *before = r->canary;
 
     mutation_canary(r)->analysis.waits_for_primary = false;
-    enum verdict verdict = begin_primary(r);
+    enum rule_result verdict = begin_primary(r);
     r->canary = before;
     return verdict;
 }
 MUTATION("onPrimaryNotReady: wait is not heard", "a primary that breaks", .rule = begin_primary,
          .ask = wait_for_nothing)
 
-static enum verdict go_at_once(struct release *r)
+static enum rule_result go_at_once(struct release *r)
 {
     const struct canary *before = r->canary;
 
     mutation_canary(r)->progress_deadline_s = 0;
-    enum verdict verdict = begin_primary(r);
-    r->canary = before;
+    r->tick->canary = r->canary;
+    enum rule_result verdict = begin_primary(r);
+    r->tick->canary = r->canary = before;
     return verdict;
 }
 MUTATION("a primary that has just lost its pods is given up", "a primary that breaks",
          .rule = begin_primary, .ask = go_at_once)
+
+/* --- the limit of an analysis */
+
+MUTATION("an analysis lasts longer than its limit", "an analysis with a limit",
+         .rule = guard_duration, .ask = mutation_nothing)
+
+/* The limit is over as soon as the analysis begins. */
+static enum rule_result end_at_once(struct release *r)
+{
+    const struct canary *before = r->canary;
+
+    if (before->analysis.max_duration_ms > 0)
+        mutation_canary(r)->analysis.max_duration_ms = 1;
+    r->tick->now_ms += 1000;
+    enum rule_result verdict = guard_duration(r);
+    r->tick->now_ms -= 1000;
+    r->canary = before;
+    return verdict;
+}
+MUTATION("an analysis is rolled back before its limit", "an analysis with a limit",
+         .rule = guard_duration, .ask = end_at_once)
 
 /* --- pushes that outrun the analysis */
 
@@ -185,13 +209,13 @@ static void note_no_preparation(struct release *r, const char *key, const char *
 MUTATION("it is not noted that pre-rollout hooks have passed", "hooks", .rule = analysis_start,
          .acts.status_text = note_no_preparation)
 
-static enum verdict pass_anyhow(struct release *r, enum hook_type type, enum phase phase,
-                                const char *text, const struct canary_webhook **closed,
-                                const struct hook_answer **answer)
+static enum rule_result pass_anyhow(struct release *r, enum hook_type type, enum phase phase,
+                                    const char *text, const struct canary_webhook **closed,
+                                    const struct hook_answer **answer)
 {
-    enum verdict verdict = real_hooks_ask(r, type, phase, text, closed, answer);
+    enum rule_result verdict = real_hooks_ask(r, type, phase, text, closed, answer);
 
-    return verdict == VERDICT_STOP ? VERDICT_GO : verdict;
+    return verdict == RULE_DONE ? RULE_CONTINUE : verdict;
 }
 MUTATION("pre-rollout hooks are asked and not heard", "hooks", .rule = analysis_start,
          .acts.hooks_ask = pass_anyhow)
@@ -217,7 +241,7 @@ MUTATION("a hook after the start is asked about what the target holds, without i
 
 /* --- how it is checked */
 
-static enum verdict ignore_threshold(struct release *r)
+static enum rule_result ignore_threshold(struct release *r)
 {
     mutation_canary(r)->analysis.threshold = INT_MAX;
     return guard_threshold(r);
@@ -225,7 +249,7 @@ static enum verdict ignore_threshold(struct release *r)
 MUTATION("a threshold that is reached rolls nothing back", "canary", .rule = guard_threshold,
          .ask = ignore_threshold)
 
-static enum verdict threshold_late(struct release *r)
+static enum rule_result threshold_late(struct release *r)
 {
     mutation_canary(r)->analysis.threshold++;
     return guard_threshold(r);
@@ -233,24 +257,25 @@ static enum verdict threshold_late(struct release *r)
 MUTATION("the threshold is one check late", "canary", .rule = guard_threshold,
          .ask = threshold_late)
 
-static enum verdict ask_and_not_hear(struct release *r)
+static enum rule_result ask_and_not_hear(struct release *r)
 {
-    enum verdict verdict = r->canary->skip_analysis ? VERDICT_GO : gates_rollback(r);
+    enum rule_result verdict = r->canary->skip_analysis ? RULE_CONTINUE : gates_rollback(r);
 
-    return verdict == VERDICT_STOP ? VERDICT_GO : verdict;
+    return verdict == RULE_DONE ? RULE_CONTINUE : verdict;
 }
 MUTATION("a rollback hook is asked and not heard", "hooks", .rule = guard_rollback_hooks,
          .ask = ask_and_not_hear)
 
-static enum verdict serve_early(struct release *r, enum side side)
+static enum rule_result serve_early(struct release *r, enum side side)
 {
     const char *why;
 
-    return release_ready(r, side, &why) == NOT_READY_YET ? VERDICT_GO : real_ready_or_end(r, side);
+    return release_ready(r, side, &why) == NOT_READY_YET ? RULE_CONTINUE
+                                                         : real_ready_or_end(r, side);
 }
 MUTATION("a canary that is not ready gets traffic", "canary", .acts.ready_or_end = serve_early)
 
-static enum verdict wait_for_ever(struct release *r, enum side side)
+static enum rule_result wait_for_ever(struct release *r, enum side side)
 {
     const char *why;
 
@@ -262,7 +287,7 @@ static enum verdict wait_for_ever(struct release *r, enum side side)
 MUTATION("a canary that never gets ready is waited for", "canary",
          .acts.ready_or_end = wait_for_ever)
 
-static enum verdict tell_each_step(struct release *r)
+static enum rule_result tell_each_step(struct release *r)
 {
     const char *why;
 
@@ -285,9 +310,9 @@ MUTATION("a failed check is not counted", "canary", .rule = analysis_check,
 
 MUTATION("nothing is checked", "canary", .acts.metrics_check = mutation_nothing)
 
-static enum verdict check_without_hold(struct release *r)
+static enum rule_result check_without_hold(struct release *r)
 {
-    enum verdict verdict = real_metrics_check(r);
+    enum rule_result verdict = real_metrics_check(r);
 
     r->held = false;
     return verdict;
@@ -295,9 +320,9 @@ static enum verdict check_without_hold(struct release *r)
 MUTATION("a metric that cannot be asked is none", "canary",
          .acts.metrics_check = check_without_hold)
 
-static enum verdict check_late(struct release *r)
+static enum rule_result check_late(struct release *r)
 {
-    return r->canary->status.iterations <= r->iterations ? VERDICT_GO : analysis_check(r);
+    return r->canary->status.iterations <= r->iterations ? RULE_CONTINUE : analysis_check(r);
 }
 MUTATION("the first checks are left out", "blue/green on Services", .rule = analysis_check,
          .ask = check_late)
@@ -313,38 +338,38 @@ MUTATION("traffic is increased and its gate is closed", "gates", .breaks = SAFE_
 MUTATION("a canary without pods keeps its share", "canary", .breaks = SAFE_SHARE, .rule = fail_over,
          .ask = mutation_nothing)
 
-static enum verdict only_canary(struct release *r)
+static enum rule_result only_canary(struct release *r)
 {
-    return release_serves(r, SIDE_PRIMARY) ? fail_over(r) : VERDICT_GO;
+    return release_serves(r, SIDE_PRIMARY) ? fail_over(r) : RULE_CONTINUE;
 }
 MUTATION("a primary without pods keeps its share", "canary in steps", .breaks = SAFE_SHARE,
          .rule = fail_over, .ask = only_canary)
 
-static enum verdict with_mesh_only(struct release *r)
+static enum rule_result with_mesh_only(struct release *r)
 {
-    return r->router->weighted ? fail_over(r) : VERDICT_GO;
+    return r->router->weighted ? fail_over(r) : RULE_CONTINUE;
 }
 MUTATION("the apex Service goes on leading to a primary without pods", "blue/green on Services",
          .breaks = SAFE_SHARE, .rule = fail_over, .ask = with_mesh_only)
 
-static enum verdict route_unwritten(struct release *r)
+static enum rule_result route_unwritten(struct release *r)
 {
     if (!release_serves(r, SIDE_PRIMARY) && release_serves(r, SIDE_CANARY) &&
         !release_canary_serves_all(r) && r->weights.canary > 0) {
-        enum verdict verdict = release_route_everything(r);
-        if (verdict == VERDICT_GO)
+        enum rule_result verdict = release_route_everything(r);
+        if (verdict == RULE_CONTINUE)
             status_weight(r, 100);
-        return verdict == VERDICT_GO ? VERDICT_STOP : verdict;
+        return verdict == RULE_CONTINUE ? RULE_DONE : verdict;
     }
     return fail_over(r);
 }
 MUTATION("all traffic of a primary that is gone passes for a step", "canary in steps",
          .rule = fail_over, .ask = route_unwritten)
 
-static enum verdict hold_silently(struct release *r)
+static enum rule_result hold_silently(struct release *r)
 {
     (void)r;
-    return VERDICT_STOP;
+    return RULE_DONE;
 }
 MUTATION("a gate that is closed holds a release, and nobody is told", "gates", .breaks = SAFE_END,
          .acts.gates_confirm_traffic_increase = hold_silently)
@@ -359,20 +384,20 @@ static void tell_no_weight(struct release *r, int canary)
 MUTATION("a step is routed and not told", "canary", .rule = canary_advance,
          .acts.status_weight = tell_no_weight)
 
-static enum verdict promote_unless_closed(struct release *r)
+static enum rule_result promote_unless_closed(struct release *r)
 {
-    enum verdict verdict = gates_confirm_promotion(r);
+    enum rule_result verdict = gates_confirm_promotion(r);
 
-    return verdict == VERDICT_GO ? promote_begin(r) : verdict;
+    return verdict == RULE_CONTINUE ? promote_begin(r) : verdict;
 }
-static enum verdict promote_after_a_step(struct release *r)
+static enum rule_result promote_after_a_step(struct release *r)
 {
     return r->weights.canary > 0 ? promote_unless_closed(r) : canary_advance(r);
 }
 MUTATION("the last weight is never tested", "canary in steps", .rule = canary_advance,
          .ask = promote_after_a_step)
 
-static enum verdict promote_before_the_last(struct release *r)
+static enum rule_result promote_before_the_last(struct release *r)
 {
     return r->canary->status.iterations < r->iterations ? bluegreen_advance(r)
                                                         : promote_unless_closed(r);
@@ -382,11 +407,11 @@ MUTATION("blue/green is promoted without its last check", "blue/green", .rule = 
 
 /* --- how it is promoted */
 
-static enum verdict promote_nothing(struct tick *tick, const struct target_info *info)
+static enum rule_result promote_nothing(struct tick *tick, const struct target_info *info)
 {
     (void)tick;
     (void)info;
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 MUTATION("what a promotion means is not written", "canary", .target.promote = promote_nothing)
 
@@ -396,7 +421,7 @@ MUTATION("a promotion that was cut off is not resumed", "blue/green", .rule = pr
 MUTATION("a primary that has lost what was promoted passes for promoted", "lost primary",
          .rule = promote_again, .ask = mutation_nothing)
 
-static enum verdict route_as_it_is(struct release *r, int canary)
+static enum rule_result route_as_it_is(struct release *r, int canary)
 {
     (void)canary;
     return real_release_route(r, r->weights.canary);
@@ -413,9 +438,9 @@ static void tell_another_revision(struct release *r, const char *key, const char
 MUTATION("a promotion is told and its revision is not", "canary", .rule = promote_finish,
          .acts.status_text = tell_another_revision)
 
-static enum verdict forget_the_part(struct release *r, enum carried *out)
+static enum rule_result forget_the_part(struct release *r, enum carried *out)
 {
-    enum verdict verdict = real_promote_carried(r, out);
+    enum rule_result verdict = real_promote_carried(r, out);
 
     if (*out == CARRIED_PART && !revision_is_applied(r) && revision_is_promoted(r))
         *out = CARRIED_NOTHING;
@@ -427,10 +452,10 @@ MUTATION("the old template with a part of the new configs passes for what was pr
 /* --- a target that is gone */
 
 static bool is_lost; /* lost_target() is called */
-static enum verdict note_lost(struct release *r)
+static enum rule_result note_lost(struct release *r)
 {
     is_lost = true;
-    enum verdict verdict = real_lost_target(r);
+    enum rule_result verdict = real_lost_target(r);
     is_lost = false;
     return verdict;
 }
@@ -441,9 +466,9 @@ static bool analyses_unless_lost(const struct release *r)
 MUTATION("a target that is gone is waited for without end", "lost target",
          .acts = {.lost_target = note_lost, .release_is_analysing = analyses_unless_lost})
 
-static enum verdict carries_nothing_if_lost(struct release *r, enum carried *out)
+static enum rule_result carries_nothing_if_lost(struct release *r, enum carried *out)
 {
-    enum verdict verdict = real_promote_carried(r, out);
+    enum rule_result verdict = real_promote_carried(r, out);
 
     if (is_lost && *out == CARRIED_ALL)
         *out = CARRIED_NOTHING;
@@ -454,13 +479,13 @@ MUTATION("a promotion that the primary has whole is left when its target is gone
 
 /* --- what is not worked on */
 
-static enum verdict work_on(struct release *r)
+static enum rule_result work_on(struct release *r)
 {
     const struct canary *canary = r->canary;
 
     if (r->phase != PHASE_NONE)
         mutation_canary(r)->suspend = false;
-    enum verdict verdict = accept_suspend(r);
+    enum rule_result verdict = accept_suspend(r);
     r->canary = canary;
     return verdict;
 }
@@ -481,14 +506,14 @@ MUTATION("a release begins by a spec that is refused", "refusals", .rule = accep
 MUTATION("a release whose spec is refused is never given up", "refusals", .rule = accept_deadline,
          .ask = mutation_nothing)
 
-static enum verdict accept_no_step(struct release *r)
+static enum rule_result accept_no_step(struct release *r)
 {
     const struct canary *before = r->canary;
     struct canary *copy = mutation_canary(r);
 
     if (copy->analysis.n_step_weights == 0 && copy->analysis.step_weight == 0)
         copy->analysis.step_weight = 1;
-    enum verdict verdict = accept_spec(r);
+    enum rule_result verdict = accept_spec(r);
     if (r->canary == copy)
         r->canary = before;
     return verdict;
@@ -496,13 +521,13 @@ static enum verdict accept_no_step(struct release *r)
 MUTATION("an analysis that has no step begins", "refusals", .rule = accept_spec,
          .ask = accept_no_step)
 
-static enum verdict accept_beside_another(struct release *r)
+static enum rule_result accept_beside_another(struct release *r)
 {
-    const char *rival = r->tick->rival;
+    const char *conflict = r->tick->conflict;
 
-    r->tick->rival = NULL;
-    enum verdict verdict = accept_spec(r);
-    r->tick->rival = rival;
+    r->tick->conflict = NULL;
+    enum rule_result verdict = accept_spec(r);
+    r->tick->conflict = conflict;
     return verdict;
 }
 MUTATION("a Canary begins beside another one of its target", "behind another Canary",

@@ -5,49 +5,49 @@
 
 static int rolls_back; /* in so many of the functions below */
 
-static enum verdict run(struct release *r, bool consume)
+static enum rule_result run(struct release *r, bool consume)
 {
     rolls_back++;
-    enum verdict verdict = real_rollback_run(r, consume);
+    enum rule_result verdict = real_rollback_run(r, consume);
     rolls_back--;
     return verdict;
 }
 
-static enum verdict to_primary(struct release *r, const char *reason, bool *kept)
+static enum rule_result to_primary(struct release *r, const char *reason, bool *kept)
 {
     rolls_back++;
-    enum verdict verdict = real_rollback_to_primary(r, reason, kept);
+    enum rule_result verdict = real_rollback_to_primary(r, reason, kept);
     rolls_back--;
     return verdict;
 }
 
-static enum verdict keep_routes(struct release *r, int canary)
+static enum rule_result keep_routes(struct release *r, int canary)
 {
-    return rolls_back > 0 ? VERDICT_GO : real_release_route(r, canary);
+    return rolls_back > 0 ? RULE_CONTINUE : real_release_route(r, canary);
 }
 MUTATION("a rollback leaves the routes as they are", "canary",
          .acts = {
              .rollback_run = run, .rollback_to_primary = to_primary, .release_route = keep_routes})
 
-static enum verdict scale_down_first(struct release *r, bool consume)
+static enum rule_result scale_down_first(struct release *r, bool consume)
 {
     if (r->info.object)
         r->target->scale_to_zero(r->tick, &r->info);
     return run(r, consume);
 }
-static enum verdict drain_no_more(struct release *r)
+static enum rule_result drain_no_more(struct release *r)
 {
-    return rolls_back > 0 ? VERDICT_GO : real_drain_target(r);
+    return rolls_back > 0 ? RULE_CONTINUE : real_drain_target(r);
 }
 MUTATION("a rollback scales down whoever has the traffic", "blue/green",
          .acts = {.rollback_run = scale_down_first, .drain_target = drain_no_more})
 
-static enum verdict scale_down(struct release *r)
+static enum rule_result scale_down(struct release *r)
 {
     if (rolls_back == 0)
         return real_drain_target(r);
     r->target->scale_to_zero(r->tick, &r->info);
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 MUTATION("a rollback scales down with the same stroke", "canary",
          .acts = {.rollback_run = run, .drain_target = scale_down})
@@ -73,13 +73,13 @@ MUTATION("a rollback gives all traffic to a primary that has nothing and is not 
                   .rollback_to_primary = to_primary,
                   .release_ready = ready_in_rollback})
 
-static enum verdict fail_promotion(struct release *r, const char *why)
+static enum rule_result fail_promotion(struct release *r, const char *why)
 {
     bool at_zero = r->info.at_zero;
 
     r->info.at_zero = false;
     rolls_back++;
-    enum verdict verdict = real_rollback_failed_promotion(r, why);
+    enum rule_result verdict = real_rollback_failed_promotion(r, why);
     rolls_back--;
     r->info.at_zero = at_zero;
     return verdict;
@@ -94,9 +94,9 @@ MUTATION("a promotion that fails routes to a canary that is not ready",
          "canary and failing primary",
          .acts = {.rollback_failed_promotion = fail_promotion, .release_ready = canary_ready})
 
-static enum verdict stay_after_failure(struct release *r, const char *reason, bool *kept)
+static enum rule_result stay_after_failure(struct release *r, const char *reason, bool *kept)
 {
-    return strcmp(reason, CAPACITY_RETURN) == 0 ? VERDICT_STOP
+    return strcmp(reason, CAPACITY_RETURN) == 0 ? RULE_DONE
                                                 : real_rollback_to_primary(r, reason, kept);
 }
 MUTATION("traffic that was left with a failed canary stays there", "blue/green",
@@ -107,16 +107,16 @@ static bool never_empty(struct release *r)
     (void)r;
     return false;
 }
-static enum verdict wait_for_scalers_only(struct release *r, const char *reason)
+static enum rule_result wait_for_scalers_only(struct release *r, const char *reason)
 {
-    return r->scaler ? real_capacity_wait(r, reason) : VERDICT_GO;
+    return r->scaler ? real_capacity_wait(r, reason) : RULE_CONTINUE;
 }
 MUTATION("a rollback sends everything to a primary without pods", "zero replicas",
          .acts = {.capacity_is_empty = never_empty, .capacity_wait = wait_for_scalers_only})
 
 /* --- pauses */
 
-static enum verdict pass_at_once(struct release *r, const struct pause *pause)
+static enum rule_result pass_at_once(struct release *r, const struct pause *pause)
 {
     struct pause shorter = *pause;
 
@@ -132,19 +132,19 @@ static struct pause unasked(const struct pause *pause)
     copy.unasked = true;
     return copy;
 }
-static enum verdict begin_unasked(struct release *r, const struct pause *pause)
+static enum rule_result begin_unasked(struct release *r, const struct pause *pause)
 {
     struct pause copy = unasked(pause);
 
     return real_pause_begin(r, &copy);
 }
-static enum verdict note_unasked(struct release *r, const struct pause *pause)
+static enum rule_result note_unasked(struct release *r, const struct pause *pause)
 {
     struct pause copy = unasked(pause);
 
     return real_pause_note(r, &copy);
 }
-static enum verdict pass_unasked(struct release *r, const struct pause *pause)
+static enum rule_result pass_unasked(struct release *r, const struct pause *pause)
 {
     struct pause copy = unasked(pause);
 
@@ -155,10 +155,10 @@ MUTATION("a pause does not wait for the gateway", "canary on a slow gateway",
              .pause_begin = begin_unasked, .pause_note = note_unasked, .pause_pass = pass_unasked})
 
 static bool passes; /* in pause_pass() */
-static enum verdict note_passing(struct release *r, const struct pause *pause)
+static enum rule_result note_passing(struct release *r, const struct pause *pause)
 {
     passes = true;
-    enum verdict verdict = real_pause_pass(r, pause);
+    enum rule_result verdict = real_pause_pass(r, pause);
     passes = false;
     return verdict;
 }
@@ -181,56 +181,56 @@ static bool is_set_by_text(const struct release *r, const char *type)
 MUTATION("a rule reads what is written for people", "canary", .rule = drain_idle,
          .acts.condition_is_set = is_set_by_text)
 
-static enum verdict drain_on(struct release *r)
+static enum rule_result drain_on(struct release *r)
 {
-    return r->weights.canary > 0 ? VERDICT_GO : drain_idle(r);
+    return r->weights.canary > 0 ? RULE_CONTINUE : drain_idle(r);
 }
 MUTATION("a pause goes on while somebody routes to the target", "moved weights", .rule = drain_idle,
          .ask = drain_on)
 
 /* --- Services of others that lead to the target */
 
-static enum verdict look_at_first_only(struct release *r)
+static enum rule_result look_at_first_only(struct release *r)
 {
-    return release_is_initialising(r) ? bystander_look(r) : VERDICT_GO;
+    return release_is_initialising(r) ? bystander_check(r) : RULE_CONTINUE;
 }
 MUTATION("a target that a Service of others leads to is kept for the first pause only",
          "beside another Service", .acts.bystander_wait = look_at_first_only)
 
-static enum verdict look_unless_at_zero(struct release *r)
+static enum rule_result look_unless_at_zero(struct release *r)
 {
-    return r->info.at_zero ? VERDICT_GO : real_bystander_look(r);
+    return r->info.at_zero ? RULE_CONTINUE : real_bystander_check(r);
 }
-static enum verdict wait_unless_at_zero(struct release *r)
+static enum rule_result wait_unless_at_zero(struct release *r)
 {
-    return r->info.at_zero ? VERDICT_GO : real_bystander_wait(r);
+    return r->info.at_zero ? RULE_CONTINUE : real_bystander_wait(r);
 }
 MUTATION("a target at zero is not looked at, though a Service of others leads to it",
          "beside another Service",
-         .acts = {.bystander_look = look_unless_at_zero, .bystander_wait = wait_unless_at_zero})
+         .acts = {.bystander_check = look_unless_at_zero, .bystander_wait = wait_unless_at_zero})
 
 /* --- pods of others */
 
-static enum verdict look_at_nothing(struct release *r)
+static enum rule_result look_at_nothing(struct release *r)
 {
     (void)r;
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 MUTATION("Services are made whatever else they select", "beside another workload",
-         .breaks = SAFE_OWNER, .acts.owners_look = look_at_nothing)
+         .breaks = SAFE_OWNER, .acts.owners_check = look_at_nothing)
 
-static enum verdict look_once(struct release *r)
+static enum rule_result look_once(struct release *r)
 {
-    return condition_is_set(r, CONDITION_OWNERS) ? VERDICT_GO : real_owners_look(r);
+    return condition_is_set(r, CONDITION_OWNERS) ? RULE_CONTINUE : real_owners_check(r);
 }
 MUTATION("Services that would select pods of others are made at the second tick",
-         "beside another workload", .breaks = SAFE_OWNER, .acts.owners_look = look_once)
+         "beside another workload", .breaks = SAFE_OWNER, .acts.owners_check = look_once)
 
-static enum verdict not_needed(struct release *r, bool *needs)
+static enum rule_result not_needed(struct release *r, bool *needs)
 {
     (void)r;
     *needs = false;
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 MUTATION("the target goes while the apex Service has no other pods", "blue/green on Services",
          .acts.serving_needs_target = not_needed)
@@ -240,9 +240,9 @@ MUTATION("the target goes while the apex Service has no other pods", "blue/green
 MUTATION("routes that say something else than the status stay so", "moved weights",
          .rule = guard_weights, .ask = mutation_nothing)
 
-static enum verdict leave_moved_routes(struct release *r, int canary)
+static enum rule_result leave_moved_routes(struct release *r, int canary)
 {
-    return r->canary->status.canary_weight == 0 ? VERDICT_GO : real_release_route(r, canary);
+    return r->canary->status.canary_weight == 0 ? RULE_CONTINUE : real_release_route(r, canary);
 }
 MUTATION("routes of an idle canary that somebody has moved stay there", "moved weights",
          .rule = detect_idle, .acts.release_route = leave_moved_routes)
@@ -265,53 +265,54 @@ MUTATION("what was routed when the primary went is not told", "lost primary",
 
 /* A router that writes something else, for one call of release_route(). */
 static const struct router *routing;
-static enum verdict route_by(struct release *r, int canary,
-                             enum verdict (*set)(struct tick *tick, const struct weights *weights))
+static enum rule_result route_by(struct release *r, int canary,
+                                 enum rule_result (*set)(struct tick *tick,
+                                                         const struct weights *weights))
 {
     struct router copy = *r->router;
 
     routing = r->router;
     copy.set = set;
     r->router = &copy;
-    enum verdict verdict = real_release_route(r, canary);
+    enum rule_result verdict = real_release_route(r, canary);
     r->router = routing;
     return verdict;
 }
 
-static enum verdict set_one_side(struct tick *tick, const struct weights *weights)
+static enum rule_result set_one_side(struct tick *tick, const struct weights *weights)
 {
     struct weights wrong = *weights;
 
     wrong.primary = 100;
     return routing->set(tick, &wrong);
 }
-static enum verdict route_one_side(struct release *r, int canary)
+static enum rule_result route_one_side(struct release *r, int canary)
 {
     return route_by(r, canary, set_one_side);
 }
 MUTATION("the routes are written with the weight of one side only", "canary",
          .acts.release_route = route_one_side)
 
-static enum verdict set_more(struct tick *tick, const struct weights *weights)
+static enum rule_result set_more(struct tick *tick, const struct weights *weights)
 {
     struct weights now;
-    enum verdict verdict = routing->get(tick, &now);
+    enum rule_result verdict = routing->get(tick, &now);
 
-    return verdict == VERDICT_GO && now.canary < weights->canary ? routing->set(tick, weights)
-                                                                 : verdict;
+    return verdict == RULE_CONTINUE && now.canary < weights->canary ? routing->set(tick, weights)
+                                                                    : verdict;
 }
-static enum verdict route_more(struct release *r, int canary)
+static enum rule_result route_more(struct release *r, int canary)
 {
     return route_by(r, canary, set_more);
 }
 MUTATION("a share that Knative routes is never taken back", "deletion with Knative",
          .acts.release_route = route_more)
 
-static enum verdict share_anyhow(struct release *r, int percent)
+static enum rule_result share_anyhow(struct release *r, int percent)
 {
     (void)r;
     (void)percent;
-    return VERDICT_GO;
+    return RULE_CONTINUE;
 }
 MUTATION("blue/green gives the canary all traffic whatever pods it has",
          "sides of different sizes, blue/green", .breaks = SAFE_CAPACITY, .rule = bluegreen_advance,

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fleet/waves_parts.h"
+#include "fleet/rules/waves_parts.h"
 #include "walk.h"
 
 enum broken {
@@ -295,7 +295,7 @@ int __wrap_waves_train_waits(const struct waves_work *w, int wave,
     if ((now == NO_ORDER_IN_THE_FIRST && wave == 0) || (now == NO_ORDER_BEHIND_IT && wave > 0) ||
         (now == UNSEEN_IS_THROUGH && !all_seen))
         return -1;
-    if (now == WAITS_ALWAYS && wave > 0 && canary->car > 0)
+    if (now == WAITS_ALWAYS && wave > 0 && canary->order > 0)
         return 0;
     return __real_waves_train_waits(w, wave, canary);
 }

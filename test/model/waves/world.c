@@ -37,16 +37,16 @@ const struct scenario scenarios[] = {
      .crashes = 1},
     {"a share of all replicas", SPEC("", "") ",'budget':{'maxReplicasPercent':40}}", .revisions = 2,
      .losses = 1, .crashes = 1, .ends = true},
-    {"a train", TRAIN, .where = "0011", .cars = "0101", .revisions = 2, .losses = 1, .crashes = 1,
+    {"a train", TRAIN, .where = "0011", .orders = "0101", .revisions = 2, .losses = 1, .crashes = 1,
      .ends = true},
-    {"a train, a bad one and then a good one", TRAIN, .where = "0011", .cars = "0101",
+    {"a train, a bad one and then a good one", TRAIN, .where = "0011", .orders = "0101",
      .revisions = 3, .bad = 2, .ends = true},
-    {"a train on two clusters of a wave", TRAIN, .where = "0111", .cars = "0001", .revisions = 2,
+    {"a train on two clusters of a wave", TRAIN, .where = "0111", .orders = "0001", .revisions = 2,
      .losses = 1, .crashes = 1, .flaky = 1, .accepts = true},
 };
 const int n_scenarios = sizeof(scenarios) / sizeof(scenarios[0]);
 
-static int wave_of[CLUSTERS], car_of[CLUSTERS];
+static int wave_of[CLUSTERS], order_of[CLUSTERS];
 static const char *const names[CLUSTERS] = {"a", "b", "c", "d"};
 static const char *const labels[WAVES] = {"{'wave':'0'}", "{'wave':'1'}", "{'wave':'2'}"};
 static const char *const apps[CARS] = {"app", "web"};
@@ -75,7 +75,7 @@ void world_begin(struct arena *arena, const struct scenario *scenario, struct wo
         fprintf(stderr, "%s: %s\n", scenario->name, ei.text);
     for (int i = 0; i < CLUSTERS; i++) {
         wave_of[i] = (scenario->where ? scenario->where : "0112")[i] - '0';
-        car_of[i] = (scenario->cars ? scenario->cars : "0000")[i] - '0';
+        order_of[i] = (scenario->orders ? scenario->orders : "0000")[i] - '0';
     }
     for (int i = 0; i < WAVES; i++)
         label_trees[i] = rows_json(arena, labels[i]);
@@ -118,8 +118,8 @@ static void see(const struct world *world, int index, struct waves_canary *canar
 
     *canary = (struct waves_canary){
         .namespace_ = "test",
-        .name = apps[car_of[index]],
-        .car = car_of[index],
+        .name = apps[order_of[index]],
+        .order = order_of[index],
         .replicas = place->weighed ? replicas[index] : 0,
         .phase = phase_of(lost ? place->view.moment : place->moment),
         .weight = (lost ? place->view.moment : place->moment) == ROUTED ? 10 : 0,
@@ -179,7 +179,7 @@ static void see_status(const struct world *world, struct seen *out)
     out->status.n_waves = WAVES;
     for (int i = 0; i < CLUSTERS; i++)
         if (world->let_go[i])
-            out->let_go[out->status.n_let_go++] = keys[car_of[i]][i];
+            out->let_go[out->status.n_let_go++] = keys[order_of[i]][i];
 }
 
 static void see_all(const struct world *world, struct seen *out)
@@ -215,7 +215,7 @@ static int allowed(int wave)
 static uint8_t wanted_at(const struct waves_status *status, int index)
 {
     for (size_t i = 0; i < status->n_revisions; i++)
-        if (strcmp(status->revisions[i].workload, workloads[car_of[index]]) == 0)
+        if (strcmp(status->revisions[i].workload, workloads[order_of[index]]) == 0)
             return number_of(status->revisions[i].hash);
     return NONE;
 }
@@ -231,7 +231,7 @@ static bool is_unsettled(const struct world *world, const struct waves_canary *c
 static bool train_holds_first(const struct world *world, const struct seen *seen, int index)
 {
     for (int i = 0; i < CLUSTERS; i++)
-        if (wave_of[i] == 0 && car_of[i] < car_of[index] && seen->clusters[i].n_canaries > 0 &&
+        if (wave_of[i] == 0 && order_of[i] < order_of[index] && seen->clusters[i].n_canaries > 0 &&
             is_unsettled(world, &seen->canaries[i]))
             return true;
     return false;
@@ -241,7 +241,7 @@ static bool train_holds_first(const struct world *world, const struct seen *seen
 static bool is_before(int one, int other)
 {
     return wave_of[one] < wave_of[other] ||
-           (wave_of[one] == wave_of[other] && car_of[one] < car_of[other]);
+           (wave_of[one] == wave_of[other] && order_of[one] < order_of[other]);
 }
 
 /* Everything before the place has promoted the revision, but for failures that may be. */
@@ -358,7 +358,7 @@ static void take_status(struct world *world, const struct waves_status *status)
 {
     world->written = true;
     for (int i = 0; i < CLUSTERS; i++)
-        world->revision[car_of[i]] = wanted_at(status, i);
+        world->revision[order_of[i]] = wanted_at(status, i);
     memset(world->name, 0, sizeof(world->name));
     (void)snprintf(world->name, sizeof(world->name), "%s", status->revision);
     for (size_t i = 0; i < status->n_clusters; i++)
@@ -407,7 +407,7 @@ static const char *check_quiet(const struct world *world, const struct seen *see
     for (int i = 0; i < CLUSTERS; i++) {
         const struct place *place = &world->places[i];
         bool is_over = !world->let_go[i] || (place->moment == HAS_FAILED &&
-                                             place->applied == world->revision[car_of[i]]);
+                                             place->applied == world->revision[order_of[i]]);
         if (wave_of[i] > 0 && !place->lost && !place->held && !place->suspended &&
             place->moment <= HAS_FAILED && is_over)
             return "a Canary of a later wave rests and is not held";
@@ -634,7 +634,7 @@ bool world_is_at_end(const struct world *world)
             return false;
     }
     for (int i = 0; i < CLUSTERS; i++)
-        if (world->revision[car_of[i]] != last)
+        if (world->revision[order_of[i]] != last)
             return false;
     return !is_busy(world);
 }

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fleet/waves.h"
+#include "fleet/rules/waves.h"
 
 enum { CLUSTERS = 4, WAVES = 3, CARS = 2, NONE = 15, NAME_TEXT = 20 };
 
@@ -50,11 +50,11 @@ struct world {
 
 struct scenario {
     const char *name;
-    const char *spec;  /* of the plan, with single quotes */
-    const char *where; /* the wave of each cluster; NULL: "0112" */
-    const char *cars;  /* which Application of the train it has; NULL: "0000" */
-    int revisions;     /* 0 is there in the beginning */
-    unsigned bad;      /* bits: those that fail wherever they get requests */
+    const char *spec;   /* of the plan, with single quotes */
+    const char *where;  /* the wave of each cluster; NULL: "0112" */
+    const char *orders; /* which Application of the train it has; NULL: "0000" */
+    int revisions;      /* 0 is there in the beginning */
+    unsigned bad;       /* bits: those that fail wherever they get requests */
     int losses, crashes;
     int flaky;      /* any revision may fail in wave 1 or, if 2, in the first one */
     bool accepts;   /* a person may take failures as they are */

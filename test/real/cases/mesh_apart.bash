@@ -10,10 +10,8 @@ mesh() { kubectl --kubeconfig "$apart/kubeconfig" -n "$case" "$@"; }
 )
 mapfile -t programs <"$apart/pids"
 trap 'kill -KILL "${programs[@]}" 2>/dev/null || true' EXIT
-gateway_api=test/sandbox/crd
-[ ! -e ../shared/crds/gateway-api.yaml ] || gateway_api=../shared/crds/gateway-api.yaml
 {
-    mesh apply --server-side -f "$gateway_api"
+    mesh apply --server-side -f test/data/crds/gateway-api.yaml
     mesh wait --for=condition=established --timeout=30s crd --all
     mesh create namespace flagger-system
     mesh create namespace "$case"

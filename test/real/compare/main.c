@@ -1,8 +1,8 @@
 /* flagger-testcompare: options and wiring. */
 #include "base/buf.h"
-#include "base/expo.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "base/option.h"
 #include "base/yaml.h"
 #include "net/child/child.h"
@@ -114,7 +114,7 @@ int main(int argc, char **argv)
     compare_free(compare);
     loop_free(loop);
 out:
-    expo_reset();
+    metrics_reset();
     arena_free(arena);
     return status;
 }

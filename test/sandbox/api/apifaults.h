@@ -17,7 +17,7 @@ enum { APIFAULTS_MAX = 1000 };
 struct apifault {
     int64_t delay_ms;
     bool drop;
-    int status; /* 0: none */
+    int status; /* 0 if none */
     int retry_after_s;
 };
 
@@ -27,7 +27,7 @@ enum err apifaults_add(struct json_object *list, struct arena *arena, struct jso
 /* Takes the first rule that matches; false when none does. agent may be NULL. */
 bool apifaults_take(struct json_object *list, const char *method, const char *verb,
                     const char *path, const char *agent, struct apifault *out);
-/* Those whose path has this in it; NULL: all. */
+/* Those whose path has this in it; NULL for all. */
 void apifaults_forget(struct json_object *list, const char *path);
 
 #endif

@@ -162,7 +162,7 @@ void objgc_round(void *store);
 char *objmeta_uid(char text[37]);
 /* "base" + five random characters */
 char *objmeta_generate_name(struct arena *arena, const char *base);
-bool objmeta_has_finalizer(struct json_object *obj, const char *name); /* name NULL: any */
+bool objmeta_has_finalizer(struct json_object *obj, const char *name); /* name NULL for any */
 void objmeta_add_finalizer(struct json_object *obj, const char *name);
 void objmeta_remove_finalizer(struct json_object *obj, const char *name);
 /* "deployments.apps" of the kind and the name, into fail's details. */

@@ -33,7 +33,7 @@ enum {
 struct objscale {
     const char *spec_replicas;
     const char *status_replicas;
-    const char *selector; /* NULL: none; a string or a LabelSelector */
+    const char *selector; /* NULL if none; a string or a LabelSelector */
 };
 
 struct objversion {

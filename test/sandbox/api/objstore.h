@@ -58,8 +58,8 @@ struct objcall {
     bool quiet;          /* unknown fields make no warnings */
     const char *version; /* version of the trees that go in and out; NULL: the storage version */
     /* results */
-    struct json_object
-        *warnings; /* array of texts about unknown fields and deprecations, or NULL */
+    /* Array of texts about unknown fields and deprecations, or NULL. */
+    struct json_object *warnings;
     struct objfail fail;
 };
 
@@ -102,8 +102,8 @@ struct objdelete {
     enum objpropagation propagation;
     const char *uid; /* preconditions, or NULL */
     const char *resource_version;
-    int64_t
-        grace_seconds; /* < 0: the object's own (pods: terminationGracePeriodSeconds); 0: at once */
+    /* < 0: the object's own (pods: terminationGracePeriodSeconds); 0: at once. */
+    int64_t grace_seconds;
 };
 /*
  * Removes the object, or sets deletionTimestamp while finalizers or a graceful end are outstanding;
@@ -144,8 +144,8 @@ struct objevent {
     enum objevent_type type;
     uint64_t resource_version;
     const struct objkind *kind;
-    struct json_object
-        *object; /* the new state; for DELETED the last one, with the version of its deletion */
+    /* The new state; for DELETED the last one, with the version of its deletion. */
+    struct json_object *object;
     struct json_object *before; /* NULL for ADDED */
     struct objstate *state;     /* for objevent_text() */
 };

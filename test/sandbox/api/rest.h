@@ -96,7 +96,7 @@ bool restbody_options(struct restreq *req);
 
 /* The selectors of a list, watch or deletecollection. */
 struct restselect {
-    const char *ns; /* NULL: all */
+    const char *ns; /* NULL for all */
     const struct selector *labels;
     const struct fields *fields;
     const char *name; /* when only the object of this name can match */

@@ -35,9 +35,9 @@ struct restpath {
     const char *group;   /* "" for core; NULL when there is none */
     const char *version; /* NULL: discovery of a group */
     const char *plural;  /* NULL: discovery of a version */
-    const char *ns;      /* NULL: none */
+    const char *ns;      /* NULL if none */
     const char *name;    /* NULL: the collection */
-    const char *sub;     /* NULL: none; "status", "scale", "log" */
+    const char *sub;     /* NULL if none; "status", "scale", "log" */
     bool excess;         /* more parts than anything has: 404 */
 };
 

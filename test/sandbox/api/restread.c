@@ -22,7 +22,7 @@ void restread_get(struct restreq *req)
 struct page {
     struct restselect select;
     uint64_t version;
-    size_t limit;      /* 0: all */
+    size_t limit;      /* 0 for all */
     const char *start; /* key to begin with; NULL: the first */
     const char *next;  /* key of the next page; NULL: this was the last */
     size_t count, remaining;

@@ -6,7 +6,7 @@
 #include "base/duration.h"
 
 /* "registry:5000/team/demo-app:2.0.0@sha256:..." -> where the name begins and ends, and the tag
- * (NULL: none). */
+ * (NULL if none). */
 static void split(struct arena *arena, const char *image, const char **name, const char **tag)
 {
     const char *slash = strrchr(image, '/');

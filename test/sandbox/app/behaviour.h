@@ -19,7 +19,7 @@ struct behaviour {
     int64_t error_percent; /* 0..100 */
     bool by_chance; /* each request fails with this chance; otherwise errors are spread evenly */
     int64_t latency_ms;
-    int64_t crash_after_ms; /* < 0: never */
+    int64_t crash_after_ms; /* < 0 if never */
     int64_t most_at_once;   /* requests; those beyond fail; 0: any number */
 };
 

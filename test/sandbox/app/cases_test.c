@@ -1,6 +1,6 @@
 /* The demo app, by the rows of cases.yaml. */
 #include "app/demo.h"
-#include "base/expo.h"
+#include "base/metrics.h"
 #include "object/form.h"
 #include "object/test_talk.h"
 
@@ -33,7 +33,7 @@ static struct json_object *talk(struct arena *arena, struct json_object *row)
     assert_int_equal(loop_run(talk.loop), 0);
     demo_free(demo);
     loop_free(talk.loop);
-    expo_reset();
+    metrics_reset();
     return out;
 }
 

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/expo.h"
 #include "base/json.h"
+#include "base/metrics.h"
 #include "object/form.h"
 
 enum { MAX_DELAY_MS = 300 * 1000, MAX_METRICS = 1024 * 1024 };
@@ -42,15 +42,15 @@ static const double buckets[] = {0.001, 0.0025, 0.005, 0.0075, 0.01, 0.015, 0.02
                                  0.04,  0.05,   0.075, 0.1,    0.15, 0.2,   0.25, 0.3,
                                  0.4,   0.5,    0.6,   0.75,   0.9,  1,     1.25, 1.5,
                                  2,     2.5,    3,     4,      5,    7.5,   10,   0};
-static struct expo_metric durations = {.name = "http_request_duration_seconds",
-                                       .help = "Time from request to reply.",
-                                       .type = EXPO_HISTOGRAM,
-                                       .labels = {"method", "path", "status"},
-                                       .buckets = buckets};
-static struct expo_metric info = {.name = "demo_app_info",
-                                  .help = "1 for the version that runs.",
-                                  .type = EXPO_GAUGE,
-                                  .labels = {"version"}};
+static struct metrics_family durations = {.name = "http_request_duration_seconds",
+                                          .help = "Time from request to reply.",
+                                          .type = METRICS_HISTOGRAM,
+                                          .labels = {"method", "path", "status"},
+                                          .buckets = buckets};
+static struct metrics_family info = {.name = "demo_app_info",
+                                     .help = "1 for the version that runs.",
+                                     .type = METRICS_GAUGE,
+                                     .labels = {"version"}};
 
 /* Label values stay few whatever clients send. */
 static const char *known_method(const char *method)
@@ -73,8 +73,8 @@ static void finish(struct pending *p)
     leave(p);
     char status[16];
     snprintf(status, sizeof(status), "%d", p->status);
-    expo_observe(&durations, (double)(clock_monotonic_ms() - p->started_ms) / 1000.0,
-                 known_method(http_req_method(p->req)), p->path, status);
+    metrics_observe(&durations, (double)(clock_monotonic_ms() - p->started_ms) / 1000.0,
+                    known_method(http_req_method(p->req)), p->path, status);
     http_reply_header(p->req, "x-demo-version", p->demo->options.behaviour.version);
     http_reply(p->req, p->status, p->type, p->body, p->len);
 }
@@ -269,8 +269,8 @@ static void get_metrics(void *arg, struct http_conn_request *req)
     (void)arg;
     struct buf out;
     buf_init(&out, MAX_METRICS);
-    expo_write(&out);
-    http_reply(req, 200, EXPO_CONTENT_TYPE, out.data, out.len);
+    metrics_write(&out);
+    http_reply(req, 200, METRICS_CONTENT_TYPE, out.data, out.len);
     buf_fini(&out);
 }
 
@@ -312,7 +312,7 @@ enum err demo_new(struct loop *loop, const struct demo_options *options, struct 
         free(demo);
         return err;
     }
-    expo_set(&info, 1, options->behaviour.version);
+    metrics_set(&info, 1, options->behaviour.version);
     *out = demo;
     return ERR_OK;
 }

@@ -25,7 +25,7 @@ struct cluster_options {
     const char *hosts;         /* hosts file to keep, or NULL */
     int nodes;                 /* 0: 1 */
     bool no_services;          /* Services are stored, and nobody forwards */
-    int gateway_port;          /* further port on 127.0.0.1; 0: none, -1: no gateway at all */
+    int gateway_port;          /* further port on 127.0.0.1; 0 if none, -1: no gateway at all */
     int prometheus_port;       /* on 127.0.0.1; 0: no Prometheus */
 };
 

@@ -37,7 +37,7 @@ enum gateway_state {
 
 /* What the routes want, and the texts by which two such are told apart. */
 struct change {
-    struct arena *arena; /* of all of it; NULL: there is none */
+    struct arena *arena; /* of all of it; NULL if there is none */
     struct route_table table;
     const char *structure, *weights;
 };

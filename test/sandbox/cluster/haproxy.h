@@ -24,8 +24,8 @@ struct haproxy_in {
     const char *directory; /* of the socket and gateway.lua; short */
     const char *address;   /* port 80 of it; NULL: not */
     int port;              /* on 127.0.0.1; 0: not */
-    const char *mark;      /* who has this configuration serves /.sandbox/MARK; NULL: none */
-    bool no_weights;       /* leaves weights and mark out: equal texts need no reload */
+    const char *mark; /* a process with this configuration serves /.sandbox/MARK; NULL if none */
+    bool no_weights;  /* leaves weights and mark out: equal texts need no reload */
 };
 
 /* What gateway.lua must hold. Its service takes weights, and says which servers are not there. */

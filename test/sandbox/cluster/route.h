@@ -67,10 +67,10 @@ struct route_rule {
 /* One match of one rule for one host. */
 struct route_entry {
     const struct route_rule *rule;
-    const char *host; /* NULL: any; "*.example.com": its subdomains; lower case */
+    const char *host; /* NULL for any; "*.example.com": its subdomains; lower case */
     enum route_test path_test;
     const char *path;
-    const char *method; /* NULL: any */
+    const char *method; /* NULL for any */
     struct route_fields headers, queries;
     size_t order;    /* position among the routes, oldest first */
     size_t position; /* within its route */

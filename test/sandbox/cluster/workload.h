@@ -24,7 +24,7 @@ bool pod_is_ready(struct json_object *pod);
 
 /*
  * Nodes carry kubernetes.io/hostname, kubernetes.io/os and kubernetes.io/arch. Whether a pod with
- * this nodeSelector (NULL: any) may run there. Pure.
+ * this nodeSelector (NULL for any) may run there. Pure.
  */
 bool daemonset_node_fits(struct json_object *node_selector, const char *node);
 
@@ -67,7 +67,7 @@ struct depstatus_in {
     int spec_replicas;              /* sum of all ReplicaSets' spec.replicas */
     int replicas, updated, ready, available; /* sums of their status; updated: the new one's */
     bool created;                            /* the new ReplicaSet was made just now */
-    struct json_object *fresh_conditions;    /* of the new ReplicaSet, NULL: none */
+    struct json_object *fresh_conditions;    /* of the new ReplicaSet, NULL if none */
     int64_t now_ms;
 };
 

@@ -11,6 +11,7 @@
 #include "object/schema.h"
 #include "object/selector.h"
 #include "object/table.h"
+#include "test/rows.h"
 
 /* --- schemas */
 
@@ -90,15 +91,6 @@ static struct json_object *reasons(struct arena *arena, struct json_object *row)
 
 /* --- our CRDs */
 
-static struct json_object *read_yaml(struct arena *arena, const char *path)
-{
-    struct json_object *docs = NULL;
-    struct errinfo ei;
-    if (yaml_parse_file(arena, path, JSON_MAX_BYTES, &docs, &ei) != ERR_OK)
-        fail_msg("%s", ei.text);
-    return docs;
-}
-
 /* All that is wrong with an object of ours, in one line; "" if it is accepted. A field that is not
  * known counts as wrong. NULL: its kind is none of ours. */
 static const char *judge(struct arena *arena, struct json_object *obj)
@@ -121,7 +113,7 @@ static const char *judge(struct arena *arena, struct json_object *obj)
     if (!path)
         return NULL;
     struct json_object *versions =
-        json_at(json_elem(read_yaml(arena, path), 0), "spec", "versions", NULL);
+        json_at(json_elem(rows_read(arena, path), 0), "spec", "versions", NULL);
     struct schema *schema =
         compile(arena, json_at(json_elem(versions, 0), "schema", "openAPIV3Schema", NULL));
     schema_prune(schema, arena, obj, &unknown);
@@ -175,7 +167,7 @@ static void each_document(const char *folder,
         if (!strstr(entry->d_name, ".yaml"))
             continue;
         struct json_object *docs =
-            read_yaml(arena, arena_printf(arena, "%s/%s", folder, entry->d_name));
+            rows_read(arena, arena_printf(arena, "%s/%s", folder, entry->d_name));
         for (size_t i = 0; i < json_len(docs); i++)
             visit(arena, json_elem(docs, i));
     }
@@ -199,7 +191,7 @@ static void compile_crd(struct arena *arena, struct json_object *crd)
 CASE(test_peers)
 {
     compiled = 0;
-    each_document("../shared/crds", compile_crd);
+    each_document("test/data/crds", compile_crd);
     assert_true(compiled > 30);
 }
 
@@ -217,7 +209,7 @@ static void judge_manifest(struct arena *arena, struct json_object *obj)
 CASE(test_manifests)
 {
     agreed = disagreed = 0;
-    each_document("../shared/manifests", judge_manifest);
+    each_document("test/data/manifests", judge_manifest);
     assert_int_equal(agreed, 92);
     assert_int_equal(disagreed, 1);
 }

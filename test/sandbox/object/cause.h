@@ -34,8 +34,8 @@ enum { CAUSE_MAX = 100 };
 
 struct causes {
     struct arena *arena; /* set by the caller; all other fields start as zero */
-    struct json_object
-        *list; /* as details.causes of a Status: [{reason, message, field}], or NULL */
+    /* As details.causes of a Status: [{reason, message, field}], or NULL. */
+    struct json_object *list;
     size_t count;
 };
 

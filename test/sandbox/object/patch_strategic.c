@@ -18,7 +18,7 @@ enum { MAX_ITEMS = 10000 };
 /* How the lists of the built-in kinds merge; the first row that fits. What has no row is replaced
  * as a whole. */
 static const struct rule {
-    const char *kind, *parent; /* NULL: any */
+    const char *kind, *parent; /* NULL for any */
     const char *field;
     const char *key; /* what tells items apart; NULL: plain values, which are joined */
 } rules[] = {

@@ -30,7 +30,7 @@ struct schema_place {
 /* "spec.metrics[0].name"; "" for the root. */
 const char *schema_place_text(struct arena *arena, const struct schema_place *place);
 
-/* The node of a member of what `node` describes; NULL: it is not known. */
+/* The node of a member of what `node` describes; NULL if unknown. */
 struct json_object *schema_member(const struct schema *schema, struct json_object *node,
                                   const char *key);
 bool schema_is(struct json_object *node, const char *flag);

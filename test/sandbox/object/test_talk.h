@@ -31,7 +31,7 @@ struct talk {
     struct loop *loop;
     struct arena *arena;
     int port;
-    const char *token; /* of the server; NULL: none */
+    const char *token; /* of the server; NULL if none */
     void (*act)(void *arg, const char *word);
     void (*turned)(void *arg); /* called after each turn of the loop; may be NULL */
     void *arg;

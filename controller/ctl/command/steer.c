@@ -1,0 +1,401 @@
+/*
+ * The commands that steer a release: promote, abort, pause, resume, restart, skip-analysis and
+ * renew-primary. Each writes a ReleaseRequest about the revision that the person sees, waits until
+ * the controller has carried it out or refused it, and prints the result.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "ctl/ctl.h"
+#include "ctl/facts.h"
+#include "ctl/output.h"
+#include "ctl/read.h"
+#include "proto/phase.h"
+#include "tick/tick.h"
+
+enum { ANSWER_MS = 60 * 1000, END_MS = 60 * 60 * 1000, LOOK_MS = 250 };
+
+static struct {
+    const char *why, *revision;
+    int64_t timeout_ms;
+    bool yes, wait;
+} opt;
+
+static const struct option_row steer_rows[] = {
+    OPTION(STRING, "why", &opt.why, .arg = "TEXT",
+           .help = "the reason, for the event, the status and the history"),
+    OPTION(STRING, "revision", &opt.revision, .arg = "HASH",
+           .help = "the revision that it is about; default the one that is released, or waits"),
+    OPTION(BOOL, "yes", &opt.yes, .help = "(-y) does not ask back; nor without a terminal"),
+    OPTION(BOOL, "wait", &opt.wait, .help = "waits until the release has ended as well"),
+    OPTION(DURATION, "timeout", &opt.timeout_ms, .value = "0", .arg = "DURATION",
+           .help =
+               "longest wait for the controller's answer, 0: 1m; with --wait for the end of the "
+               "release as well, 0: 1h"),
+    {0}};
+
+/* A request: the Canary, and the ReleaseRequest written for it. */
+struct asking {
+    struct ctl *ctl;
+    const char *name, *action, *revision, *by;
+    const char *uid; /* of the request */
+};
+
+/* --- which revision */
+
+static bool is_phase(struct json_object *canary, const char *const *names)
+{
+    const char *phase = json_str_at(canary, "status", "phase", NULL);
+
+    for (; phase && *names; names++)
+        if (strcmp(phase, *names) == 0)
+            return true;
+    return false;
+}
+
+/* Chooses the revision under release, else the one that the target has. */
+static enum err choose_revision(struct asking *asking, struct json_object *canary,
+                                struct errinfo *ei)
+{
+    static const char *const running[] = {"Progressing", "WaitingPromotion", "Promoting",
+                                          "Finalising", NULL};
+    const char *applied = json_str_at(canary, "status", "lastAppliedSpec", NULL);
+    const char *paused = json_str_at(canary, "status", "paused", "revision", NULL);
+
+    asking->revision = opt.revision;
+    if (opt.revision && *opt.revision)
+        return ERR_OK;
+    if (paused && strcmp(asking->action, "resume") == 0)
+        asking->revision = paused;
+    else if (applied && *applied &&
+             (is_phase(canary, running) || strcmp(asking->action, "restart") == 0))
+        asking->revision = applied;
+    else
+        return revision_read(asking->ctl, canary, &asking->revision, ei);
+    return ERR_OK;
+}
+
+/* --- the author */
+
+static const char *ask_name(struct ctl *ctl)
+{
+    static const struct kube_resource reviews = {.group = "authentication.k8s.io",
+                                                 .version = "v1",
+                                                 .plural = "selfsubjectreviews",
+                                                 .kind = "SelfSubjectReview",
+                                                 .cluster_scoped = true};
+    struct json_object *body = json_own(ctl->arena, json_object_new_object()), *answer = NULL;
+    const struct kube_request request = {.verb = KUBE_CREATE, .resource = &reviews, .body = body};
+    struct errinfo ei;
+
+    json_set_str(body, "apiVersion", "authentication.k8s.io/v1");
+    json_set_str(body, "kind", "SelfSubjectReview");
+    if (read_call(ctl, &request, &answer, &ei) != ERR_OK)
+        return NULL;
+    return json_str_at(answer, "status", "userInfo", "username", NULL);
+}
+
+/* The person's name by the API server; if it cannot say, the user of the kubeconfig or of the
+ * machine. */
+static const char *who(struct ctl *ctl)
+{
+    const char *name = ask_name(ctl);
+
+    if (!name || !*name)
+        name = ctl->config->username;
+    if (!name || !*name)
+        name = getenv("USER");
+    return name && *name ? name : "somebody";
+}
+
+/* --- asking */
+
+static struct json_object *request_of(const struct asking *asking, struct json_object *canary)
+{
+    struct arena *arena = asking->ctl->arena;
+    struct json_object *out = json_own(arena, json_object_new_object());
+    struct json_object *metadata = json_sub(out, "metadata"), *spec = json_sub(out, "spec");
+    struct json_object *owners = json_own(arena, json_object_new_array());
+    struct json_object *owner = json_own(arena, json_object_new_object());
+
+    json_set_str(out, "apiVersion", kube_api_version(arena, &tick_requests));
+    json_set_str(out, "kind", tick_requests.kind);
+    json_set_str(metadata, "name", asking->name);
+    json_set_str(metadata, "namespace", asking->ctl->namespace_);
+    json_set_str(owner, "apiVersion", kube_api_version(arena, &read_canaries));
+    json_set_str(owner, "kind", read_canaries.kind);
+    json_set_str(owner, "name", asking->name);
+    json_set_str(owner, "uid", json_str_at(canary, "metadata", "uid", NULL));
+    json_object_array_add(owners, json_object_get(owner));
+    json_set(metadata, "ownerReferences", owners);
+    json_set_str(spec, "action", asking->action);
+    json_set_str(spec, "revision", asking->revision);
+    json_set_str(spec, "by", asking->by);
+    if (opt.why && *opt.why)
+        json_set_str(spec, "why", opt.why);
+    return out;
+}
+
+static bool is_over(int64_t deadline_ms)
+{
+    return clock_monotonic_ms() >= deadline_ms;
+}
+
+/* Reports once that another person requests something at the same time. */
+static void tell_other(const struct asking *asking, bool *told)
+{
+    struct json_object *other = NULL;
+    struct ctl *ctl = asking->ctl;
+    struct errinfo ei;
+
+    if (*told ||
+        read_get(ctl, &tick_requests, ctl->namespace_, asking->name, &other, &ei) != ERR_OK)
+        return;
+    *told = true;
+    const char *by = json_str_at(other, "spec", "by", NULL);
+    const char *action = json_str_at(other, "spec", "action", NULL);
+    fprintf(ctl->err, "%s asks for %s at the same time; waiting until that is done.\n",
+            print_clean(ctl->arena, by ? by : "somebody"),
+            print_clean(ctl->arena, action ? action : "something"));
+}
+
+static int fail_create(struct ctl *ctl, enum err err, const struct errinfo *ei)
+{
+    if (err == ERR_NOT_FOUND)
+        return ctl_fail(
+            ctl, CTL_SERVER,
+            "the cluster knows no ReleaseRequests; apply proto/crd/releaserequests.yaml "
+            "of flagger-c, and its controller");
+    return read_fail(ctl, err, ei);
+}
+
+/* Writes the request; there is one of a Canary at a time. */
+static int create(struct asking *asking, struct json_object *canary, int64_t deadline_ms)
+{
+    struct ctl *ctl = asking->ctl;
+    const struct kube_request request = {.verb = KUBE_CREATE,
+                                         .resource = &tick_requests,
+                                         .namespace_ = ctl->namespace_,
+                                         .body = request_of(asking, canary)};
+    bool told = false;
+
+    for (;;) {
+        struct json_object *made = NULL;
+        struct errinfo ei = {0};
+        enum err err = read_call(ctl, &request, &made, &ei);
+        if (err == ERR_OK) {
+            asking->uid = json_str_at(made, "metadata", "uid", NULL);
+            return CTL_DONE;
+        }
+        if (err != ERR_CONFLICT)
+            return fail_create(ctl, err, &ei);
+        tell_other(asking, &told);
+        if (is_over(deadline_ms))
+            return ctl_fail(ctl, CTL_TIMED_OUT,
+                            "another request of %s has not been carried out yet; is the controller "
+                            "running? Nothing was asked",
+                            asking->name);
+        read_pause(ctl, LOOK_MS);
+    }
+}
+
+/* --- the result */
+
+static struct json_object *find_entry(const struct asking *asking, struct json_object *canary)
+{
+    struct json_object *list = json_at(canary, "status", "requests", NULL);
+
+    for (size_t i = 0; i < json_len(list); i++) {
+        const char *uid = json_str_at(json_elem(list, i), "uid", NULL);
+        if (uid && asking->uid && strcmp(uid, asking->uid) == 0)
+            return json_elem(list, i);
+    }
+    return NULL;
+}
+
+static int tell_outcome(const struct asking *asking, struct json_object *entry)
+{
+    struct ctl *ctl = asking->ctl;
+    const char *outcome = json_str_at(entry, "outcome", NULL);
+    const char *message = json_str_at(entry, "message", NULL);
+    bool done = outcome && strcmp(outcome, "done") == 0;
+
+    if (!done)
+        return ctl_fail(ctl, CTL_FAILED, "%s of %s is refused: %s", asking->action, asking->name,
+                        print_clean(ctl->arena, message));
+    fprintf(ctl->out, "%s%s%s: %s\n", print_on(ctl, PRINT_BOLD), asking->name,
+            print_off(ctl, PRINT_BOLD), print_clean(ctl->arena, message));
+    fflush(ctl->out);
+    return CTL_DONE;
+}
+
+/* The object is gone, and the status has no record of it. */
+static bool is_turned_away(const struct asking *asking)
+{
+    struct json_object *object = NULL;
+    struct errinfo ei;
+
+    return read_get(asking->ctl, &tick_requests, asking->ctl->namespace_, asking->name, &object,
+                    &ei) == ERR_NOT_FOUND;
+}
+
+static int wait_for_answer(const struct asking *asking, int64_t deadline_ms)
+{
+    struct ctl *ctl = asking->ctl;
+
+    for (bool gone = false;;) {
+        struct json_object *canary;
+        int code = read_canary(ctl, asking->name, &canary);
+        if (code != CTL_DONE)
+            return code;
+        struct json_object *entry = find_entry(asking, canary);
+        if (entry)
+            return tell_outcome(asking, entry);
+        if (gone)
+            return ctl_fail(ctl, CTL_FAILED,
+                            "%s of %s was not carried out; the events of the Canary say why",
+                            asking->action, asking->name);
+        gone = is_turned_away(asking);
+        if (is_over(deadline_ms))
+            return ctl_fail(ctl, CTL_TIMED_OUT,
+                            "the controller has not answered yet; the request stands, and is "
+                            "withdrawn with kubectl delete releaserequest %s -n %s",
+                            asking->name, ctl->namespace_);
+        if (!gone)
+            read_pause(ctl, LOOK_MS);
+    }
+}
+
+/* The release has ended: an abort is done if it failed, any other request if it did not. */
+static int wait_for_end(const struct asking *asking, int64_t deadline_ms)
+{
+    static const char *const rest[] = {"Initialized", "Succeeded", "Failed", NULL};
+    static const char *const failed[] = {"Failed", NULL};
+    struct ctl *ctl = asking->ctl;
+
+    for (;;) {
+        struct json_object *canary;
+        int code = read_canary(ctl, asking->name, &canary);
+        if (code != CTL_DONE)
+            return code;
+        bool again = json_str_at(canary, "status", "steer", "restart", NULL) ||
+                     json_at(canary, "status", "renewal", NULL);
+        if (is_phase(canary, rest) && !again) {
+            bool bad = is_phase(canary, failed);
+            fprintf(ctl->out, "%s: %s\n", asking->name, bad ? "Failed" : "Succeeded");
+            return bad == (strcmp(asking->action, "abort") == 0) ? CTL_DONE : CTL_FAILED;
+        }
+        if (is_over(deadline_ms))
+            return ctl_fail(ctl, CTL_TIMED_OUT, "the release of %s has not ended yet",
+                            asking->name);
+        read_pause(ctl, LOOK_MS);
+    }
+}
+
+/* --- */
+
+static bool agrees(const struct asking *asking)
+{
+    char line[16] = "";
+
+    if (opt.yes || !isatty(STDIN_FILENO) || asking->ctl->width == 0)
+        return true;
+    fprintf(asking->ctl->err, "%s %s in namespace %s, revision %s? [y/N] ", asking->action,
+            asking->name, asking->ctl->namespace_, asking->revision);
+    fflush(asking->ctl->err);
+    return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y');
+}
+
+static int64_t deadline(int64_t otherwise_ms)
+{
+    return clock_monotonic_ms() + (opt.timeout_ms > 0 ? opt.timeout_ms : otherwise_ms);
+}
+
+/* Runs ctl->command; its name is the action. */
+static int steer_run(struct ctl *ctl)
+{
+    struct asking asking = {.ctl = ctl, .name = ctl->args[0], .action = ctl->command->name};
+    struct json_object *canary;
+    struct errinfo ei = {0};
+    int code = read_canary(ctl, asking.name, &canary);
+
+    if (code != CTL_DONE)
+        return code;
+    enum err err = choose_revision(&asking, canary, &ei);
+    if (err != ERR_OK)
+        return read_fail(ctl, err, &ei);
+    if (!asking.revision || !*asking.revision)
+        return ctl_fail(ctl, CTL_SERVER,
+                        "no revision of %s can be told: its target is not there, or cannot be "
+                        "released; name one with --revision",
+                        asking.name);
+    if (!agrees(&asking))
+        return ctl_fail(ctl, CTL_USAGE, "nothing was asked");
+    asking.by = who(ctl);
+    int64_t answer_ms = deadline(ANSWER_MS);
+    code = create(&asking, canary, answer_ms);
+    if (code == CTL_DONE)
+        code = wait_for_answer(&asking, answer_ms);
+    return code == CTL_DONE && opt.wait ? wait_for_end(&asking, deadline(END_MS)) : code;
+}
+
+/* --- the commands */
+
+#define STEER(command, line, text)                                                                 \
+    {                                                                                              \
+        .name = (command), .summary = (line), .usage = "NAME [--why TEXT]", .help = (text),        \
+        .rows = steer_rows, .min_args = 1, .max_args = 1, .completes = "canary", .run = steer_run  \
+    }
+#define EXIT_CODES                                                                                 \
+    "Exit code: 0 done, 3 refused, 4 no answer in time; with --wait also 3 when the release ends " \
+    "otherwise.\n\n"
+
+const struct ctl_command ctl_abort =
+    STEER("abort", "Rolls a release back.",
+          "All traffic goes back to the primary at once, as by a rollback hook.\n\n" EXIT_CODES
+          "Example:\n"
+          "    {ctl} abort podinfo -n test --why \"customers complain\"\n");
+
+const struct ctl_command ctl_pause =
+    STEER("pause", "Holds a release where it is.",
+          "No step is taken and nothing is promoted until resume; checks go on, and a failed "
+          "analysis is rolled back.\n\n" EXIT_CODES "Example:\n"
+          "    {ctl} pause podinfo -n test --why \"wait for the database\"\n");
+
+const struct ctl_command ctl_promote =
+    STEER("promote", "Ends the analysis of a release: it is promoted if its gate agrees.",
+          "No further check is made. The gate confirm-promotion is asked as ever: it is somebody "
+          "else's to open.\n\n" EXIT_CODES "Example:\n"
+          "    {ctl} promote podinfo -n test --why \"checked by hand\"\n");
+
+const struct ctl_command ctl_renew_primary = STEER(
+    "renew-primary",
+    "Makes a primary anew whose selector has fewer labels than that of the target.",
+    "Primaries that Flagger made, or this controller before it kept all labels, have one label "
+    "in their selector, which other workloads may share. A selector cannot be changed: a "
+    "second "
+    "primary is made beside the first, and serves with it; then the first is made anew with "
+    "all labels, and when that serves, the second goes. No release begins meanwhile. It is "
+    "refused while one is under way, or a revision waits.\n\n"
+    "Exit code: 0 it has begun, 3 refused, 4 no answer in time; the condition PrimaryRenewed "
+    "says how far it is, and an event when it is done. With --wait the command returns when it "
+    "is over.\n\n"
+    "Example:\n"
+    "    {ctl} renew-primary podinfo -n test\n");
+
+const struct ctl_command ctl_restart =
+    STEER("restart", "Analyses a revision again that has failed.",
+          "It is released as any other, gates and all.\n\n" EXIT_CODES "Example:\n"
+          "    {ctl} restart podinfo -n test --why \"the metric server was down\"\n");
+
+const struct ctl_command ctl_resume =
+    STEER("resume", "Lets a release go on that was paused.",
+          "Deadlines of gates, metrics and pods begin anew.\n\n" EXIT_CODES "Example:\n"
+          "    {ctl} resume podinfo -n test --why \"the database is back\"\n");
+
+const struct ctl_command ctl_skip_analysis =
+    STEER("skip-analysis", "Releases a revision without checks: one that waits, or is analysed.",
+          "Its gates are asked as ever.\n\n" EXIT_CODES "Example:\n"
+          "    {ctl} skip-analysis podinfo -n test --why \"security fix\"\n");

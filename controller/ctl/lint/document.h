@@ -1,0 +1,167 @@
+/* The objects of the files, their positions, and their mistakes; shared by the files of this
+ * folder. A JSON path is the place of a field in an object: "spec.analysis.metrics[0].name". */
+#ifndef CTL_DOCUMENT_H
+#define CTL_DOCUMENT_H
+
+#include "base/json.h"
+#include "base/yaml.h"
+#include "ctl/lint/lint.h"
+
+enum { JSON_PATH_DEPTH = JSON_MAX_DEPTH + 2 };
+
+struct json_path {
+    int depth;
+    struct json_path_step {
+        const char *key; /* NULL: an index */
+        size_t index;
+    } steps[JSON_PATH_DEPTH];
+};
+
+/* The text, as the JSON parser writes it (base/json.h), in the arena. */
+const char *json_path_text(struct arena *arena, const struct json_path *place);
+/*
+ * Parses the path at the beginning of a sentence; *rest is the remainder. False if it begins with
+ * no field. Keys are in the arena.
+ */
+bool json_path_parse(struct arena *arena, const char *sentence, struct json_path *out,
+                     const char **rest);
+/* The path one level down; key is borrowed, NULL for an index. Paths beyond the maximum depth are
+ * not extended. */
+struct json_path json_path_in(const struct json_path *place, const char *key, size_t index);
+struct json_path json_path_above(const struct json_path *place);
+/* The value there; NULL if there is none, or null. */
+struct json_object *json_path_get(const struct json_path *place, struct json_object *root);
+/* True if the paths are equal, or one is above the other. */
+bool json_path_is_near(const struct json_path *a, const struct json_path *b);
+
+/* A set of copies. */
+struct json_paths_item {
+    struct json_paths_item *next;
+    struct json_path place;
+};
+struct json_paths {
+    struct json_paths_item *first;
+};
+void json_paths_add(struct arena *arena, struct json_paths *places, const struct json_path *place);
+bool json_paths_have(const struct json_paths *places,
+                     const struct json_path *place); /* exactly this one */
+bool json_paths_have_above(const struct json_paths *places,
+                           const struct json_path *place); /* or one above */
+bool json_paths_have_near(const struct json_paths *places, const struct json_path *place);
+
+/* --- the objects */
+
+struct document {
+    struct document *next;
+    struct lint *lint;
+    const char *file;
+    const struct yaml_marks *marks;
+    struct json_object *parent; /* of the object: the documents of a file, or the items of a List */
+    size_t index;               /* in it */
+    struct json_object *json;
+    const char *api_version, *kind, *name, *namespace_; /* "" where it does not say */
+    const char *label;                                  /* "Canary test/podinfo" */
+    struct json_paths reported;                         /* errors of this object */
+    struct json_paths changed;                          /* repaired paths of the copy */
+    int count;
+};
+
+struct file {
+    struct file *next;
+    const char *name; /* compared by pointer */
+};
+
+enum { DOCUMENT_KINDS = 4 };
+
+struct lint {
+    struct arena *arena;
+    struct json_object *schemas[DOCUMENT_KINDS]; /* of crd_kinds[], loaded when needed */
+    const struct settings *settings;
+    const char *namespace_; /* of objects without one; NULL or "" if any will do */
+    struct file *files, **last_file;
+    struct document *first, **last;
+    struct lint_mistake *mistakes;
+    int count;
+    size_t objects;
+};
+
+/* The object of this kind in the files; one without a namespace matches any. NULL if there is none.
+ */
+const struct document *document_find(const struct lint *lint, const char *api_group,
+                                     const char *kind, const char *namespace_, const char *name);
+/* The object as an API server returns it: stringData of a Secret is merged into data. */
+struct json_object *document_object(const struct lint *lint, const struct document *document);
+
+/* Reports an error at a path (empty for the whole object). Only the first per path is kept. */
+void document_error(struct document *document, const struct json_path *place, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+/* Reports a warning at a field, "spec.analysis.threshold". Omitted at or near repaired fields. */
+void document_warn(struct document *document, const char *field, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+/* Reports a sentence of the rules, "spec.service.port: expected a port number". Omitted at or below
+ * repaired fields. */
+void document_sentence(struct document *document, const char *sentence);
+
+/* --- a part of an object in a file of its own, such as an analysis */
+
+struct lint_part {
+    const char *file;
+    const struct yaml_marks *marks; /* of the file */
+    struct json_object *docs;       /* its documents */
+    size_t index;                   /* of the one that it is, or is in */
+    struct json_object *json;
+    struct json_object *schema; /* its schema (crd_schema.h); NULL if it has been checked */
+    const char *sentence;       /* another mistake, after its path in the part; NULL if none */
+};
+
+/* The first mistake in the file, in the arena; NULL if there is none. */
+const struct lint_mistake *lint_part_first(struct arena *arena, const struct lint_part *part);
+
+typedef enum rule_result facts_question(struct tick *tick,
+                                        void (*found)(void *arg, const char *sentence), void *arg);
+
+/* Asks the rules until no fact is missing. An object that is in no file does not exist. */
+void facts_ask(const struct lint *lint, struct tick *tick, facts_question *question,
+               void (*found)(void *arg, const char *sentence), void *arg);
+
+/* --- mistakes of an object beyond its schema; for a Canary the rules themselves are asked */
+
+void canary_check(struct document *document);
+/* Warns about valid but suspicious settings; `canary` is parsed from the repaired manifest. */
+void canary_warn(struct document *document, const struct canary *canary, struct tick *tick);
+
+/* --- MetricTemplates and AlertProviders, whose requests are made as the controller makes them;
+ * ReleaseRequests; Applications */
+
+void template_check(struct document *document);
+/* The query of a template can be rendered, whatever its variables are. */
+bool template_query(struct arena *arena, const char *query, struct errinfo *ei);
+void provider_check(struct document *document);
+void request_check(struct document *document);
+bool application_is(const struct document *document);
+void application_check(struct document *document);
+
+void names_warn(struct document *document, const struct canary *canary);
+
+/*
+ * --- repair: the parser and the rules report the first mistake they see. To find the others, a
+ * wrong value is replaced in a copy by a right one, and they are asked again.
+ */
+
+/* Mistakes of an object, as sentences that begin with a path. */
+struct verdicts {
+    struct arena *arena;
+    const char **sentences;
+    size_t count, room;
+    bool unread; /* the object could not even be read; there is one sentence then */
+};
+void verdicts_add(struct verdicts *verdicts, const char *sentence);
+
+/* Collects the mistakes of an object; everything lives in the arena of `out`. */
+typedef void repair_ask(void *arg, struct json_object *object, struct verdicts *out);
+
+/* Reports all mistakes of the object, a copy, which is changed in the process. */
+void repair_tell_all(struct document *document, struct json_object *schema,
+                     struct json_object *object, repair_ask *ask, void *arg);
+
+#endif

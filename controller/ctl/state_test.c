@@ -1,0 +1,102 @@
+#include "ctl/state.h"
+
+#include <string.h>
+
+#include "test/rows.h"
+#include "test/unit.h"
+
+static enum ctl_exit outcome_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        enum ctl_exit outcome;
+    } all[] = {{"done", CTL_DONE},     {"timed out", CTL_TIMED_OUT},   {"person", CTL_PERSON},
+               {"failed", CTL_FAILED}, {"superseded", CTL_SUPERSEDED}, {"server", CTL_SERVER}};
+
+    EACH_ROW (row, all)
+        if (strcmp(row->name, name) == 0)
+            return row->outcome;
+    fail_msg("no outcome \"%s\"", name);
+    return CTL_DONE;
+}
+
+CASE(each_state_has_its_outcome)
+{
+    struct json_object *rows = json_elem(rows_read(arena, "controller/ctl/verdicts.yaml"), 0);
+
+    assert_true(json_len(rows) > 0);
+    for (size_t i = 0; i < json_len(rows); i++) {
+        struct json_object *row = json_elem(rows, i);
+        struct json_object *canary = json_own(arena, json_object_new_object());
+        struct verdict_answer answer;
+        json_set(canary, "status", json_at(row, "status", NULL));
+        const struct verdict_question question = {.canary = canary,
+                                                  .live = json_str_at(row, "live", NULL),
+                                                  .revision = json_str_at(row, "revision", NULL)};
+        verdict_of(arena, &question, &answer);
+        assert_string_equal(answer.sentence, json_str_at(row, "sentence", NULL));
+        assert_int_equal(answer.outcome, outcome_of(json_str_at(row, "outcome", NULL)));
+    }
+}
+
+/* It goes on by itself, so nobody who waits for a person is to be told of it. */
+CASE(one_that_a_plan_holds_waits_for_its_turn)
+{
+    static const struct {
+        const char *status, *live, *sentence;
+    } held[] = {
+        {"\"phase\": \"Succeeded\", \"lastAppliedSpec\": \"a\"", "b",
+         "revision b waits for its turn in the ReleasePlan default/shop"},
+        {"\"phase\": \"Progressing\", \"lastAppliedSpec\": \"b\"", "b",
+         "revision b is held by the ReleasePlan default/shop"},
+    };
+
+    for (size_t i = 0; unit_row("held", i, sizeof(held) / sizeof(held[0])); i++) {
+        struct verdict_answer answer;
+        const struct verdict_question question = {
+            .canary = rows_json(
+                arena,
+                arena_printf(
+                    arena,
+                    "{\"metadata\": {\"annotations\": {\"flagger.app/held-by\": "
+                    "\"default/shop\"}}, "
+                    "\"status\": {%s, \"conditions\": [{\"type\": \"Suspended\", \"status\": "
+                    "\"True\", \"message\": \"m\"}]}}",
+                    held[i].status)),
+            .live = held[i].live};
+        verdict_of(arena, &question, &answer);
+        assert_string_equal(answer.sentence, held[i].sentence);
+        assert_int_equal(answer.outcome, CTL_TIMED_OUT);
+    }
+}
+
+CASE(an_image_is_that_of_the_target)
+{
+    struct verdict_answer answer;
+    struct verdict_question question = {
+        .canary = rows_json(arena,
+                            "{\"status\": {\"phase\": \"Succeeded\", \"lastAppliedSpec\": \"a\"}}"),
+        .target =
+            rows_json(arena, "{\"spec\": {\"template\": {\"spec\": {\"containers\": [{\"image\": "
+                             "\"x:2\"}]}}}}"),
+        .primary =
+            rows_json(arena, "{\"spec\": {\"template\": {\"spec\": {\"containers\": [{\"image\": "
+                             "\"x:1\"}]}}}}"),
+        .live = "b",
+        .image = "x:2"};
+
+    verdict_of(arena, &question, &answer);
+    assert_int_equal(answer.outcome,
+                     CTL_TIMED_OUT); /* not noticed yet: not the old one's success */
+    question.live = "a";
+    verdict_of(arena, &question, &answer);
+    assert_int_equal(answer.outcome, CTL_DONE);
+    question.image = "x:1";
+    verdict_of(arena, &question, &answer);
+    assert_int_equal(answer.outcome, CTL_SUPERSEDED);
+    assert_string_equal(answer.sentence, "no container of the target has the image x:1, but the "
+                                         "primary still has it");
+    question.target = NULL;
+    verdict_of(arena, &question, &answer);
+    assert_int_equal(answer.outcome, CTL_SERVER);
+}

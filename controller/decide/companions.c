@@ -1,0 +1,425 @@
+/*
+ * Policies, budgets and monitors that were written for the pods of the target. After
+ * initialisation the pods of the primary serve, with another value of one label: a NetworkPolicy
+ * or AuthorizationPolicy that selects by it does not apply to them, a PodDisruptionBudget does not
+ * protect them, a PodMonitor does not measure them; nor does a ServiceMonitor of another Service
+ * of the target. (Flagger does not report it.) They are read when the Canary is initialised and at
+ * the end of each release, and never written. Kinds that the cluster does not serve, or the
+ * controller may not list, are unknown.
+ *
+ * For those that spec.companions names, the primary gets a copy NAME-primary that follows the
+ * original at any time: a changed budget applies at once, not only to the pods of the target. A
+ * copy never selects a pod of its source: the API server refuses every eviction of a pod with two
+ * budgets, so that no node could be drained. None of this delays a release. status.companions
+ * lists the copies before the first is made, so that copies the spec no longer names are found
+ * without a request.
+ */
+#include "decide/companions.h"
+
+#include <string.h>
+
+#include "decide/condition.h"
+#include "decide/status.h"
+#include "router/shared/services.h"
+#include "scaler/shared/copy.h"
+#include "target/shared/primary.h"
+#include "tick/edit.h"
+
+static const struct kube_resource budgets = {.group = "policy",
+                                             .version = "v1",
+                                             .plural = "poddisruptionbudgets",
+                                             .kind = "PodDisruptionBudget"};
+static const struct kube_resource network_policies = {.group = "networking.k8s.io",
+                                                      .version = "v1",
+                                                      .plural = "networkpolicies",
+                                                      .kind = "NetworkPolicy"};
+static const struct kube_resource authorizations = {.group = "security.istio.io",
+                                                    .version = "v1",
+                                                    .plural = "authorizationpolicies",
+                                                    .kind = "AuthorizationPolicy"};
+static const struct kube_resource monitors = {.group = "monitoring.coreos.com",
+                                              .version = "v1",
+                                              .plural = "podmonitors",
+                                              .kind = "PodMonitor"};
+/* Selects Services by their labels, and so the pods behind them. */
+static const struct kube_resource service_monitors = {.group = "monitoring.coreos.com",
+                                                      .version = "v1",
+                                                      .plural = "servicemonitors",
+                                                      .kind = "ServiceMonitor"};
+static const struct {
+    const struct kube_resource *resource;
+    const char *selector; /* field of spec that selects pods; NULL if it selects Services */
+    bool copied;          /* allowed in spec.companions */
+} kinds[] = {
+    {.resource = &budgets, .selector = "selector", .copied = true},
+    {.resource = &network_policies, .selector = "podSelector"},
+    {.resource = &authorizations, .selector = "selector"},
+    {.resource = &monitors, .selector = "selector"},
+    {.resource = &service_monitors},
+};
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), NAMED = 5 };
+
+static struct json_object *labels_of(struct json_object *workload)
+{
+    return json_at(workload, "spec", "template", "metadata", "labels", NULL);
+}
+
+bool companions_unfit(const char *kind, struct json_object *object, struct json_object *target,
+                      struct json_object *primary)
+{
+    for (size_t i = 0; i < KINDS; i++) {
+        if (!kinds[i].selector || strcmp(kinds[i].resource->kind, kind) != 0)
+            continue;
+        struct json_object *selector = json_at(object, "spec", kinds[i].selector, NULL);
+        return primary_selects(selector, target) && !primary_selects(selector, primary);
+    }
+    return false;
+}
+
+static size_t copied_kind(const char *kind)
+{
+    size_t i = 0;
+
+    while (i < KINDS && !(kinds[i].copied && strcmp(kinds[i].resource->kind, kind) == 0))
+        i++;
+    return i;
+}
+
+const struct kube_resource *companions_resource(const char *kind)
+{
+    size_t i = copied_kind(kind);
+
+    return i < KINDS ? kinds[i].resource : NULL;
+}
+
+const char *companions_kinds(struct arena *arena)
+{
+    const char *out = "";
+
+    for (size_t i = 0; i < KINDS; i++)
+        if (kinds[i].copied)
+            out = arena_printf(arena, "%s%s%s", out, *out ? ", " : "", kinds[i].resource->kind);
+    return out;
+}
+
+bool companions_are_named(const struct canary *canary, const char *kind, const char *name)
+{
+    for (int i = 0; i < canary->n_companions; i++)
+        if (strcmp(canary->companions[i].kind, kind) == 0 &&
+            strcmp(canary->companions[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * True if a selected Service leads to pods of the target and none leads to those of the primary.
+ * The Service of the canary is expected to.
+ */
+static bool monitor_is_unfit(struct release *r, struct json_object *monitor,
+                             struct json_object *services)
+{
+    struct json_object *selector = json_at(monitor, "spec", "selector", NULL);
+    bool leads = false;
+
+    for (size_t i = 0; i < json_len(services); i++) {
+        struct json_object *service = json_elem(services, i);
+        struct json_object *pods = json_at(service, "spec", "selector", NULL);
+        const char *name = json_str_at(service, "metadata", "name", NULL);
+        if (!name || strcmp(name, r->canary->service.canary_name) == 0 ||
+            !primary_selects(selector, json_at(service, "metadata", "labels", NULL)))
+            continue;
+        if (services_select(pods, json_at(r->info.primary, "spec", "template", NULL)))
+            return false;
+        leads |= services_select(pods, json_at(r->info.object, "spec", "template", NULL));
+    }
+    return leads;
+}
+
+/* Adds the objects of a list that select the pods of the target and not those of the primary. */
+static const char *add_unfit(struct release *r, size_t kind, struct json_object *list,
+                             struct json_object *services, const char *text, int *count)
+{
+    struct json_object *target = labels_of(r->info.object), *primary = labels_of(r->info.primary);
+
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *one = json_elem(list, i);
+        const char *name = json_str_at(one, "metadata", "name", NULL);
+        bool unfit = kinds[kind].selector
+                         ? companions_unfit(kinds[kind].resource->kind, one, target, primary)
+                         : monitor_is_unfit(r, one, services);
+        if (!name || !unfit || companions_are_named(r->canary, kinds[kind].resource->kind, name))
+            continue;
+        if (++*count <= NAMED)
+            text = arena_printf(r->tick->arena, "%s%s%s %s", text, *text ? ", " : "",
+                                kinds[kind].resource->kind, name);
+    }
+    return text;
+}
+
+const char *companions_way_out(struct arena *arena, const char *names)
+{
+    const char *found = "";
+
+    for (size_t i = 0; i < KINDS; i++)
+        if (kinds[i].copied && strstr(names, kinds[i].resource->kind))
+            found =
+                arena_printf(arena, "%s%s%s", found, *found ? ", " : "", kinds[i].resource->kind);
+    return *found ? arena_printf(arena,
+                                 ", or name each %s in spec.companions, which makes a copy for the "
+                                 "primary",
+                                 found)
+                  : "";
+}
+
+static void report(struct release *r, const char *names, int count)
+{
+    const char *text = arena_printf(
+        r->tick->arena,
+        "%s%s in namespace %s select the pods of %s and not those of %s-primary, which serve; have "
+        "them select both values of the label %s: %s and %s-primary%s",
+        names, count > NAMED ? " and others" : "", r->canary->namespace_, release_target(r),
+        r->canary->target.name, r->info.label, r->info.label_value, r->info.label_value,
+        companions_way_out(r->tick->arena, names));
+
+    if (condition_set(r, CONDITION_COMPANIONS, "SelectTargetOnly", text))
+        event_warning(r, "%s", text);
+}
+
+enum rule_result companions_check(struct release *r)
+{
+    const char *names = "";
+    struct json_object *services = NULL;
+    bool known = true;
+    int count = 0;
+
+    if (r->target->own_services || !r->info.label || !r->info.object || !r->info.primary)
+        return RULE_CONTINUE;
+    for (size_t i = 0; i < KINDS; i++) {
+        const char *denied;
+        struct json_object *list = NULL;
+        /* needed if there is such a monitor */
+        if (need_objects_if_allowed(r->tick, kinds[i].resource, r->canary->namespace_, &list,
+                                    &denied))
+            known = (kinds[i].selector || json_len(list) == 0 ||
+                     need_objects(r->tick, &kube_services, r->canary->namespace_, &services)) &&
+                    known;
+        else
+            known = false;
+        names = add_unfit(r, i, list, services, names, &count);
+    }
+    if (!known)
+        return RULE_NEEDS_FACTS;
+    if (count > 0)
+        report(r, names, count);
+    else
+        condition_clear(r, CONDITION_COMPANIONS);
+    return RULE_CONTINUE;
+}
+
+/* --- copies */
+
+/* Why a companion is not copied, the first reason of all; reason is NULL if all are. */
+struct uncopied {
+    const char *reason, *text; /* of the first */
+};
+
+static void add_uncopied(struct release *r, struct uncopied *all, const char *reason,
+                         const char *text)
+{
+    if (!all->reason)
+        *all = (struct uncopied){.reason = reason, .text = text};
+    else
+        all->text = arena_printf(r->tick->arena, "%s; %s", all->text, text);
+}
+
+/*
+ * The spec of the copy: that of the source, with the primary's value of the label that tells the
+ * primary's pods apart, and no other value.
+ */
+static struct json_object *copied_spec(struct release *r, const char *field,
+                                       struct json_object *source, const char *value)
+{
+    struct json_object *spec = json_copy(r->tick->arena, json_at(source, "spec", NULL));
+    struct json_object *labels = json_at(spec, field, "matchLabels", NULL);
+    struct json_object *expressions = json_at(spec, field, "matchExpressions", NULL);
+
+    if (json_str_at(labels, r->info.label, NULL))
+        json_set_str(labels, r->info.label, value);
+    for (size_t i = 0; i < json_len(expressions); i++) {
+        struct json_object *expression = json_elem(expressions, i);
+        struct json_object *values = edit_array(r->tick->arena);
+        const char *key = json_str_at(expression, "key", NULL);
+        if (!key || strcmp(key, r->info.label) != 0)
+            continue;
+        edit_add(values, json_own(r->tick->arena, json_object_new_string(value)));
+        json_set_str(expression, "operator", "In");
+        json_set(expression, "values", values);
+    }
+    return spec;
+}
+
+/* True if the source selects pods of the target by labels that the primary's pods share. */
+static bool selects_target(struct release *r, struct json_object *selector)
+{
+    struct json_object *labels = json_copy(r->tick->arena, labels_of(r->info.primary));
+
+    if (!labels || !selector)
+        return false;
+    json_set_str(labels, r->info.label, r->info.label_value);
+    return primary_selects(selector, labels);
+}
+
+static void leave_copy(struct release *r, const struct scaler_copy *copy, const char *why)
+{
+    if (!copy->live)
+        return;
+    plan_delete(r->tick, copy->resource, copy->live);
+    plan_why(r->tick, "%s", why);
+}
+
+/*
+ * Both are known. A copy that cannot be made to fit stays unchanged: the primary's pods keep their
+ * budget.
+ */
+static void reconcile_copy(struct release *r, const struct scaler_copy *copy, const char *kind,
+                           const char *name, struct uncopied *all)
+{
+    const char *field = kinds[copied_kind(kind)].selector;
+    struct json_object *selector = json_at(copy->source, "spec", field, NULL);
+    struct arena *arena = r->tick->arena;
+    const char *namespace_ = r->canary->namespace_, *primary = primary_name(r->tick);
+    const char *value = json_str_at(labels_of(r->info.primary), r->info.label, NULL);
+
+    if (copy->live && !edit_is_owned(r->tick, copy->live)) {
+        add_uncopied(r, all, "NameTaken",
+                     arena_printf(arena,
+                                  "%s %s.%s is not of %s, and is not written: %s is not copied; "
+                                  "delete or rename it",
+                                  kind, copy->name, namespace_, release_canary(r), name));
+    } else if (!copy->source) {
+        leave_copy(r, copy, "its source is gone");
+        add_uncopied(
+            r, all, "SourceMissing",
+            arena_printf(arena,
+                         "%s %s.%s, which spec.companions names, is not there; the pods of "
+                         "%s have none",
+                         kind, name, namespace_, primary));
+    } else if (selector && primary_selects(selector, labels_of(r->info.primary))) {
+        leave_copy(r, copy, "its source selects the same pods");
+        add_uncopied(
+            r, all, "SelectsPrimary",
+            arena_printf(arena,
+                         "%s %s.%s selects the pods of %s itself, which must not have two; "
+                         "it is not copied, take it out of spec.companions",
+                         kind, name, namespace_, primary));
+    } else if (!value || !selects_target(r, selector)) {
+        add_uncopied(r, all, "SelectsOthers",
+                     arena_printf(arena,
+                                  "%s %s.%s does not select the pods of %s by labels that those of "
+                                  "%s have too; %s",
+                                  kind, name, namespace_, release_target(r), primary,
+                                  copy->live ? "its copy stays as it is" : "it is not copied"));
+    } else {
+        struct json_object *to = scaler_copy_base(r->tick, copy);
+        json_set(to, "spec", copied_spec(r, field, copy->source, value));
+        scaler_copy_write(r->tick, copy, to);
+    }
+}
+
+static bool copy_one(struct release *r, const struct canary_ref *ref, struct uncopied *all)
+{
+    const char *denied, *copy_denied;
+    struct scaler_copy copy = {
+        .resource = companions_resource(ref->kind),
+        .name = arena_printf(r->tick->arena, "%s-primary", ref->name),
+    };
+
+    if (!copy.resource)
+        return true;
+    bool known = need_object_if_allowed(r->tick, copy.resource, r->canary->namespace_, ref->name,
+                                        &copy.source, &denied);
+    known = need_object_if_allowed(r->tick, copy.resource, r->canary->namespace_, copy.name,
+                                   &copy.live, &copy_denied) &&
+            known;
+    if (!known)
+        return false;
+    if (denied || copy_denied)
+        add_uncopied(r, all, "Forbidden",
+                     arena_printf(r->tick->arena, "%s %s.%s is not copied: %s", ref->kind,
+                                  ref->name, r->canary->namespace_, denied ? denied : copy_denied));
+    else
+        reconcile_copy(r, &copy, ref->kind, ref->name, all);
+    return true;
+}
+
+/* Deletes recorded copies that the spec does not name. */
+static enum rule_result leave_unnamed(struct release *r, struct json_object *noted)
+{
+    enum rule_result verdict = RULE_CONTINUE;
+
+    for (size_t i = 0; i < json_len(noted); i++) {
+        const char *kind = json_str_at(json_elem(noted, i), "kind", NULL);
+        const char *name = json_str_at(json_elem(noted, i), "name", NULL);
+        const struct kube_resource *resource = kind ? companions_resource(kind) : NULL;
+        if (!resource || !name || companions_are_named(r->canary, kind, name))
+            continue;
+        if (scaler_copy_leave(r->tick, resource, name) != RULE_CONTINUE)
+            verdict = RULE_NEEDS_FACTS;
+    }
+    return verdict;
+}
+
+/* In the form of status.companions; NULL if none. */
+static struct json_object *named(struct release *r)
+{
+    struct json_object *out = edit_array(r->tick->arena);
+
+    for (int i = 0; i < r->canary->n_companions; i++) {
+        struct json_object *one = edit_object(r->tick->arena);
+        json_set_str(one, "kind", r->canary->companions[i].kind);
+        json_set_str(one, "name", r->canary->companions[i].name);
+        edit_add(out, one);
+    }
+    return json_len(out) ? out : NULL;
+}
+
+/*
+ * The record is written after copies are deleted and before others are made. The report about
+ * unfit companions is stale then. DONE: the next tick makes the copies.
+ */
+static enum rule_result note(struct release *r, struct json_object *noted, struct json_object *now)
+{
+    enum rule_result verdict = leave_unnamed(r, noted);
+
+    if (verdict == RULE_CONTINUE && !release_is_initialising(r))
+        verdict = companions_check(r);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    status_object(r, "companions", now);
+    release_requeue(r, REQUEUE_NOW);
+    return RULE_DONE;
+}
+
+enum rule_result companions_copy(struct release *r)
+{
+    struct json_object *noted = json_at(r->canary->status.json, "companions", NULL);
+    struct json_object *now = named(r);
+    struct uncopied all = {0};
+    bool known = true;
+
+    if (r->target->own_services || !r->info.label)
+        return RULE_CONTINUE;
+    if (!json_same(noted, now))
+        return note(r, noted, now);
+    if (now && !r->info.primary)
+        return RULE_CONTINUE;
+    for (int i = 0; i < r->canary->n_companions; i++)
+        known = copy_one(r, &r->canary->companions[i], &all) && known;
+    if (!known)
+        return RULE_NEEDS_FACTS;
+    if (!all.reason)
+        condition_clear(r, CONDITION_COPIED);
+    else if (condition_set(r, CONDITION_COPIED, all.reason, all.text))
+        event_warning(r, "%s", all.text);
+    return RULE_CONTINUE;
+}

@@ -1,0 +1,37 @@
+/* Policies, budgets and monitors that select pods of the target, and copies of them for the
+ * primary. */
+#ifndef DECIDE_COMPANIONS_H
+#define DECIDE_COMPANIONS_H
+
+#include "decide/release.h"
+
+/*
+ * Reports those that do not select the serving pods of the primary: the condition stands until a
+ * later check finds none. CONTINUE or NEEDS_FACTS.
+ */
+enum rule_result companions_check(struct release *r);
+/*
+ * True if the object of this kind selects pods with the labels of the target and not those with
+ * the labels of the primary. False for other kinds, and for kinds that select Services.
+ */
+bool companions_unfit(const char *kind, struct json_object *object, struct json_object *target,
+                      struct json_object *primary);
+/*
+ * Brings the copies of spec.companions up to date and deletes those no longer named. A condition
+ * reports those that are not copied. CONTINUE, NEEDS_FACTS, or DONE: the list of copies is recorded
+ * first.
+ */
+enum rule_result companions_copy(struct release *r);
+/* The resource of a kind that can be copied; NULL if it cannot. */
+const struct kube_resource *companions_resource(const char *kind);
+/* "PodDisruptionBudget": these kinds, for messages; owned by the arena. */
+const char *companions_kinds(struct arena *arena);
+/* True if spec.companions names it. */
+bool companions_are_named(const struct canary *canary, const char *kind, const char *name);
+/*
+ * The end of a message about `names`, "PodDisruptionBudget web": how to have them copied; "" if
+ * none can be. Owned by the arena.
+ */
+const char *companions_way_out(struct arena *arena, const char *names);
+
+#endif

@@ -1,0 +1,414 @@
+#include "decide/counts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kube/secret_ca.h"
+#include "metric/backend.h"
+#include "metric/family.h"
+#include "metric/render.h"
+#include "metric/template.h"
+#include "tick/edit.h"
+
+enum { SIDES = 2, ASKED = 2 };
+
+static const char prometheus[] = "prometheus";
+
+/* The queries for one side: total, and the good ones of families or the bad ones of templates. */
+enum asked { ASKED_TOTAL, ASKED_PART };
+
+struct asking {
+    struct release *r;
+    int index;
+    const struct canary_metric *metric;
+    const struct counts_window *window;
+    struct metric_question question; /* without id and query */
+    struct json_object *queries;     /* of a template; NULL for a built-in metric */
+};
+
+static enum metric_kind kind_of(const struct canary_metric *metric)
+{
+    return canary_metric_is_duration(metric) ? METRIC_DURATION : METRIC_SUCCESS_RATE;
+}
+
+static double slowest_ms(const struct canary_metric *metric)
+{
+    return metric->has_range ? metric->max : metric->threshold;
+}
+
+static bool may_be_judged(const struct canary_metric *metric)
+{
+    return !metric->judge.off &&
+           (canary_metric_is_builtin(metric) || metric->template_ref.name != NULL);
+}
+
+enum rule_result counts_judged(struct release *r, int index)
+{
+    const struct canary_metric *metric = &r->canary->analysis.metrics[index];
+    struct json_object *template;
+
+    if (!may_be_judged(metric))
+        return RULE_DONE;
+    if (canary_metric_is_builtin(metric))
+        return RULE_CONTINUE;
+    if (!need_object(r->tick, &metric_templates, metrics_template_namespace(r, metric),
+                     metric->template_ref.name, &template))
+        return RULE_NEEDS_FACTS;
+    return metric->judge.given || json_at(template, "spec", "queries", NULL) ? RULE_CONTINUE
+                                                                             : RULE_DONE;
+}
+
+/* --- one query */
+
+static const char *workload_of(const struct asking *a, enum side side)
+{
+    return side == SIDE_CANARY
+               ? a->r->canary->target.name
+               : arena_printf(a->r->tick->arena, "%s-primary", a->r->canary->target.name);
+}
+
+static const char *template_of(const struct asking *a, enum side side, enum asked asked)
+{
+    if (a->queries) {
+        const char *text = json_str_at(a->queries, asked == ASKED_TOTAL ? "total" : "bad", NULL);
+        return text ? text : "";
+    }
+    return metric_family_count_query(a->r->tick->arena,
+                                     metric_family_find(a->r->router->metric_family),
+                                     &(struct metric_count){.kind = kind_of(a->metric),
+                                                            .primary = side == SIDE_PRIMARY,
+                                                            .good = asked == ASKED_PART});
+}
+
+static enum err query_of(const struct asking *a, enum side side, enum asked asked,
+                         const char **query, struct errinfo *ei)
+{
+    struct release *r = a->r;
+    const char *seconds = arena_printf(r->tick->arena, "%llds", (long long)a->window->length_s);
+    struct render_model model = render_model_of(r->canary, seconds, a->metric->variables);
+
+    model.means = metrics_means(r);
+    if (a->queries) {
+        model.workload = workload_of(a, side);
+    } else {
+        model.plain_words = metric_family_find(r->router->metric_family)->plain_words;
+        model.pods =
+            arena_printf(r->tick->arena, "%s%s", workload_of(a, side), r->target->pod_suffix);
+    }
+    return render_query(r->tick->arena, template_of(a, side, asked), &model, query, ei);
+}
+
+/* "judge[0].canary.total", "judge[0].past[3].primary.total" */
+static enum rule_result ask_one(const struct asking *a, enum side side, enum asked asked,
+                                const struct metric_answer **answer, const char **why)
+{
+    static const char *const parts[] = {[ASKED_TOTAL] = "total", [ASKED_PART] = "part"};
+    struct metric_question question = a->question;
+    struct errinfo ei;
+
+    const char *past =
+        a->window->past == 0 ? "" : arena_printf(a->r->tick->arena, ".past[%d]", a->window->past);
+    question.id = arena_printf(a->r->tick->arena, "judge[%d]%s.%s.%s", a->index, past,
+                               side == SIDE_CANARY ? "canary" : "primary", parts[asked]);
+    question.at_s = a->window->end_s;
+    if (!a->queries && asked == ASKED_PART && kind_of(a->metric) == METRIC_DURATION)
+        question.bucket = metric_family_bucket(metric_family_find(a->r->router->metric_family),
+                                               slowest_ms(a->metric));
+    if (query_of(a, side, asked, &question.query, &ei) != ERR_OK) {
+        *why =
+            arena_printf(a->r->tick->arena, "the query of its counts cannot be made: %s", ei.text);
+        return RULE_DONE;
+    }
+    return need_metric(a->r->tick, &question, answer) ? RULE_CONTINUE : RULE_NEEDS_FACTS;
+}
+
+/* --- the four queries of a metric */
+
+/* No series means no request. */
+static double number_of(const struct metric_answer *answer)
+{
+    return answer->outcome == METRIC_VALUE ? answer->value : 0;
+}
+
+static struct judge_counts counts_of(const struct asking *a,
+                                     const struct metric_answer *const answers[ASKED])
+{
+    double total = number_of(answers[ASKED_TOTAL]), part = number_of(answers[ASKED_PART]);
+
+    return judge_clean(
+        (struct judge_counts){.total = total, .bad = a->queries ? part : total - part});
+}
+
+/* The bound really used: the histogram has a fixed set. */
+static const char *bad_of(const struct asking *a,
+                          const struct metric_answer *const answers[SIDES][ASKED])
+{
+    const char *bucket = answers[SIDE_PRIMARY][ASKED_PART]->note;
+    const struct metric_family *family = metric_family_find(a->r->router->metric_family);
+
+    if (a->queries)
+        return arena_printf(a->r->tick->arena, "were bad by %s", a->metric->name);
+    if (kind_of(a->metric) != METRIC_DURATION)
+        return "failed";
+    double ms = slowest_ms(a->metric);
+    if (bucket)
+        ms = strtod(bucket, NULL) * ms / metric_family_bucket(family, ms);
+    return arena_printf(a->r->tick->arena, "took longer than %g ms", ms);
+}
+
+static bool is_asked(const struct asking *a, enum side side)
+{
+    return a->window->past == 0 || side == SIDE_PRIMARY;
+}
+
+/*
+ * An answer that is no count; NULL if all are counts. Also requests without a bucket at the bound:
+ * the number of slow ones is unknown.
+ */
+static const char *fault_of(const struct asking *a,
+                            const struct metric_answer *const answers[SIDES][ASKED])
+{
+    for (int side = 0; side < SIDES; side++) {
+        for (int asked = 0; is_asked(a, (enum side)side) && asked < ASKED; asked++) {
+            const struct metric_answer *answer = answers[side][asked];
+            if (answer->outcome == METRIC_ERROR)
+                return answer->text;
+        }
+        const struct metric_answer *part = answers[side][ASKED_PART];
+        if (is_asked(a, (enum side)side) && !a->queries && kind_of(a->metric) == METRIC_DURATION &&
+            part->outcome == METRIC_NO_VALUES && number_of(answers[side][ASKED_TOTAL]) > 0)
+            return arena_printf(a->r->tick->arena,
+                                "the histogram of request-duration has no bucket of %g ms or more",
+                                slowest_ms(a->metric));
+    }
+    return NULL;
+}
+
+static enum rule_result begin(struct release *r, struct asking *a, const char **why)
+{
+    struct json_object *template;
+
+    if (canary_metric_is_builtin(a->metric)) {
+        *why = metric_family_incomparable(
+            r->tick->arena, metric_family_find(r->router->metric_family), kind_of(a->metric));
+        if (*why)
+            return RULE_DONE;
+        a->question = (struct metric_question){.backend = prometheus,
+                                               .address = r->canary->metrics_server
+                                                              ? r->canary->metrics_server
+                                                              : r->tick->settings->metrics_server,
+                                               .interval_ms = a->metric->interval_ms};
+        return RULE_CONTINUE;
+    }
+    enum rule_result verdict = metrics_template_question(r, a->index, &a->question, &template, why);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    a->queries = json_at(template, "spec", "queries", NULL);
+    if (a->queries && strcmp(a->question.backend, prometheus) == 0)
+        return RULE_CONTINUE;
+    *why = arena_printf(r->tick->arena, "metric template %s.%s has no queries of counts for %s",
+                        a->metric->template_ref.name, metrics_template_namespace(r, a->metric),
+                        prometheus);
+    return RULE_DONE;
+}
+
+enum rule_result counts_ask(struct release *r, int index, const struct counts_window *window,
+                            struct counts *out)
+{
+    const struct metric_answer *answers[SIDES][ASKED];
+    struct asking a = {
+        .r = r, .index = index, .metric = &r->canary->analysis.metrics[index], .window = window};
+    enum rule_result verdict = begin(r, &a, &out->why);
+
+    /* all are requested before the first is waited for */
+    for (int i = 0; verdict != RULE_DONE && i < SIDES * ASKED; i++) {
+        enum side side = i / ASKED ? SIDE_CANARY : SIDE_PRIMARY;
+        if (!is_asked(&a, side))
+            continue;
+        enum rule_result one =
+            ask_one(&a, side, (enum asked)(i % ASKED), &answers[side][i % ASKED], &out->why);
+        verdict = one != RULE_CONTINUE ? one : verdict;
+    }
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    out->why = fault_of(&a, answers);
+    if (out->why)
+        return RULE_DONE;
+    if (is_asked(&a, SIDE_CANARY))
+        out->canary = counts_of(&a, answers[SIDE_CANARY]);
+    out->primary = counts_of(&a, answers[SIDE_PRIMARY]);
+    out->bad = bad_of(&a, answers);
+    return RULE_CONTINUE;
+}
+
+/* --- refusals */
+
+static const char *refuse_template(struct release *r, int index, struct json_object *template,
+                                   bool *judged)
+{
+    const struct canary_metric *metric = &r->canary->analysis.metrics[index];
+    const char *type = json_str_at(template, "spec", "provider", "type", NULL);
+    bool has = json_at(template, "spec", "queries", NULL) != NULL;
+    const char *missing = NULL;
+
+    *judged = *judged || has || !template;
+    if (!template)
+        return NULL; /* its check reports it */
+    if (!has && metric->judge.given)
+        missing = "spec.queries, which count requests";
+    else if (has && (!type || strcmp(type, prometheus) != 0))
+        missing = "provider prometheus, the only one whose counts can be asked for at a time";
+    else if (has && (!json_str_at(template, "spec", "queries", "total", NULL) ||
+                     !json_str_at(template, "spec", "queries", "bad", NULL)))
+        missing = "spec.queries.total and spec.queries.bad";
+    if (!missing)
+        return NULL;
+    return arena_printf(r->tick->arena,
+                        "spec.analysis.metrics[%d].judge: MetricTemplate %s.%s has not %s; add it, "
+                        "or set enabled: false",
+                        index, metric->template_ref.name, metrics_template_namespace(r, metric),
+                        missing);
+}
+
+static const char *refuse_builtin(struct release *r, int index)
+{
+    const struct canary_metric *metric = &r->canary->analysis.metrics[index];
+    const struct metric_family *family =
+        r->router ? metric_family_find(r->router->metric_family) : NULL;
+    const char *why =
+        family ? metric_family_incomparable(r->tick->arena, family, kind_of(metric)) : NULL;
+
+    return why ? arena_printf(r->tick->arena,
+                              "spec.analysis.metrics[%d].judge: %s cannot be judged, %s; set "
+                              "enabled: false",
+                              index, metric->name, why)
+               : NULL;
+}
+
+enum rule_result counts_refusal(struct release *r, const char **sentence)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+    bool judged = false;
+
+    if (!analysis->judge.given)
+        return RULE_CONTINUE;
+    for (int i = 0; i < analysis->n_metrics && !*sentence; i++) {
+        const struct canary_metric *metric = &analysis->metrics[i];
+        struct json_object *template;
+        if (!may_be_judged(metric))
+            continue;
+        if (canary_metric_is_builtin(metric)) {
+            judged = true;
+            *sentence = refuse_builtin(r, i);
+            continue;
+        }
+        if (!need_object(r->tick, &metric_templates, metrics_template_namespace(r, metric),
+                         metric->template_ref.name, &template))
+            return RULE_NEEDS_FACTS;
+        *sentence = refuse_template(r, i, template, &judged);
+    }
+    if (!*sentence && !judged)
+        *sentence = "spec.analysis.judge: no metric can be judged, for no MetricTemplate of it has "
+                    "queries; add spec.queries to one, or a built-in metric";
+    return RULE_CONTINUE;
+}
+
+const char *metrics_template_namespace(const struct release *r, const struct canary_metric *metric)
+{
+    const char *namespace_ = metric->template_ref.namespace_;
+
+    return namespace_ && *namespace_ ? namespace_ : r->canary->namespace_;
+}
+
+/* A value of a Secret that the template names; *why says that it is missing. */
+static enum rule_result need_secret(struct release *r, const char *namespace_, const char *name,
+                                    const char *named, struct json_object **secret,
+                                    const char **why)
+{
+    if (!need_object_surely(r->tick, &kube_secrets, namespace_, name, secret))
+        return RULE_NEEDS_FACTS;
+    if (*secret)
+        return RULE_CONTINUE;
+    *why = arena_printf(r->tick->arena, "%s secret %s error: not found", named, name);
+    return RULE_DONE;
+}
+
+/* With an unusable caSecretRef the server is not queried at all: no other certificate is trusted.
+ */
+static enum rule_result question_ca(struct release *r, const char *namespace_, const char *named,
+                                    struct metric_question *out, const char **why)
+{
+    struct json_object *ref = json_at(out->spec, "caSecretRef", NULL);
+    const char *name = json_str_at(ref, "name", NULL);
+    const char *key = json_str_at(ref, "key", NULL);
+    struct json_object *secret;
+    struct errinfo ei;
+
+    if (!ref)
+        return RULE_CONTINUE;
+    if (!name || !*name) {
+        *why = arena_printf(r->tick->arena,
+                            "%s error: spec.provider.caSecretRef.name: expected a name", named);
+        return RULE_DONE;
+    }
+    enum rule_result verdict = need_secret(r, namespace_, name, named, &secret, why);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    const char *label = arena_printf(r->tick->arena, "%s.%s", name, namespace_);
+    if (secret_ca_read(r->tick->arena, label, secret, key && *key ? key : NULL, &out->ca_pem,
+                       &ei) == ERR_OK)
+        return RULE_CONTINUE;
+    *why = arena_printf(r->tick->arena, "%s error: caSecretRef: %s", named, ei.text);
+    return RULE_DONE;
+}
+
+enum rule_result metrics_template_question(struct release *r, int index,
+                                           struct metric_question *out,
+                                           struct json_object **template, const char **why)
+{
+    const struct canary_metric *metric = &r->canary->analysis.metrics[index];
+    const char *namespace_ = metrics_template_namespace(r, metric);
+    const char *named = arena_printf(r->tick->arena, "metric template %s.%s",
+                                     metric->template_ref.name, namespace_);
+
+    if (!need_object_surely(r->tick, &metric_templates, namespace_, metric->template_ref.name,
+                            template))
+        return RULE_NEEDS_FACTS;
+    if (!*template) {
+        *why = arena_printf(r->tick->arena, "%s error: not found", named);
+        return RULE_DONE;
+    }
+    out->spec = json_at(*template, "spec", "provider", NULL);
+    out->backend = json_str_at(out->spec, "type", NULL);
+    out->address = json_str_at(out->spec, "address", NULL);
+    out->interval_ms = metric->interval_ms;
+    if (r->tick->settings->no_cross_namespace_refs)
+        out->only_namespace = namespace_;
+    if (!metric_backend_find(out->backend)) {
+        *why = arena_printf(r->tick->arena,
+                            "%s provider %s error: not served by this version, which has %s", named,
+                            out->backend ? out->backend : "", metric_backend_names(r->tick->arena));
+        return RULE_DONE;
+    }
+    const char *secret = json_str_at(out->spec, "secretRef", "name", NULL);
+    if (secret) {
+        enum rule_result verdict = need_secret(r, namespace_, secret, named, &out->secret, why);
+        if (verdict != RULE_CONTINUE)
+            return verdict;
+    }
+    return question_ca(r, namespace_, named, out, why);
+}
+
+const struct template_means *metrics_means(const struct release *r)
+{
+    struct template_means *means = ARENA_NEW(r->tick->arena, struct template_means);
+
+    if (!r->tick->budget) {
+        r->tick->budget = ARENA_NEW(r->tick->arena, struct template_budget);
+        *r->tick->budget =
+            (struct template_budget){.steps = TEMPLATE_TICK_STEPS, .bytes = TEMPLATE_TICK_BYTES};
+    }
+    *means = (struct template_means){
+        .budget = r->tick->budget, .kept = r->tick->templates, .owner = r->canary->namespace_};
+    return means;
+}

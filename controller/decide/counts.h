@@ -1,0 +1,43 @@
+/*
+ * Counts of requests for the judge (metric/METRICS.md): the answers of canary and primary in a
+ * window, and the bad ones among them. For built-in metrics and for MetricTemplates with queries.
+ */
+#ifndef DECIDE_COUNTS_H
+#define DECIDE_COUNTS_H
+
+#include "decide/release.h"
+#include "judge/judge.h"
+
+/* In whole seconds, so that windows adjoin. */
+struct counts_window {
+    int64_t end_s; /* Unix time */
+    int64_t length_s;
+    int past; /* > 0: number of a window before the release, of the primary alone */
+};
+
+struct counts {
+    struct judge_counts canary, primary;
+    const char *bad; /* description of a bad request: "failed", "took longer than 500 ms" */
+    const char *why; /* DONE: a sentence */
+};
+
+/* DONE if the metric does not count in the judge's verdict: a template without queries. */
+enum rule_result counts_judged(struct release *r, int index);
+/* DONE: out->why says why no counts are available now; nothing was counted. */
+enum rule_result counts_ask(struct release *r, int index, const struct counts_window *window,
+                            struct counts *out);
+/* Sets a sentence if the spec asks to judge a metric that cannot be counted. */
+enum rule_result counts_refusal(struct release *r, const char **sentence);
+
+/* Queries from a MetricTemplate and its Secrets. */
+
+/* The namespace of the metric's template. */
+const char *metrics_template_namespace(const struct release *r, const struct canary_metric *metric);
+/* Fills in the query of this metric except its text. DONE: *why says what is missing. */
+enum rule_result metrics_template_question(struct release *r, int index,
+                                           struct metric_question *out,
+                                           struct json_object **template, const char **why);
+/* Resources for rendering queries: one budget for all of this round. */
+const struct template_means *metrics_means(const struct release *r);
+
+#endif

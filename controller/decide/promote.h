@@ -1,0 +1,36 @@
+/* Promotion: the primary gets the canary's revision. */
+#ifndef DECIDE_PROMOTE_H
+#define DECIDE_PROMOTE_H
+
+#include "decide/release.h"
+
+/* Enters Promoting; promote_copy() then writes until everything is there. */
+enum rule_result promote_begin(struct release *r);
+/*
+ * Progress of an interrupted promotion when the target has changed meanwhile. CONTINUE with
+ * CARRIED_ALL also if none was interrupted.
+ */
+enum rule_result promote_carried(struct release *r, enum carried *out);
+/* The primary stays as an unfinishable promotion has left it: the next revision is the way out. */
+void promote_give_up(struct release *r);
+/*
+ * True if no promotion is under way, or nothing of it is on the primary yet, so that it can be
+ * taken back.
+ */
+enum rule_result promote_is_untouched(struct release *r, bool *out);
+/* How much of the revision in the status is on the primary (which must exist). */
+enum rule_result promote_progress(struct release *r, enum carried *out);
+/* True if the promotion has begun and is not known to be complete. */
+bool promote_is_being_written(const struct release *r);
+/* True if the target is exactly the analysed revision, not only the one promoted before. */
+bool promote_is_of_analysed(const struct release *r);
+
+/* Shifting the traffic of a promoted canary to the primary. */
+
+/*
+ * All traffic is on the primary: the target begins or ends its pause, and the release has
+ * succeeded. DONE or NEEDS_FACTS.
+ */
+enum rule_result shift_end(struct release *r);
+
+#endif

@@ -1,0 +1,162 @@
+/*
+ * A release while one tick decides about it: findings of the rules so far, and their results.
+ * Private to decide/. Every rule has the same form: it examines the release, plans effects, and
+ * returns whether the next rule runs (RULE_CONTINUE), facts are missing (RULE_NEEDS_FACTS) or the
+ * plan is complete (RULE_DONE).
+ */
+#ifndef DECIDE_RELEASE_H
+#define DECIDE_RELEASE_H
+
+#include "proto/phase.h"
+#include "router/router.h"
+#include "scaler/scaler.h"
+#include "target/target.h"
+#include "tick/need.h"
+#include "tick/plan.h"
+#include "tick/tick.h"
+
+struct judged; /* judged.h */
+
+/* An autoscaler of others that scales a side (capacity.h). */
+struct own_scaler {
+    const struct scaler *kind;
+    struct json_object *object; /* NULL if none */
+};
+
+struct release {
+    struct tick *tick;
+    const struct canary *canary;
+    /*
+     * Why the live spec is not followed; `canary` is then the previously accepted spec, if known.
+     * NULL if the live spec is followed.
+     */
+    const char *refused;
+    const struct router *router;
+    const struct target *target;
+    const struct scaler *scaler; /* NULL if the Canary names none */
+    struct target_info info;
+    struct own_scaler own_scaler[2]; /* by side */
+    struct weights weights;          /* as routed after this tick's writes */
+    enum phase phase;                /* status.phase, or the phase set by this tick */
+    enum strategy
+        strategy;     /* the effective one: blue/green where the router cannot split traffic */
+    int iterations;   /* of blue/green and A/B, with the default */
+    bool held;        /* a metric has no answer, and the step waits for it */
+    bool left;        /* this plan removes all traffic from the target, or changes the target */
+    const char *past; /* condition removed with the next status (condition_clear_later()) */
+    bool forgoes;     /* a write that is refused for good was left out of the plan */
+    struct effect *set_aside; /* such writes, to be restored (refused_write.h) */
+    bool scaler_left;         /* this tick removes the autoscaler of the accepted spec */
+    /*
+     * For the history: why the running release was given up; why it is being rolled back (NULL if
+     * it is not, or if reported before).
+     */
+    const char *cancelled, *failing;
+    struct judged *judged;      /* evidence including this tick's sample; NULL if none */
+    struct json_object *status; /* fields of this tick's status patch; NULL if none yet */
+    enum requeue requeue;
+    bool requeue_given;
+};
+
+/*
+ * Status of objects. Rules read it only here: the plan records that the tick depends on status, so
+ * that its changes wake the Canary (tick/wake.h).
+ *
+ * release_ready(): the primary must exist. release_available(): only for kinds with replicas.
+ * release_look_settled(): DONE until the mesh has applied the routes, *why says so; rules that
+ * wait for it call settled_or_hold(). release_stopped(): the target is at zero and its pods are
+ * gone.
+ */
+enum readiness release_ready(struct release *r, enum side side, const char **why);
+int release_available(struct release *r, enum side side);
+bool release_serves(struct release *r, enum side side);
+bool release_stopped(struct release *r);
+enum rule_result release_routes_settled(struct release *r, const char **why);
+
+/* Makes the rules follow this view of the Canary, which must live as long as the tick. */
+void release_follow(struct release *r, const struct canary *canary);
+/* Normal or Warning event with the phase that this tick leads to. */
+void event_normal(struct release *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void event_warning(struct release *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* True if this tick's plan writes objects. */
+bool release_has_writes(const struct release *r);
+/* Written objects are read again before they are judged: DONE, or CONTINUE if the plan writes
+ * nothing. */
+enum rule_result release_reread(struct release *r);
+/* The status fields written by this tick; created on first use (status.h, condition.h). */
+struct json_object *release_status(struct release *r);
+/* When to decide again, instead of the default for the phase. */
+void release_requeue(struct release *r, enum requeue requeue);
+/* At the latest after this time, > 0; the shortest counts. */
+void release_requeue_within(struct release *r, int64_t ms);
+/* True if the progress deadline has passed since then; else the tick is repeated at that time. */
+bool release_deadline_passed(struct release *r, int64_t since_ms);
+/* "podinfo.test": Canary or target with its namespace. */
+const char *release_canary(struct release *r);
+const char *release_target(struct release *r);
+/*
+ * The checksum of a revision for webhooks, including its configs. Target: as the status will have
+ * it. Release: as in the status while one runs.
+ */
+const char *release_target_checksum(const struct release *r);
+const char *release_checksum(const struct release *r);
+bool release_is_initialising(const struct release *r); /* no phase yet, or Initializing */
+bool release_is_idle(const struct release *r);         /* Initialized, Succeeded, Failed */
+bool release_is_analysing(const struct release *r);    /* Progressing, WaitingPromotion */
+bool release_is_promoting(const struct release *r);    /* Promoting, Finalising */
+bool release_is_first_step(const struct release *r);   /* of an analysis: no step was made yet */
+/* Reads the current routes into r->weights. */
+enum rule_result release_read_routes(struct release *r);
+/*
+ * True if the canary has all traffic, not only all that is matched: after a failed promotion, or
+ * at the end of an analysis up to 100 %.
+ */
+bool release_canary_serves_all(const struct release *r);
+/*
+ * True if the primary is no way back: the canary serves everything, or a failed promotion left
+ * neither revision whole on it. A new revision is the way out.
+ */
+bool release_goes_forward(const struct release *r);
+/* True if the spec names the same autoscaler as the accepted spec. */
+bool release_scaler_is_accepted(const struct release *r);
+/* The autoscalerRef of the accepted spec that is still to be left; NULL if none. */
+struct json_object *release_scaler_to_leave(const struct release *r);
+/* The canary's weight after `weight`, up to the maximum. */
+int release_next_weight(const struct release *r, int weight);
+
+/*
+ * These plan the routes and record them in r->weights; they plan nothing if the router cannot
+ * split traffic, or if the routes are already so.
+ *
+ * release_route(): the canary's percentage of the requests, of the matched ones if the analysis
+ * matches; mirroring ends. release_route_everything(): all requests to the canary, matched or not.
+ * release_mirror(): the primary serves, the canary gets a copy.
+ */
+enum rule_result release_route(struct release *r, int canary);
+enum rule_result release_route_everything(struct release *r);
+enum rule_result release_mirror(struct release *r);
+
+/* Cookies of session affinity. */
+
+/* The cookies for this share of the canary. */
+struct cookies affinity_cookies(struct release *r, int canary);
+
+/* Sets of phases, for rules and queries. */
+
+#define IN(phase) (1u << PHASE_##phase)
+
+enum phases {
+    IN_NONE = 1u << PHASE_NONE,
+    INITIALISING = IN_NONE | IN(Initializing),
+    IDLE = IN(Initialized) | IN(Succeeded) | IN(Failed), /* no release is under way */
+    BEGINNING = IDLE | IN(Waiting),                      /* before a release, or before its gate */
+    ANALYSING = IN(Progressing) | IN(WaitingPromotion),
+    PROMOTING = IN(Promoting) | IN(Finalising),
+    RUNNING = ANALYSING | PROMOTING,
+    STARTED = BEGINNING | RUNNING, /* initialised */
+    LIVING = INITIALISING | STARTED,
+    ENDING = IN(Terminating) | IN(Terminated),
+    EVERY = LIVING | ENDING,
+};
+
+#endif

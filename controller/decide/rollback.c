@@ -1,0 +1,219 @@
+/*
+ * Returning traffic to the primary (decide/RULES.md). The order makes it safe: routes
+ * first, then the status, and the scale-down after a pause (drain.c); an interrupted tick starts
+ * the same rollback again.
+ */
+#include "decide/rollback.h"
+
+#include "decide/capacity.h"
+#include "decide/checks.h"
+#include "decide/condition.h"
+#include "decide/drain.h"
+#include "decide/history.h"
+#include "decide/refused_write.h"
+#include "decide/release.h"
+#include "decide/revision.h"
+#include "decide/status.h"
+#include "decide/steering.h"
+
+/*
+ * A primary that serves a part continues to serve, even with some of its pods. One that serves
+ * nothing, or was left by a failed promotion, must be ready before it gets more: otherwise the
+ * canary keeps its share; also if no pod answers on the primary any more. (Flagger routes all
+ * traffic to the broken primary and scales the healthy canary to zero.)
+ */
+enum rule_result rollback_to_primary(struct release *r, const char *reason, bool *kept)
+{
+    const char *why;
+    bool waits = capacity_waits(r, NULL);
+    bool is_ready = release_ready(r, SIDE_PRIMARY, &why) == READY;
+
+    *kept = r->weights.canary > 0;
+    if (release_goes_forward(r) && !waits && !is_ready)
+        return RULE_CONTINUE;
+    enum rule_result verdict = capacity_wait(r, reason);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    /* A primary with more replicas requested is not ready until it has them all. */
+    if (release_goes_forward(r) && !is_ready && !capacity_answers(r))
+        return RULE_CONTINUE;
+    if (capacity_is_empty(r))
+        return RULE_CONTINUE;
+    *kept = false;
+    return release_route(r, 0);
+}
+
+static void finish(struct release *r)
+{
+    plan_outcome(r->tick, false, "completed");
+    hooks_post_rollout(r, PHASE_Failed);
+}
+
+enum rule_result rollback_run(struct release *r, bool consume)
+{
+    history_fail(r);
+    /* a deleted target has lost its share already */
+    bool kept = r->weights.canary > 0, refused = false;
+    const struct weights routed = r->weights;
+    enum rule_result verdict =
+        r->info.object ? rollback_to_primary(r, CAPACITY_ROLLBACK, &kept) : RULE_CONTINUE;
+
+    if (verdict == RULE_CONTINUE &&
+        !kept) /* a route that cannot be restored: detect.c keeps trying */
+        kept = refused = refused_write_keeps(r, &routed);
+    if (verdict == RULE_CONTINUE && !kept && r->info.object)
+        verdict = drain_target(r);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    status_phase(r, PHASE_Failed);
+    status_weight(r, r->weights.canary);
+    status_reset(r);
+    status_forget_waits(r);
+    steering_forget(r);
+    if (!kept)
+        status_forget_capacity(r);
+    if (consume)
+        status_sync(r);
+    if (!kept)
+        event_warning(r, "Canary failed! Scaling down %s", release_canary(r));
+    else
+        event_warning(r, "Canary failed! %s keeps %s traffic, %s", release_target(r),
+                      release_canary_serves_all(r) ? "all" : "its",
+                      refused ? "the API server refuses to route it back"
+                              : "the primary is not ready");
+    finish(r);
+    /* a share that the primary cannot serve goes to the canary at once (detect.c) */
+    if (kept && !release_canary_serves_all(r))
+        release_requeue(r, REQUEUE_NOW);
+    return RULE_DONE;
+}
+
+enum rule_result rollback_failed_promotion(struct release *r, const char *why)
+{
+    const char *canary_why;
+    enum rule_result verdict = RULE_CONTINUE;
+    bool analysed = !revision_changed(r);
+    bool canary_ready = !r->info.at_zero && release_ready(r, SIDE_CANARY, &canary_why) == READY;
+
+    /*
+     * Both have a share, and neither can take the other's: waits for one of them, or for another
+     * revision.
+     */
+    if (analysed && !canary_ready && r->weights.canary > 0)
+        return condition_hold(r, side_condition(SIDE_PRIMARY), CONDITION_WAITING,
+                              arena_printf(r->tick->arena,
+                                           "Promotion of %s waits, neither side is ready: %s",
+                                           release_target(r), why));
+    /*
+     * The running pause is forgotten first: if interrupted after its traffic has returned, the
+     * target would seem to have had none for an interval.
+     */
+    if (analysed && canary_ready && r->router->weighted && condition_is_set(r, CONDITION_DRAINED)) {
+        condition_clear(r, CONDITION_DRAINED);
+        release_requeue(r, REQUEUE_NOW);
+        return RULE_DONE;
+    }
+    event_warning(r, "Promotion of %s failed, primary not ready: %s", release_target(r), why);
+    plan_alert(r->tick, "error", false, "Promotion failed, primary not ready: %s", why);
+    history_fail(r);
+    /*
+     * Traffic goes only to a side that is ready and was analysed, or serves already: an unanalysed
+     * revision on the canary keeps its present share.
+     */
+    if (analysed && canary_ready)
+        verdict = release_route_everything(r);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    status_phase(r, PHASE_Failed);
+    status_weight(r, r->weights.canary);
+    status_reset(r);
+    /*
+     * The primary has neither revision complete: even the one promoted before must be released
+     * again.
+     */
+    status_text(r, "lastPromotedSpec", "");
+    finish(r);
+    return RULE_DONE;
+}
+
+/* A paused Deployment does not say since when it waits. */
+static bool is_paused_canary(const struct release *r, enum side side)
+{
+    return side == SIDE_CANARY && (r->info.paused || r->info.pin == PIN_HOLDS);
+}
+
+static enum readiness probe(struct release *r, enum side side, const char **why)
+{
+    enum readiness readiness = release_ready(r, side, why);
+
+    if (readiness == READY)
+        condition_clear(r, side_condition(side));
+    else if ((r->target->deadline_by_condition || is_paused_canary(r, side)) &&
+             readiness != NOT_READY_EVER)
+        condition_set(r, side_condition(side), CONDITION_WAITING, *why);
+    return readiness;
+}
+
+enum rule_result ready_or_end(struct release *r, enum side side)
+{
+    const char *why;
+
+    switch (probe(r, side, &why)) {
+    case READY:
+        return RULE_CONTINUE;
+    case NOT_READY_YET:
+        return plan_stop(r->tick, "%s", why);
+    case NOT_READY_EVER:
+        break;
+    }
+    /* While paused, the checks judge what it serves. */
+    if (steering_stops_clock(r))
+        return steering_is_paused(r) && r->weights.canary > 0
+                   ? RULE_CONTINUE
+                   : condition_hold(r, side_condition(side), CONDITION_WAITING, why);
+    if (side == SIDE_PRIMARY && release_is_promoting(r))
+        return rollback_failed_promotion(r, why);
+    event_warning(r, "%s", why);
+    plan_alert(r->tick, "error", false, "Progress deadline exceeded %s", why);
+    return rollback_run(r, false);
+}
+
+enum rule_result ready_or_hold(struct release *r, enum side side)
+{
+    const char *why;
+    enum readiness readiness = probe(r, side, &why);
+
+    if (readiness == NOT_READY_EVER)
+        return condition_hold(r, side_condition(side), CONDITION_WAITING, why);
+    return readiness == READY ? RULE_CONTINUE : plan_stop(r->tick, "%s", why);
+}
+
+#define REASON "InvalidSpec"
+
+bool refusal_set(struct release *r, const char *sentence)
+{
+    return condition_set(r, CONDITION_ACCEPTED, REASON, sentence);
+}
+
+void refusal_clear(struct release *r)
+{
+    condition_clear(r, CONDITION_ACCEPTED);
+}
+
+enum rule_result refusal_expire(struct release *r)
+{
+    int64_t since;
+
+    if (!condition_since(r, CONDITION_ACCEPTED, REASON, &since)) {
+        refusal_clear(r);
+        refusal_set(r, r->refused);
+        since = r->tick->now_ms;
+    }
+    if (!release_deadline_passed(r, since))
+        return RULE_CONTINUE;
+    event_warning(r, "Rolling back %s the spec has been refused for %d seconds: %s",
+                  release_canary(r), r->canary->progress_deadline_s, r->refused);
+    plan_alert(r->tick, "error", false, "Progress deadline exceeded, the spec is refused: %s",
+               r->refused);
+    return rollback_run(r, false);
+}

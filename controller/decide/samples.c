@@ -1,0 +1,340 @@
+/*
+ * spec.analysis.judge (decide/RULES.md): between the steps, requests of the canary are counted
+ * beside those of the primary; a worse canary is rolled back at once. A step needs enough
+ * evidence.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "decide/condition.h"
+#include "decide/counts.h"
+#include "decide/judged.h"
+#include "decide/release.h"
+#include "decide/rollback.h"
+#include "decide/rules.h"
+#include "decide/status.h"
+#include "decide/steering.h"
+
+/*
+ * LATE_S: a sample ends this long ago, because metrics arrive late. PLAIN_S: up to this shown in
+ * seconds. PAST: samples of the primary from before the release, per metric; PAST_OF_ALL: of all
+ * metrics together.
+ */
+enum { SECOND_MS = 1000, MS_NS = 1000000, LATE_S = 3, PLAIN_S = 120, PAST = 6, PAST_OF_ALL = 12 };
+
+static const char undecided[] = "Undecided", waits_on[] = "Inconclusive";
+
+static bool is_judged(const struct release *r)
+{
+    return r->canary->analysis.judge.given && !r->canary->skip_analysis &&
+           !steering_ends_analysis(r);
+}
+
+/* --- the judged metrics */
+
+static enum rule_result read_judged(struct release *r)
+{
+    int metrics[JUDGED_METRICS], n = 0;
+
+    for (int i = 0; i < r->canary->analysis.n_metrics && n < JUDGED_METRICS; i++) {
+        enum rule_result verdict = counts_judged(r, i);
+        if (verdict == RULE_NEEDS_FACTS)
+            return verdict;
+        if (verdict == RULE_CONTINUE)
+            metrics[n++] = i;
+    }
+    r->judged = judged_read(r, metrics, n);
+    return RULE_CONTINUE;
+}
+
+static int ready_pods(struct release *r, enum side side)
+{
+    const char *why;
+
+    if (release_ready(r, side, &why) != READY)
+        return 0;
+    return r->target->available ? release_available(r, side) : 1;
+}
+
+/*
+ * Pods that were replaced, added, removed or unready may answer differently: the time in which
+ * both sides are unchanged restarts.
+ */
+static void follow_pods(struct release *r)
+{
+    struct judged *judged = r->judged;
+    bool same = judged->since_ms > 0 && judged->since_ms <= r->tick->now_ms;
+
+    for (int side = 0; side < 2; side++) {
+        int ready = ready_pods(r, (enum side)side);
+        same = same && judged->pods[side] == ready;
+        judged->pods[side] = ready;
+    }
+    if (!same)
+        judged->since_ms = r->tick->now_ms / SECOND_MS * SECOND_MS;
+}
+
+/* Each step counts the requests of the canary anew. */
+static void follow_step(struct release *r)
+{
+    const char *step = arena_printf(r->tick->arena, "%d/%d", r->canary->status.canary_weight,
+                                    r->canary->status.iterations);
+
+    if (strcmp(step, r->judged->step) == 0)
+        return;
+    r->judged->step = step;
+    for (int i = 0; i < r->judged->n; i++)
+        r->judged->metrics[i].from = r->judged->metrics[i].evidence.canary.total;
+}
+
+/* --- one sample */
+
+/* Why the requests of this window say nothing about the revisions; NULL if they do. */
+static const char *guard_window(struct release *r, int64_t begin_s)
+{
+    const struct judged *judged = r->judged;
+    int64_t from_ms = judged->since_ms + r->canary->analysis.judge.warm_up_ms;
+    char text[DURATION_TEXT];
+
+    for (int side = 0; side < 2; side++) {
+        if (judged->pods[side] == 0)
+            return arena_printf(r->tick->arena, "not counted: the %s is not ready",
+                                side == SIDE_PRIMARY ? "primary" : "canary");
+    }
+    if (begin_s * SECOND_MS >= from_ms)
+        return NULL;
+    return arena_printf(r->tick->arena,
+                        "not counted: the ready pods are others than %s before (warmUp)",
+                        duration_format(r->canary->analysis.judge.warm_up_ms * MS_NS, text));
+}
+
+static void learn(struct release *r, struct judged_metric *metric,
+                  const struct counts_window *window, const struct counts *counts)
+{
+    judge_add_sample(&metric->evidence, &metric->policy, counts->canary, counts->primary);
+    judged_keep_sample(r, metric, window->end_s - window->length_s, window->end_s, counts->canary,
+                       counts->primary);
+    metric->bad = counts->bad;
+}
+
+/* CONTINUE: done, or not now. A window that could not be counted stays open: the next sample covers
+ * it. */
+static enum rule_result sample(struct release *r, struct judged_metric *metric, int64_t end_s)
+{
+    const struct counts_window window = {.end_s = end_s, .length_s = end_s - metric->counted_s};
+    struct counts counts = {0};
+    const char *guarded = guard_window(r, metric->counted_s);
+
+    if (guarded) {
+        metric->counted_s = end_s;
+        metric->says = guarded;
+        return RULE_CONTINUE;
+    }
+    enum rule_result verdict = counts_ask(r, metric->index, &window, &counts);
+    if (verdict == RULE_NEEDS_FACTS)
+        return verdict;
+    if (verdict == RULE_DONE) {
+        metric->says = arena_printf(r->tick->arena, "not counted yet: %s", counts.why);
+        return RULE_CONTINUE;
+    }
+    learn(r, metric, &window, &counts);
+    metric->counted_s = end_s;
+    if (metric->first_s == 0 && counts.canary.total > 0)
+        metric->first_s = end_s - window.length_s;
+    metric->says = judge_sentence(r->tick->arena, &metric->evidence, &metric->policy, counts.bad);
+    return RULE_CONTINUE;
+}
+
+/*
+ * The first sample is preceded by a few windows of the primary alone: knowing the spread of bad
+ * requests makes the canary's first requests more conclusive, so that fewer users meet a bad one
+ * (judge/bets.h). Missing windows are skipped.
+ */
+static enum rule_result sample_past(struct release *r, struct judged_metric *metric, int64_t end_s)
+{
+    int64_t every_s = r->canary->analysis.judge.every_ms / SECOND_MS;
+    int n = r->judged->n * PAST > PAST_OF_ALL ? PAST_OF_ALL / r->judged->n : PAST;
+    struct counts_window windows[PAST] = {0};
+    struct counts counts[PAST] = {0};
+    enum rule_result verdicts[PAST], verdict = RULE_CONTINUE;
+
+    if (r->judged->pods[SIDE_PRIMARY] == 0)
+        n = 0;
+    /* all are requested before the first is waited for */
+    for (int i = 0; i < n; i++) {
+        windows[i] = (struct counts_window){
+            .end_s = end_s - (n - 1 - i) * every_s, .length_s = every_s, .past = i + 1};
+        verdicts[i] = counts_ask(r, metric->index, &windows[i], &counts[i]);
+        verdict = verdicts[i] == RULE_NEEDS_FACTS ? verdicts[i] : verdict;
+    }
+    for (int i = 0; verdict == RULE_CONTINUE && i < n; i++) {
+        if (verdicts[i] == RULE_CONTINUE && counts[i].primary.total > 0)
+            learn(r, metric, &windows[i], &counts[i]);
+    }
+    return verdict;
+}
+
+/* Samples each metric that is due. */
+static enum rule_result sample_all(struct release *r)
+{
+    int64_t every_s = r->canary->analysis.judge.every_ms / SECOND_MS;
+    int64_t end_s = r->tick->now_ms / SECOND_MS - LATE_S, next_s = every_s;
+    enum rule_result verdict = RULE_CONTINUE;
+
+    for (int i = 0; i < r->judged->n; i++) {
+        struct judged_metric *metric = &r->judged->metrics[i];
+        int64_t left = metric->counted_s + every_s - end_s;
+        if (metric->counted_s == 0 || metric->counted_s > end_s) {
+            /* the first window begins; or a clock was set back */
+            enum rule_result one =
+                metric->samples.n == 0 ? sample_past(r, metric, end_s) : RULE_CONTINUE;
+            verdict = one != RULE_CONTINUE ? one : verdict;
+            metric->counted_s = end_s;
+        } else if (left <= 0) {
+            enum rule_result one = sample(r, metric, end_s);
+            verdict = one != RULE_CONTINUE ? one : verdict;
+        } else if (left < next_s) {
+            next_s = left;
+        }
+    }
+    release_requeue_within(r, next_s * SECOND_MS);
+    return verdict;
+}
+
+/* --- rollback */
+
+static const struct judged_metric *worse_one(const struct judged *judged)
+{
+    for (int i = 0; i < judged->n; i++) {
+        if (judged_verdict(&judged->metrics[i]) == JUDGE_WORSE)
+            return &judged->metrics[i];
+    }
+    return NULL;
+}
+
+/*
+ * From the first counted requests of the canary to the sample that raised the alarm: unchanged,
+ * however long the rollback waits for the primary.
+ */
+static const char *after(struct release *r, const struct judged_metric *metric)
+{
+    int64_t seconds = metric->counted_s + LATE_S - metric->first_s;
+    char text[DURATION_TEXT];
+
+    if (metric->first_s == 0 || seconds <= 0)
+        return "";
+    if (seconds <= PLAIN_S)
+        return arena_printf(r->tick->arena, "; rolled back after %lld s", (long long)seconds);
+    return arena_printf(r->tick->arena, "; rolled back after %s",
+                        duration_format(seconds * SECOND_MS * MS_NS, text));
+}
+
+static enum rule_result alarm(struct release *r, const struct judged_metric *metric)
+{
+    const char *says =
+        arena_printf(r->tick->arena, "%s: %s%s", metric->name,
+                     metric->says ? metric->says : "worse than the primary", after(r, metric));
+
+    (void)condition_set(r, CONDITION_CHECKS, "Worse", says);
+    event_warning(r, "Rolling back %s, the canary is worse than the primary: %s", release_canary(r),
+                  says);
+    plan_alert(r->tick, "error", false, "The canary is worse than the primary")->reason = says;
+    return rollback_run(r, false);
+}
+
+enum rule_result samples_take(struct release *r)
+{
+    if (!is_judged(r))
+        return RULE_CONTINUE;
+    enum rule_result verdict = read_judged(r);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    follow_pods(r);
+    follow_step(r);
+    /* an alarm stays one if its rollback was interrupted */
+    const struct judged_metric *worse = worse_one(r->judged);
+    if (!worse) {
+        verdict = sample_all(r);
+        worse = verdict == RULE_CONTINUE ? worse_one(r->judged) : NULL;
+    }
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    judged_write(r, r->judged);
+    return worse ? alarm(r, worse) : RULE_CONTINUE;
+}
+
+/* --- enough evidence for a step */
+
+/* The first metric with too little evidence; NULL if none. */
+static const struct judged_metric *silent_one(const struct release *r)
+{
+    for (int i = 0; i < r->judged->n; i++) {
+        if (judged_is_silent(&r->judged->metrics[i], &r->canary->analysis.judge))
+            return &r->judged->metrics[i];
+    }
+    return NULL;
+}
+
+static const char *too_little(struct release *r, const struct judged_metric *metric)
+{
+    return arena_printf(
+        r->tick->arena,
+        "%s has seen %.0f requests of the canary since the last step, of the %lld that a step "
+        "needs (minRequests)%s%s",
+        metric->name, judged_requests(metric), (long long)r->canary->analysis.judge.min_requests,
+        metric->says ? "; " : "", metric->says ? metric->says : "");
+}
+
+static enum rule_result wait_for_more(struct release *r, const char *reason, const char *text)
+{
+    if (!condition_has_reason(r, CONDITION_JUDGED, reason))
+        event_warning(r, "%s", text);
+    (void)condition_set(r, CONDITION_JUDGED, reason, text);
+    return RULE_DONE;
+}
+
+/* maxWait is over. */
+static enum rule_result conclude(struct release *r, const char *silence)
+{
+    char lasted[DURATION_TEXT];
+    const char *text = arena_printf(
+        r->tick->arena, "Too little traffic to judge %s for %s: %s", release_canary(r),
+        duration_format(r->canary->analysis.judge.max_wait_ms * MS_NS, lasted), silence);
+
+    switch (r->canary->analysis.judge.on_inconclusive) {
+    case INCONCLUSIVE_PROMOTE:
+        condition_clear(r, CONDITION_JUDGED);
+        event_warning(r, "%s; the step is made without a verdict (onInconclusive)", text);
+        return RULE_CONTINUE;
+    case INCONCLUSIVE_ROLLBACK:
+        (void)condition_set(r, CONDITION_CHECKS, waits_on, text);
+        event_warning(r, "Rolling back %s, it cannot be judged: %s", release_canary(r), text);
+        plan_alert(r->tick, "error", false, "Too little traffic to judge the canary")->reason =
+            text;
+        return rollback_run(r, false);
+    case INCONCLUSIVE_WAIT:
+        break;
+    }
+    return wait_for_more(r, waits_on, text);
+}
+
+enum rule_result samples_allow(struct release *r)
+{
+    int64_t since;
+
+    if (!r->judged || release_is_first_step(r))
+        return RULE_CONTINUE;
+    const struct judged_metric *silent = silent_one(r);
+    if (!silent) {
+        condition_clear(r, CONDITION_JUDGED);
+        return RULE_CONTINUE;
+    }
+    bool waited = condition_since(r, CONDITION_JUDGED, undecided, &since) ||
+                  condition_since(r, CONDITION_JUDGED, waits_on, &since);
+    if (waited && r->tick->now_ms - since >= r->canary->analysis.judge.max_wait_ms)
+        return conclude(r, too_little(r, silent));
+    return wait_for_more(r, undecided,
+                         arena_printf(r->tick->arena, "The step of %s waits: %s", release_canary(r),
+                                      too_little(r, silent)));
+}

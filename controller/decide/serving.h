@@ -1,0 +1,24 @@
+/* Services of a release and the pods behind them. */
+#ifndef DECIDE_SERVING_H
+#define DECIDE_SERVING_H
+
+#include "decide/release.h"
+#include "router/shared/services.h"
+
+/* Pods that the Services select, and their ports. */
+struct service_pods serving_pods(struct release *r);
+/* Plans the apex Service to select the primary, if it does not. */
+enum rule_result serving_apex(struct release *r);
+/* *leads: the apex Service selects the primary's pods. The target must have a selector label. */
+enum rule_result serving_leads(struct release *r, bool *leads);
+
+/* *needs: the primary has no ready pod, and the apex Service leads to the target's pods. */
+enum rule_result serving_needs_target(struct release *r, bool *needs);
+
+/*
+ * Reason of TrafficServed=False: the primary has no ready pod, and the canary serves. If the
+ * router cannot split traffic, the apex Service leads to the target meanwhile.
+ */
+#define SERVING_GONE "PrimaryNotServing"
+
+#endif

@@ -1,0 +1,192 @@
+/*
+ * A side gets no more traffic than it has pods for. capacity.c ensures that for a primary that
+ * takes everything back, this file for the canary at each step forward: its pods are in proportion
+ * to its share of the pods that all traffic needs. The minimum of its scaler is raised for that,
+ * and restored when the canary has lost its traffic; without a scaler the target's replicas are
+ * set. (Flagger routes at once: all traffic of twelve pods to the two that an autoscaler starts
+ * with.)
+ *
+ * The condition CanaryScaled=False records since when a step waits; status.canaryCapacity what was
+ * requested, until the release ends. Flagger's CRD drops that field; then nothing is requested and
+ * no step waits.
+ */
+#include "decide/share.h"
+
+#include <string.h>
+
+#include "decide/capacity.h"
+#include "decide/condition.h"
+#include "decide/rollback.h"
+#include "decide/status.h"
+#include "target/shared/workload.h"
+#include "tick/edit.h"
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int pods(struct release *r, enum side side)
+{
+    return release_serves(r, side) ? release_available(r, side) : 0;
+}
+
+static enum rule_result needed(struct release *r, int percent, int *out)
+{
+    struct own_scaler scaler;
+    enum rule_result verdict = capacity_target_scaler(r, &scaler);
+    int64_t need = (capacity_total(r) * percent + 99) / 100;
+
+    need = workload_least(need, r->canary->analysis.canary_ready_threshold);
+    if (verdict == RULE_CONTINUE && scaler.object)
+        need = least(need, scaler.kind->most(scaler.object));
+    *out = (int)need;
+    return verdict;
+}
+
+/* --- waiting */
+
+static void ask(struct release *r, int percent, int need)
+{
+    const struct canary_status *status = &r->canary->status;
+    struct json_object *capacity = edit_object(r->tick->arena);
+    int has = (int)json_int_at(r->info.object, 1, "spec", "replicas", NULL);
+    bool asked = status->share_replicas > 0 && has == status->share_replicas;
+
+    json_set_int(capacity, "replicas", need);
+    json_set_int(capacity, "own", asked ? status->share_own : has);
+    json_set_int(capacity, "total",
+                 status->share_total > 0 ? status->share_total : capacity_total(r));
+    status_object(r, "canaryCapacity", capacity);
+    condition_set(r, CONDITION_SHARE, CONDITION_WAITING,
+                  arena_printf(r->tick->arena,
+                               "%s needs %d ready replicas for %d percent of the "
+                               "traffic",
+                               release_target(r), need, percent));
+    event_normal(r, "Waiting until %s has %d replicas for %d percent of the traffic, it has %d",
+                 release_target(r), need, percent, pods(r, SIDE_CANARY));
+    release_requeue(r, REQUEUE_NOW);
+}
+
+static enum rule_result give_up(struct release *r, int percent, int need)
+{
+    const char *text = arena_printf(
+        r->tick->arena,
+        "%s has %d of the %d replicas that %d percent of the traffic need, for longer than %d "
+        "seconds",
+        release_target(r), pods(r, SIDE_CANARY), need, percent, r->canary->progress_deadline_s);
+
+    event_warning(r,
+                  "Rolling back %s: %s; with spec.analysis.capacity.canary None it is not waited "
+                  "for",
+                  release_canary(r), text);
+    plan_alert(r->tick, "error", false, "Progress deadline exceeded %s", text);
+    return rollback_run(r, false);
+}
+
+enum rule_result share_wait(struct release *r, int percent)
+{
+    int need;
+    int64_t since;
+
+    if (r->canary->analysis.any_capacity || !r->target->available || !r->router->weighted)
+        return RULE_CONTINUE;
+    enum rule_result verdict = needed(r, percent, &need);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    if (pods(r, SIDE_CANARY) >= need) {
+        condition_clear(r, CONDITION_SHARE);
+        return RULE_CONTINUE;
+    }
+    if (!condition_time(r, CONDITION_SHARE, &since)) {
+        ask(r, percent, need);
+        return RULE_DONE;
+    }
+    if (r->canary->status.share_replicas == 0)
+        return RULE_CONTINUE; /* the CRD drops the field */
+    if (release_deadline_passed(r, since))
+        return give_up(r, percent, need);
+    if (need > r->canary->status.share_replicas)
+        ask(r, percent, need);
+    return RULE_DONE;
+}
+
+/* --- holding */
+
+void share_begin(struct release *r)
+{
+    struct json_object *capacity;
+
+    if (!r->target->raise_target || !capacity_is_scaled(r) || r->canary->skip_analysis ||
+        r->canary->analysis.any_capacity || r->weights.canary > 0 || pods(r, SIDE_PRIMARY) == 0)
+        return;
+    capacity = edit_object(r->tick->arena);
+    json_set_int(capacity, "total", capacity_total(r));
+    status_object(r, "canaryCapacity", capacity);
+}
+
+static bool is_over(const struct release *r)
+{
+    return !release_is_analysing(r) && !release_is_promoting(r) &&
+           r->canary->status.canary_weight == 0;
+}
+
+/* The minimum number of pods of the canary. */
+static int floor_of(const struct release *r)
+{
+    bool holds = release_is_analysing(r) || r->canary->status.canary_weight > 0 ||
+                 condition_is_set(r, CONDITION_SHARE);
+
+    return holds ? r->canary->status.share_replicas : 0;
+}
+
+void share_note_own(struct release *r)
+{
+    const struct canary_status *status = &r->canary->status;
+    int64_t has = json_int_at(r->info.object, 1, "spec", "replicas", NULL);
+
+    r->info.own_replicas = has == status->share_replicas && has > 0 ? status->share_own : 0;
+}
+
+enum rule_result share_hold(struct release *r, int primary_floor)
+{
+    struct own_scaler scaler, *of_primary = &r->own_scaler[SIDE_PRIMARY];
+    int floor = floor_of(r);
+    int64_t since;
+
+    /* after its deadline, an undone request is not repeated: the step gives up */
+    if (!r->target->raise_target || (condition_time(r, CONDITION_SHARE, &since) &&
+                                     tick_deadline_passed(r->tick, since) && floor > 0))
+        return RULE_CONTINUE;
+    enum rule_result verdict = capacity_target_scaler(r, &scaler);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    if (scaler.object)
+        scaler.kind->hold(r->tick, scaler.object, floor);
+    if (of_primary->object)
+        of_primary->kind->hold(r->tick, of_primary->object, primary_floor);
+    if (floor > 0 && r->info.object)
+        r->target->raise_target(r->tick, &r->info, floor);
+    if (is_over(r)) {
+        status_forget_capacity(r);
+        condition_clear(r, CONDITION_SHARE);
+    }
+    return RULE_CONTINUE;
+}
+
+enum rule_result share_put_back(struct release *r)
+{
+    struct own_scaler scaler;
+    enum rule_result verdict = scaled_read(r);
+
+    if (verdict == RULE_CONTINUE)
+        verdict = capacity_target_scaler(r, &scaler);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    r->info.most_replicas = scaler.object ? scaler.kind->most(scaler.object) : 0;
+    if (scaler.object)
+        scaler.kind->hold(r->tick, scaler.object, 0);
+    if (r->own_scaler[SIDE_PRIMARY].object)
+        r->own_scaler[SIDE_PRIMARY].kind->hold(r->tick, r->own_scaler[SIDE_PRIMARY].object, 0);
+    return RULE_CONTINUE;
+}

@@ -1,0 +1,32 @@
+/* Pods of the canary, in proportion to its share before that grows. */
+#ifndef DECIDE_SHARE_H
+#define DECIDE_SHARE_H
+
+#include "decide/release.h"
+
+/*
+ * Called before a step that gives the canary `percent` of all requests. CONTINUE: it has the pods
+ * for them, or as many as its scaler allows, or none are requested. DONE: it waits, or the release
+ * was rolled back because they did not become ready before the deadline.
+ */
+enum rule_result share_wait(struct release *r, int percent);
+/*
+ * A release begins: records the replicas that an autoscaler has given the primary for all traffic,
+ * before it shrinks.
+ */
+void share_begin(struct release *r);
+/*
+ * Plans the pods requested for the canary, and restores what is not requested any more, including
+ * minimums of autoscalers of others; that of the primary is held at `primary_floor`. CONTINUE or
+ * NEEDS_FACTS.
+ */
+enum rule_result share_hold(struct release *r, int primary_floor);
+/*
+ * The Canary is deleted: restores the minimums of autoscalers; the kind knows the maximum of the
+ * target's. CONTINUE or NEEDS_FACTS.
+ */
+enum rule_result share_put_back(struct release *r);
+/* Passes the target's own replicas to its kind. */
+void share_note_own(struct release *r);
+
+#endif

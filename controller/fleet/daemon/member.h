@@ -1,0 +1,91 @@
+/*
+ * One member cluster: its kubeconfig, connection, watches and reachability. An unreachable member
+ * is retried for ever, independently of others; its cache is kept meanwhile. A changed Secret
+ * starts everything again.
+ *
+ *   READING      its Secret is being read
+ *   BARRED       there is no Secret, or no usable kubeconfig in it
+ *   CONNECTING   its Canaries are being listed for the first time
+ *   REACHED      the cache is up to date
+ *   UNREACHABLE  the cache may be out of date
+ *
+ * The management cluster may be a member as well, without a Secret.
+ */
+#ifndef MEMBERS_MEMBER_H
+#define MEMBERS_MEMBER_H
+
+#include <sys/queue.h>
+
+#include "fleet/daemon/claim.h"
+#include "fleet/daemon/member_cache.h"
+#include "kube/rate_limit.h"
+
+enum member_state {
+    MEMBER_NEW,
+    MEMBER_READING,
+    MEMBER_BARRED,
+    MEMBER_CONNECTING,
+    MEMBER_REACHED,
+    MEMBER_UNREACHABLE,
+    MEMBER_STATES
+};
+
+struct member;
+/* All are called from the loop; none may free the member. */
+struct member_owner {
+    /* The state has changed; if `anew`, the connection was replaced or closed. */
+    void (*turned)(void *arg, struct member *member, bool anew);
+    void (*changed)(void *arg, struct member *member, const struct kube_resource *resource,
+                    const struct member_object *before, const struct member_object *after);
+    bool (*wants)(void *arg, struct member *member, const struct kube_resource *resource,
+                  const char *namespace_, const char *name);
+    /* All watched kinds have been listed. */
+    void (*settled)(void *arg, struct member *member);
+    void *arg;
+};
+
+struct place;
+
+struct member {
+    struct members_context *context;
+    const struct member_owner *owner;
+    char *namespace_,
+        *access; /* of the Secret: "NAME" or "NAME/KEY"; both "" for the own cluster */
+    enum member_state state;
+    char *why; /* why it is unreachable, one sentence; NULL if it is reachable or not known yet */
+    bool lost; /* there is no such Secret */
+    struct arena *arena; /* of the kubeconfig in use */
+    uint64_t text_hash;  /* of its text */
+    struct kube_client *kube;
+    struct member_cache *cache; /* NULL, like kube, while not connected */
+    struct claim *claim;
+    struct tracked_request *ask; /* read of the Secret, or a probe */
+    struct timer *timer;         /* until its next attempt */
+    struct backoff backoff;
+    int64_t doubted_ms; /* monotonic: time of an unanswered request; 0 if none */
+    int64_t heard_ms;   /* wall clock: last contact */
+    unsigned needs;     /* kinds that are watched, by their order in members_kinds */
+    int users;          /* reference count */
+    /* The owner's. */
+    TAILQ_HEAD(, place) places, waiting;
+    TAILQ_ENTRY(member) ring;
+    bool in_ring;
+    int running;
+};
+
+struct member *member_new(struct members_context *context, const struct member_owner *owner,
+                          const char *namespace_, const char *access);
+void member_free(struct member *member); /* the owner must have removed its places and watchers */
+
+/* Its Secret may have changed. */
+void member_look_again(struct member *member);
+/* Checks its reachability without a request; to be called about once a second. */
+void member_check(struct member *member);
+/* Reports that a request made elsewhere got no answer. */
+void member_doubt(struct member *member, const char *text);
+/* Watches this kind from now on, also after a new connection. */
+void member_need(struct member *member, const struct kube_resource *resource);
+bool member_is_reached(const struct member *member);
+const char *member_state_name(enum member_state state);
+
+#endif

@@ -1,0 +1,95 @@
+/*
+ * Cache of one member cluster: for Canaries the fields that the rules and the status need, and the
+ * compressed object; for other objects that an Application needs the compressed object; for the
+ * rest only existence.
+ *
+ * A kind is watched from member_cache_need() on. Deployments, MetricTemplates and Ingresses are
+ * watched only with our label (fleet/rules/fleet.h): one that is not in the cache may still exist,
+ * and is read.
+ */
+#ifndef MEMBERS_MEMBER_CACHE_H
+#define MEMBERS_MEMBER_CACHE_H
+
+#include "fleet/daemon/context.h"
+#include "kube/store.h"
+#include "proto/phase.h"
+
+/* The digest of a cached object. */
+struct member_object {
+    struct digest digest;
+    uint64_t content; /* hash without status and bookkeeping metadata */
+    uint64_t mark;    /* member_cache_mark() of its mark; 0 if none */
+};
+
+struct member_canary {
+    struct member_object seen;
+    enum phase phase;
+    int weight, failed_checks, iterations;
+    bool suspended, deleting;
+    /* "" if none; all lie in `texts`. */
+    const char *applied, *promoted, *transition, *held_by, *manager;
+    char *texts;
+    uint64_t *labels; /* name_hash() of each key and value */
+    int n_labels;
+};
+
+struct member_cache;
+struct member_cache_owner {
+    /* before is NULL for a new object, after for a deleted one; for Canaries both are struct
+     * member_canary. Must not free the cache. */
+    void (*changed)(void *arg, const struct kube_resource *resource,
+                    const struct member_object *before, const struct member_object *after);
+    /* True if the object itself must be kept. Not called for Canaries. */
+    bool (*wants)(void *arg, const struct kube_resource *resource, const char *namespace_,
+                  const char *name);
+    /* A kind has been listed, or listing failed. */
+    void (*settled)(void *arg);
+    void *arg;
+};
+
+/* Begins to watch the Canaries. */
+struct member_cache *member_cache_new(struct members_context *context, struct kube_client *kube,
+                                      const struct member_cache_owner *owner);
+void member_cache_free(struct member_cache *cache);
+void member_cache_need(struct member_cache *cache, const struct kube_resource *resource);
+
+/* The object, in the arena, or NULL if it certainly does not exist. False if it must be read. */
+bool member_cache_find(const struct member_cache *cache, struct arena *arena,
+                       const struct kube_resource *resource, const char *namespace_,
+                       const char *name, struct json_object **out);
+/* Takes over the result of a read or a write; calls changed() if it is new. */
+void member_cache_learn(struct member_cache *cache, const struct kube_resource *resource,
+                        struct json_object *object);
+void member_cache_learn_gone(struct member_cache *cache, const struct kube_resource *resource,
+                             const char *namespace_, const char *name, const char *uid);
+
+/* NULL if there is none. Borrowed until the next loop iteration. */
+const struct member_canary *member_cache_canary(const struct member_cache *cache,
+                                                const char *namespace_, const char *name);
+/* Iterates over the Canaries, in no order; index starts at 0. NULL after the last. */
+const struct member_canary *member_cache_next(const struct member_cache *cache, size_t *index);
+bool member_cache_has_label(const struct member_canary *canary, const char *key, const char *value);
+
+uint64_t member_cache_mark(const char *mark);
+/* Calls fn for each watched object with the mark. */
+void member_cache_marked(const struct member_cache *cache, uint64_t mark,
+                         void (*fn)(void *arg, const struct kube_resource *resource,
+                                    const struct digest *digest),
+                         void *arg);
+
+bool member_cache_synced(const struct member_cache *cache); /* the Canaries have been listed */
+bool member_cache_settled(
+    const struct member_cache *cache); /* no kind is being listed for the first time */
+/* The reason why the cache of Canaries is out of date; NULL if it is not. *missing is set if their
+ * CRD is not installed. */
+const char *member_cache_trouble(const struct member_cache *cache, bool *missing);
+int64_t member_cache_heard_ms(const struct member_cache *cache); /* monotonic; 0 if never */
+size_t member_cache_canaries(const struct member_cache *cache);
+
+/* A copy, as a new reference that shares the rest, without the managed fields and, if `status`,
+ * without the status. */
+struct json_object *content_without(struct json_object *object, bool status);
+/* Hash of everything but the status and the metadata that each write changes. */
+uint64_t content_hash(struct json_object *object);
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * The daemon of the fleet: manages every Application with a rollout and carries out every
+ * ReleasePlan of the management cluster, on all their clusters. All I/O of the fleet is in this
+ * folder; fleet/rules decides.
+ */
+#ifndef MEMBERS_MEMBERS_H
+#define MEMBERS_MEMBERS_H
+
+#include "fleet/daemon/fleet_daemon.h"
+
+struct members;
+
+struct members_options {
+    struct loop *loop;
+    struct kube_client *kube;    /* of the management cluster */
+    struct http_client *api;     /* of the members' */
+    struct http_client *outside; /* of gates */
+    const struct members_settings *settings;
+    const char *const *namespaces; /* NULL-ended; NULL for all */
+    /* Called before every write; NULL if this is the only replica. If set, the daemon connects to
+     * no cluster before members_lead(). */
+    bool (*is_leader)(void *arg);
+    void *arg;
+};
+
+struct members *members_new(const struct members_options *options);
+/* To be called after members_stop() has called done, and before the clients are freed. */
+void members_free(struct members *members);
+void members_lead(struct members *members, bool leads);
+/* True if the management cluster has been listed. */
+bool members_ready(const struct members *members);
+/* Starts no new write. Calls done from the loop when the writes under way have been answered, or
+ * after max_ms; then quiet is false. */
+void members_stop(struct members *members, int64_t max_ms, void (*done)(void *arg, bool quiet),
+                  void *arg);
+
+/* Snapshot for /debug; valid until the next loop iteration. */
+struct members_snapshot {
+    const struct fleet_daemon *fleet;
+    size_t apps, plans, members;
+    int of[MEMBER_STATES]; /* members, by their state */
+    int waiting, running;  /* places */
+    size_t canaries;       /* that are watched */
+    bool leads, stopping;
+};
+void members_snapshot(const struct members *members, struct members_snapshot *out);
+/* Iterates, in no order; index starts at 0. NULL after the last. */
+const struct member *members_next(const struct members *members, size_t *index);
+const struct wave *members_next_plan(const struct members *members, size_t *index);
+const struct app *members_next_app(const struct members *members, size_t *index);
+
+/* --- the page */
+
+/* "NAMESPACE/NAME" of all ReleasePlans, sorted, in the arena. False until all have been listed. */
+bool members_plans(const struct members *members, struct arena *arena, const char ***out,
+                   size_t *count);
+/* The plan as last watched; NULL if there is none. */
+struct json_object *members_plan(const struct members *members, struct arena *arena,
+                                 const char *namespace_, const char *name);
+
+/* The metrics describe this daemon from now on; NULL if none. */
+void members_export(const struct members *members);
+
+#endif

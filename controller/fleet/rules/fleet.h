@@ -1,0 +1,76 @@
+/*
+ * The rules of the fleet: what a rollout of an Application wants on one member cluster, and what is
+ * to be done there (FLEET.md). Pure: facts in, plan out.
+ *
+ * fleet_plan() looks at what is there with eyes of the caller's. What is not known yet is asked for
+ * there, and the plan then says so: the caller reads it and asks again from the top. The steps of a
+ * plan are carried out in their order, and the first that fails ends it; the next plan derives the
+ * rest anew. Everything lives in the arena; trees that were looked at are never changed.
+ */
+#ifndef FLEET_FLEET_H
+#define FLEET_FLEET_H
+
+#include "fleet/rules/grants.h"
+#include "kube/resource.h"
+#include "proto/application.h"
+
+extern const struct kube_resource fleet_namespaces, fleet_ingresses, fleet_templates,
+    fleet_canaries;
+
+/* The annotation that names the owner of an object: "NAMESPACE/NAME/POLICY" of the Application. */
+#define FLEET_MARK "flagger.app/application"
+/* Beside it on a load tester that outlives its rollout. */
+#define FLEET_KEEP "flagger.app/keep"
+/* ... and of which management cluster that Application is, by the uid of its namespace kube-system.
+ * An object of another one is not ours; one that does not say is of before there was this. */
+#define FLEET_MANAGER "flagger.app/fleet-manager"
+/* The label of all that is made for an Application: so it can be watched without all else. */
+#define FLEET_LABEL       "flagger.app/managed-by"
+#define FLEET_LABEL_VALUE "fleet"
+
+/* A policy of an Application on one member cluster. */
+struct fleet_place {
+    const struct application *app;
+    const struct application_policy *policy;
+    const char *manager;         /* identity of the management cluster, in the marks */
+    bool leaves;                 /* it is not to be there any more, as when it has no rollout */
+    const char *loader_image;    /* of load testers */
+    const struct grants *grants; /* where it may act; never NULL */
+};
+
+/* Puts the object into *out, NULL for one that does not exist. False if that is not known yet. The
+ * namespace is "" for one without. */
+struct fleet_eyes {
+    bool (*look)(void *arg, const struct kube_resource *resource, const char *namespace_,
+                 const char *name, struct json_object **out);
+    void *arg;
+};
+
+enum fleet_verb { FLEET_CREATE, FLEET_PATCH, FLEET_DELETE };
+struct fleet_step {
+    struct fleet_step *next;
+    enum fleet_verb verb;
+    const struct kube_resource *resource;
+    const char *namespace_, *name; /* namespace "" for one without */
+    struct json_object *body;      /* CREATE: the object; PATCH: an RFC 7386 patch, with the
+                                    * resourceVersion that was looked at; DELETE: options, with its uid */
+    struct json_object *object;    /* as it is then; NULL: gone */
+};
+
+struct fleet_plan {
+    bool unknown;        /* a fact is missing: nothing else here is valid */
+    const char *refused; /* one sentence: a person has to change something first */
+    bool denied;         /* refused because the namespace does not grant it */
+    const char *waits;   /* one sentence: the reason for waiting with the rest */
+    struct fleet_step *first, **last;
+    int count;
+    /* [{apiVersion, kind, namespace, name}]: what is ours when the plan is done, or was and is to
+     * go. It is written down before the first step. */
+    struct json_object *inventory;
+};
+
+/* inventory: as the last plan has left it; NULL if none was made yet. */
+struct fleet_plan *fleet_plan(struct arena *arena, const struct fleet_place *place,
+                              struct json_object *inventory, const struct fleet_eyes *eyes);
+
+#endif

@@ -1,0 +1,210 @@
+#include "page/fleet_page.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "net/server/debug.h"
+
+static const char *const counts[] = {"canaries", "promoted", "underWay", "failed", "held"};
+enum { COUNTS = sizeof(counts) / sizeof(counts[0]) };
+
+static void copy_str(struct json_object *out, struct json_object *from, const char *key)
+{
+    json_set_str(out, key, json_str_at(from, key, NULL));
+}
+
+static void copy_counts(struct json_object *out, struct json_object *from)
+{
+    for (int i = 0; i < COUNTS; i++)
+        json_set_int(out, counts[i],
+                     json_int_at(out, 0, counts[i], NULL) + json_int_at(from, 0, counts[i], NULL));
+}
+
+struct json_object *plan_json_brief(struct arena *arena, struct json_object *plan)
+{
+    static const char *const texts[] = {"phase", "message", "revision"};
+    struct json_object *out = json_own(arena, json_object_new_object());
+    struct json_object *metadata = json_at(plan, "metadata", NULL);
+    struct json_object *status = json_at(plan, "status", NULL);
+    struct json_object *waves = json_at(status, "waves", NULL);
+
+    copy_str(out, metadata, "namespace");
+    copy_str(out, metadata, "name");
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        copy_str(out, status, texts[i]);
+    json_set_str(
+        out, "since",
+        json_str_at(json_elem(json_at(status, "conditions", NULL), 0), "lastTransitionTime", NULL));
+    copy_counts(out, NULL);
+    for (size_t i = 0; i < json_len(waves); i++)
+        copy_counts(out, json_elem(waves, i));
+    return out;
+}
+
+static struct json_object *show_condition(struct arena *arena, struct json_object *condition)
+{
+    static const char *const texts[] = {"type", "status", "reason", "message"};
+    struct json_object *out = json_own(arena, json_object_new_object());
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        copy_str(out, condition, texts[i]);
+    json_set_str(out, "since", json_str_at(condition, "lastTransitionTime", NULL));
+    return out;
+}
+
+static struct json_object *show_cluster(struct arena *arena, struct json_object *row)
+{
+    static const char *const texts[] = {"name", "state", "phase", "revision", "lastContact"};
+    struct json_object *out = json_own(arena, json_object_new_object());
+    const char *says = json_str_at(row, "says", NULL);
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        copy_str(out, row, texts[i]);
+    json_set_str(out, "says", says ? says : "");
+    json_set_int(out, "weight", json_int_at(row, 0, "weight", NULL));
+    return out;
+}
+
+/* Clusters of the wave; NULL: those in no wave. */
+static struct json_object *show_clusters(struct arena *arena, struct json_object *rows,
+                                         const char *wave)
+{
+    struct json_object *out = json_own(arena, json_object_new_array());
+
+    for (size_t i = 0; i < json_len(rows); i++) {
+        const char *own = json_str_at(json_elem(rows, i), "wave", NULL);
+        if (wave ? own && strcmp(own, wave) == 0 : !own)
+            json_object_array_add(out, json_object_get(show_cluster(arena, json_elem(rows, i))));
+    }
+    return out;
+}
+
+static struct json_object *show_wave(struct arena *arena, struct json_object *wave,
+                                     struct json_object *clusters)
+{
+    struct json_object *out = json_own(arena, json_object_new_object());
+    const char *name = json_str_at(wave, "name", NULL);
+
+    json_set_str(out, "name", name);
+    copy_counts(out, wave);
+    copy_str(out, wave, "began");
+    copy_str(out, wave, "completed");
+    json_set_bool(out, "passed", json_bool_at(wave, false, "passed", NULL));
+    json_set(out, "clusters", show_clusters(arena, clusters, name ? name : ""));
+    return out;
+}
+
+struct json_object *plan_json(struct arena *arena, struct json_object *plan)
+{
+    struct json_object *out = plan_json_brief(arena, plan);
+    struct json_object *status = json_at(plan, "status", NULL);
+    struct json_object *conditions = json_at(status, "conditions", NULL);
+    struct json_object *waves = json_at(status, "waves", NULL);
+    struct json_object *clusters = json_at(status, "clusters", NULL);
+    struct json_object *list = json_own(arena, json_object_new_array());
+
+    for (size_t i = 0; i < json_len(conditions); i++)
+        json_object_array_add(list,
+                              json_object_get(show_condition(arena, json_elem(conditions, i))));
+    json_set(out, "conditions", list);
+    list = json_own(arena, json_object_new_array());
+    for (size_t i = 0; i < json_len(waves); i++)
+        json_object_array_add(list,
+                              json_object_get(show_wave(arena, json_elem(waves, i), clusters)));
+    json_set(out, "waves", list);
+    json_set(out, "outside", show_clusters(arena, clusters, NULL));
+    return out;
+}
+
+/* LIST_MS: a page of the list ends early rather than block the loop. */
+enum { MOST = 100, LIST_MS = 20 };
+
+/* Generated by the build from controller/page and proto/page (flagger_page() in CMakeLists.txt). */
+extern const char controller_page_fleet_html[], controller_page_page_css[],
+    controller_page_icon_svg[], controller_page_fleet_js[], controller_page_live_js[],
+    controller_page_api_js[], controller_page_list_js[], controller_page_plan_js[],
+    controller_page_plan_words_js[], controller_page_chart_js[], controller_page_words_js[],
+    controller_page_dom_js[], controller_page_span_js[];
+
+static const struct http_file files[] = {
+    {"/ui/", HTTP_FILE_HTML, controller_page_fleet_html},
+    {"/ui/page.css", HTTP_FILE_CSS, controller_page_page_css},
+    {"/ui/icon.svg", HTTP_FILE_SVG, controller_page_icon_svg},
+    {"/ui/fleet.js", HTTP_FILE_JS, controller_page_fleet_js},
+    {"/ui/live.js", HTTP_FILE_JS, controller_page_live_js},
+    {"/ui/api.js", HTTP_FILE_JS, controller_page_api_js},
+    {"/ui/list.js", HTTP_FILE_JS, controller_page_list_js},
+    {"/ui/plan.js", HTTP_FILE_JS, controller_page_plan_js},
+    {"/ui/plan_words.js", HTTP_FILE_JS, controller_page_plan_words_js},
+    {"/ui/chart.js", HTTP_FILE_JS, controller_page_chart_js},
+    {"/ui/words.js", HTTP_FILE_JS, controller_page_words_js},
+    {"/ui/dom.js", HTTP_FILE_JS, controller_page_dom_js},
+    {"/ui/span.js", HTTP_FILE_JS, controller_page_span_js},
+    {NULL, NULL, NULL},
+};
+
+static void get_list(const struct plans_page *page, struct http_conn_request *req,
+                     const char **names, size_t count)
+{
+    struct arena *arena = http_req_arena(req);
+    struct json_object *out = json_own(arena, json_object_new_object());
+    struct json_object *list = json_own(arena, json_object_new_array());
+    int64_t until = clock_monotonic_ms() + LIST_MS;
+    struct debug_page part;
+    size_t at = 0;
+
+    if (!debug_read_page(req, &part))
+        return;
+    while (part.after && at < count && strcmp(names[at], part.after) <= 0)
+        at++;
+    size_t end = at + (size_t)(part.limit < MOST ? part.limit : MOST);
+    for (size_t from = at; at < count && at < end && (at == from || clock_monotonic_ms() < until);
+         at++) {
+        const char *slash = strchr(names[at], '/');
+        struct json_object *plan =
+            page->get(page->arg, arena,
+                      arena_strndup(arena, names[at], (size_t)(slash - names[at])), slash + 1);
+        if (plan)
+            json_object_array_add(list, json_object_get(plan_json_brief(arena, plan)));
+    }
+    json_set(out, "plans", list);
+    if (at < count)
+        json_set_str(out, "continue", names[at - 1]);
+    debug_reply(req, out);
+}
+
+static void get_one(const struct plans_page *page, struct http_conn_request *req)
+{
+    const char *namespace_ = http_req_segment(req, 3), *name = http_req_segment(req, 4);
+    struct json_object *plan = namespace_ && name && !http_req_segment(req, 5)
+                                   ? page->get(page->arg, http_req_arena(req), namespace_, name)
+                                   : NULL;
+
+    if (plan)
+        debug_reply(req, plan_json(http_req_arena(req), plan));
+    else
+        http_reply_error(req, 404,
+                         "there is no such plan here: /ui/api/plans/NAMESPACE/NAME; GET "
+                         "/ui/api/plans lists them");
+}
+
+static void get_data(void *arg, struct http_conn_request *req)
+{
+    const struct plans_page *page = arg;
+    const char **names;
+    size_t count;
+
+    if (!page_admits(&page->door, req) || debug_shared(req))
+        return;
+    if (!page->names(page->arg, http_req_arena(req), &names, &count))
+        http_reply_error(req, 503, "the plans are not known yet, or the daemon is stopping");
+    else if (strcmp(http_req_path(req), "/ui/api/plans") == 0)
+        get_list(page, req, names, count);
+    else
+        get_one(page, req);
+}
+
+void plans_page_serve(struct plans_page *page, struct http_conn_request *req)
+{
+    page_answer(&page->door, req, files, get_data, page);
+}

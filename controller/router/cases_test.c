@@ -1,0 +1,178 @@
+/* Routers and the Services of a Canary, by the cases of cases.yaml. */
+#include "tick/cases_test.h"
+#include "router/router.h"
+#include "router/shared/services.h"
+
+static const struct router *router_of(const struct called *called)
+{
+    return router_find(called->f->canary.provider);
+}
+
+/* --- a router */
+
+static enum rule_result reconcile(struct called *called)
+{
+    return router_of(called)->reconcile(called->f->tick);
+}
+
+static enum rule_result get(struct called *called)
+{
+    struct weights found = {0};
+    enum rule_result verdict = router_of(called)->get(called->f->tick, &found);
+
+    json_set_int(called->got, "primary", found.primary);
+    json_set_int(called->got, "canary", found.canary);
+    json_set_bool(called->got, "mirrored", found.mirrored);
+    json_set_bool(called->got, "matched", found.matched);
+    json_set_bool(called->got, "mirrors all", found.mirrors_all);
+    struct json_object *cookies = json_sub(called->got, "cookies");
+    json_set_str(cookies, "canary", found.cookies.canary);
+    json_set_str(cookies, "primary", found.cookies.primary);
+    json_set_str(cookies, "previous", found.cookies.previous);
+    return verdict;
+}
+
+/* with: {primary: 80, canary: 20, mirrored: false, matched: false, cookies: {canary: 'a=b'}} */
+static enum rule_result set(struct called *called)
+{
+    struct json_object *with = called->with;
+    const struct weights weights = {
+        .primary = (int)json_int_at(with, 0, "primary", NULL),
+        .canary = (int)json_int_at(with, 0, "canary", NULL),
+        .mirrored = json_bool_at(with, false, "mirrored", NULL),
+        .matched = json_bool_at(with, false, "matched", NULL),
+        .cookies = {.canary = json_str_at(with, "cookies", "canary", NULL),
+                    .primary = json_str_at(with, "cookies", "primary", NULL),
+                    .previous = json_str_at(with, "cookies", "previous", NULL)},
+    };
+
+    return router_of(called)->set(called->f->tick, &weights);
+}
+
+static enum rule_result settled(struct called *called)
+{
+    const char *why = NULL;
+    enum rule_result verdict = router_of(called)->settled(called->f->tick, &why);
+
+    json_set_str(called->got, "why", verdict == RULE_DONE ? why : NULL);
+    return verdict;
+}
+
+/* with: {anew: false}; true where nothing is said */
+static bool is_anew(const struct called *called)
+{
+    return json_bool_at(called->with, true, "anew", NULL);
+}
+
+static enum rule_result revert(struct called *called)
+{
+    return router_of(called)->revert(called->f->tick, is_anew(called));
+}
+
+static enum rule_result disown(struct called *called)
+{
+    return router_of(called)->disown(called->f->tick);
+}
+
+static enum rule_result check(struct called *called)
+{
+    json_set_str(called->got, "sentence",
+                 router_of(called)->check(called->f->arena, &called->f->canary));
+    return RULE_CONTINUE;
+}
+
+/* --- Services: pods of a side have the label that Services select by, and one more */
+
+static struct json_object *selector(void *arg, bool primary, struct json_object *live)
+{
+    (void)arg;
+    (void)live;
+    return fixture_json(unit_arena, primary ? "{'app':'podinfo-primary'}" : "{'app':'podinfo'}");
+}
+
+static bool answer(void *arg, bool primary)
+{
+    (void)primary;
+    return !json_bool_at(arg, false, "nobody", NULL);
+}
+
+/* with: {nobody: true}: no pod answers; {ports: [...]}: discovered ones; {settled: true}: old ports
+ * go */
+static struct service_pods pods_of(const struct called *called)
+{
+    struct json_object *with = called->with;
+
+    return (struct service_pods){
+        .label = "app",
+        .selector = selector,
+        .target =
+            fixture_json(unit_arena, "{'metadata':{'labels':{'app':'podinfo','tier':'web'}}}"),
+        .primary = fixture_json(unit_arena,
+                                "{'metadata':{'labels':{'app':'podinfo-primary','tier':'web'}}}"),
+        .answers = answer,
+        .arg = with,
+        .ports = json_at(with, "ports", NULL),
+        .drop_old_ports = json_bool_at(with, false, "settled", NULL),
+    };
+}
+
+static enum rule_result sides(struct called *called)
+{
+    const struct service_pods pods = pods_of(called);
+
+    return services_reconcile_sides(called->f->tick, &pods);
+}
+
+static enum rule_result apex(struct called *called)
+{
+    const struct service_pods pods = pods_of(called);
+
+    return services_reconcile_apex(called->f->tick, &pods);
+}
+
+static enum rule_result ports(struct called *called)
+{
+    const struct service_pods pods = pods_of(called);
+    const char *found = NULL;
+    struct json_object *old = NULL;
+    bool adds = false;
+    enum rule_result verdict = services_found_ports(called->f->tick, &pods, &found);
+
+    if (verdict == RULE_CONTINUE)
+        verdict = services_old_ports(called->f->tick, &pods, &adds, &old);
+    json_set_str(called->got, "found", found);
+    json_set_bool(called->got, "adds", adds);
+    json_set(called->got, "old", old);
+    return verdict;
+}
+
+static enum rule_result revert_apex(struct called *called)
+{
+    const struct service_pods pods = pods_of(called);
+
+    return services_revert_apex(called->f->tick, &pods, is_anew(called));
+}
+
+static enum rule_result disown_apex(struct called *called)
+{
+    return services_disown_apex(called->f->tick);
+}
+
+static const struct called_word words[] = {
+    {.name = "reconcile", .call = reconcile},
+    {.name = "get", .call = get},
+    {.name = "set", .call = set},
+    {.name = "set as well", .call = set, .goes_on = true},
+    {.name = "settled", .call = settled},
+    {.name = "settled after that", .call = settled, .goes_on = true},
+    {.name = "revert", .call = revert},
+    {.name = "disown", .call = disown},
+    {.name = "check", .call = check},
+    {.name = "sides", .call = sides},
+    {.name = "apex", .call = apex},
+    {.name = "ports", .call = ports},
+    {.name = "revert apex", .call = revert_apex},
+    {.name = "disown apex", .call = disown_apex},
+};
+
+CASES_OF("controller/router/cases.yaml", words, char);

@@ -1,0 +1,121 @@
+/*
+ * Routers with one route object: reconcile, get, set, revert and disown for all meshes. A variant
+ * describes in a struct route the position of the weights, what else is read, and the wanted
+ * content; router.h has the duties.
+ *
+ * A route that existed before the Canary keeps fields that we do not write. Its spec is saved in
+ * the annotation ORIGINAL_SPEC at the first write, unless kubectl has saved it already, and is
+ * restored when the Canary is deleted.
+ */
+#ifndef ROUTER_SHARED_ROUTE_H
+#define ROUTER_SHARED_ROUTE_H
+
+#include "router/shared/split.h"
+
+/* Flagger's name. Written once: a value written by Flagger may refer to -primary. */
+#define ORIGINAL_SPEC "flagger.kubernetes.io/original-configuration"
+
+struct route {
+    const struct kube_resource *resource;
+    const struct split_format *(*format)(const struct canary *canary);
+    /* Names of the backends; NULL: those of the Services. */
+    struct split_sides (*sides)(struct arena *arena, const struct canary *canary);
+    /* Reads further fields of the split: mirrored, mirrors_all, cookies. NULL if there are none. */
+    void (*read)(struct arena *arena, const struct canary *canary, const struct split *split,
+                 struct weights *out);
+    /*
+     * The spec's part of the route, metadata and spec, as an overlay for the live one, with whose
+     * rules and backends (`split`) it is paired. CONTINUE; NEEDS_FACTS; DONE if it has planned to
+     * stop.
+     */
+    enum rule_result (*wanted)(struct tick *tick, const struct weights *weights,
+                               const struct split *split, struct json_object *live,
+                               struct json_object **out);
+    /* The same with everything to the apex Service and without the analysis. NULL if the router has
+     * its own revert(). */
+    enum rule_result (*plain)(struct tick *tick, struct json_object *live,
+                              struct json_object **out);
+    /* Selects one of several kinds of route, NULL if not known yet. NULL function: this one. */
+    const struct route *(*choose)(struct tick *tick);
+    /* Name of the object, NULL if not known yet. NULL function: from the router's names. */
+    const char *(*name)(struct tick *tick);
+    bool bare; /* without annotations for GitOps tools */
+    /* Proxies may learn of a route before they know the Services that it newly leads to, and
+     * answer 503 meanwhile: such backends get no share for an interval before requests are sent
+     * to them. */
+    bool introduces;
+    const void *more; /* private to the variant */
+};
+
+/* Requires a port of the Services. */
+const char *route_check(struct arena *arena, const struct canary *canary);
+enum rule_result route_reconcile(struct tick *tick);
+enum rule_result route_get(struct tick *tick, struct weights *out);
+enum rule_result route_set(struct tick *tick, const struct weights *weights);
+enum rule_result route_revert(struct tick *tick, bool recreate);
+enum rule_result route_disown(struct tick *tick);
+/* CONTINUE, for a mesh without status. */
+enum rule_result route_settled(struct tick *tick, const char **why);
+
+/* --- for the files of routers */
+
+/* The live route in this tick. False: not known yet. */
+bool route_need(struct tick *tick, struct json_object **out);
+/* The current routing, `weights`, to be kept. A route that lost its split (`splits`: it has one)
+ * while the canary serves everything gets it back at once: the primary may be broken. Missing
+ * cookies are taken from the status. */
+struct weights route_kept(struct tick *tick, struct weights weights, bool splits);
+/* "weights 90/10", and other parts of the routing. */
+const char *route_describe(struct tick *tick, const struct weights *weights);
+/* The labels and annotations of spec.service.apex, {metadata: ...}. */
+struct json_object *route_metadata(struct tick *tick);
+/*
+ * Another object of the router beside the route: plans to create it, or to lay `wanted` (its
+ * metadata and spec, or a part) over the live one, NULL if none. managed: annotated for GitOps
+ * tools.
+ */
+void route_beside(struct tick *tick, const struct kube_resource *resource, const char *name,
+                  struct json_object *live, struct json_object *wanted, bool managed);
+/* The same for an object that outlives the Canary, as for revert(): without values that were
+ * applied and are no longer wanted. A missing one is created without owner if `recreate`, else
+ * stays missing. */
+void route_leave(struct tick *tick, const struct kube_resource *resource, const char *name,
+                 struct json_object *live, struct json_object *wanted, bool recreate);
+/* Releases it, as for disown(): it has no owner any more, and none of our annotations. */
+void route_let_go(struct tick *tick, const struct kube_resource *resource,
+                  struct json_object *live);
+/* The labels of the pods that a Service selects, now or by this plan; NULL if there is no such
+ * Service. False: not known yet. */
+bool route_selector(struct tick *tick, const char *service, struct json_object **out);
+/* `wanted` (an object or NULL) as ours entirely: with a null for each further key of `live`, at
+ * every depth. NULL removes the key. */
+struct json_object *route_whole(struct arena *arena, struct json_object *wanted,
+                                struct json_object *live);
+
+/* A rule of a mesh with matches and cookies. */
+struct route_rule {
+    const char *cookie;         /* matches requests with this "NAME=VALUE" only, or NULL */
+    bool matched;               /* matches requests of spec.analysis.match only */
+    bool mirrored;              /* copies them to the canary */
+    int primary, canary;        /* weights; canary -1: not a backend */
+    const char *primary_cookie; /* Set-Cookie in answers of each backend, NULL if none */
+    const char *canary_cookie;
+    bool takes_back;          /* primary_cookie deletes a cookie */
+    struct json_object *live; /* the live rule below it, may be NULL */
+};
+enum { ROUTE_MAX_RULES = 4 };
+/*
+ * The wanted rules in order; a mesh uses the first that matches:
+ *
+ *   requests with the canary's cookie              to the canary
+ *   requests with the primary's cookie             to the primary
+ *   requests with the last release's cookie        to the primary, and the cookie is deleted
+ *   every request, in an A/B test the matched ones split by weight; cookies are set
+ *   in an A/B test all others                      to the primary
+ *
+ * Returns their number.
+ */
+int route_rules(struct tick *tick, const struct weights *weights, const struct split *live,
+                struct route_rule out[ROUTE_MAX_RULES]);
+
+#endif

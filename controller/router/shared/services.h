@@ -1,0 +1,73 @@
+/* The Services of a Canary, the same for every router (router/OBJECTS.md): `-canary`,
+ * `-primary` and the apex. */
+#ifndef ROUTER_SHARED_SERVICES_H
+#define ROUTER_SHARED_SERVICES_H
+
+#include "tick/tick.h"
+
+/*
+ * Pods to select. The selector of an existing Service changes only if the new pods are ready:
+ * `answers` is called, and unless it returns yes the selector stays. (A missing Service is created
+ * at once: it serves nothing yet.) NULL: checked by the rule.
+ *
+ * ready() counts the ready pods of a side for a selector. A Service with requests and ready pods
+ * never loses its last one. NULL: not counted.
+ */
+struct service_pods {
+    const char *label; /* selector label of the target */
+    /* The selector of the side's pods for a Service with the selector `live` (NULL if none). */
+    struct json_object *(*selector)(void *arg, bool primary, struct json_object *live);
+    struct json_object *target; /* pod templates of both sides; NULL if missing */
+    struct json_object *primary;
+    struct json_object *ports; /* discovered ports, array or NULL */
+    bool drop_old_ports;       /* removes ports that are no longer in the spec */
+    bool apex_to_target;       /* the apex Service selects the target: the primary has no pods */
+    bool (*answers)(void *arg, bool primary);
+    int64_t (*ready)(void *arg, bool primary, struct json_object *selector);
+    void *arg;
+};
+
+/*
+ * Ports are removed after the routes that refer to them: a port no longer in the spec stays beside
+ * the new one (under the name `was-80`, if its own is taken) until drop_old_ports, and routes
+ * follow when the new one exists. *adds: the next reconcile adds a port to an existing Service;
+ * *old: such ports of Services of ours, [{name of the Service, port}]. Other Services keep their
+ * ports. CONTINUE or NEEDS_FACTS.
+ */
+enum rule_result services_old_ports(struct tick *tick, const struct service_pods *pods, bool *adds,
+                                    struct json_object **old);
+/* Further ports of Services that existed before the Canary: "81 of web, 82 of web", NULL if none.
+ * CONTINUE or NEEDS_FACTS. */
+enum rule_result services_found_ports(struct tick *tick, const struct service_pods *pods,
+                                      const char **out);
+/* The Services `-canary` and `-primary`. */
+enum rule_result services_reconcile_sides(struct tick *tick, const struct service_pods *pods);
+/* The apex Service, which selects the primary. Adopts an existing one: selector and ports only. */
+enum rule_result services_reconcile_apex(struct tick *tick, const struct service_pods *pods);
+
+/* Fields of the spec that the existing Services cannot follow, NULL if none. Uses facts of earlier
+ * rules only. */
+const char *services_ignored(struct tick *tick);
+/*
+ * The Canary is being deleted: the apex Service selects the target's pods. A Service that existed
+ * before the Canary gets the selector of its kubectl annotation if that selects them. `recreate`:
+ * creates a missing one, without owner.
+ */
+enum rule_result services_revert_apex(struct tick *tick, const struct service_pods *pods,
+                                      bool recreate);
+/*
+ * Guards every write of a selector to an existing Service with requests. Returns the live selector
+ * if the side's pods lack labels of the new one, if it leads to other pods that are not ready, or
+ * if it would remove the last ready pod; else the selector of the side.
+ */
+struct json_object *services_selector(const struct service_pods *pods, bool primary,
+                                      struct json_object *live);
+/* "app=podinfo,tier=web" */
+const char *services_print(struct tick *tick, struct json_object *selector);
+/* True if it is not empty, and pods of this template have all its labels. */
+bool services_select(struct json_object *selector, struct json_object *template);
+
+/* The apex Service outlives the Canary. */
+enum rule_result services_disown_apex(struct tick *tick);
+
+#endif

@@ -1,0 +1,171 @@
+#include "scaler/shared/copy.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tick/applied.h"
+#include "tick/edit.h"
+#include "tick/need.h"
+#include "tick/plan.h"
+
+enum rule_result scaler_source(struct tick *tick, const struct kube_resource *resource,
+                               struct json_object **out)
+{
+    return need_object(tick, resource, tick->canary->namespace_, tick->canary->autoscaler.name, out)
+               ? RULE_CONTINUE
+               : RULE_NEEDS_FACTS;
+}
+
+enum rule_result scaler_copy_read(struct tick *tick, const struct kube_resource *resource,
+                                  struct scaler_copy *out)
+{
+    const char *name = arena_printf(tick->arena, "%s-primary", tick->canary->autoscaler.name);
+    *out = (struct scaler_copy){.resource = resource, .name = name};
+    enum rule_result verdict = scaler_source(tick, resource, &out->source);
+    bool known = need_object(tick, resource, tick->canary->namespace_, name, &out->live);
+
+    return known ? verdict : RULE_NEEDS_FACTS;
+}
+
+/* The source's own minimum, not the temporarily raised one. */
+static struct json_object *least_of(struct tick *tick, struct json_object *source, const char *key)
+{
+    struct json_object *live = json_at(source, "spec", key, NULL);
+    const char *held = json_str_at(source, "metadata", "annotations", SCALER_HELD, NULL);
+    const char *raised = held ? strchr(held, '/') : NULL;
+
+    if (!raised || !live || json_object_get_int64(live) != strtoll(raised + 1, NULL, 10))
+        return live;
+    return raised == held ? NULL
+                          : json_own(tick->arena, json_object_new_int64(strtoll(held, NULL, 10)));
+}
+
+/* A bound of the copy: from spec.autoscalerRef.primaryScalerReplicas, or from the source. NULL if
+ * neither has it. */
+static struct json_object *bound(struct tick *tick, const char *field, struct json_object *source,
+                                 const char *key)
+{
+    struct json_object *given =
+        json_at(tick->canary->autoscaler_json, "primaryScalerReplicas", field, NULL);
+
+    return given ? given : least_of(tick, source, key);
+}
+
+static int number(struct json_object *value, int missing)
+{
+    int64_t given = value ? json_object_get_int64(value) : missing;
+
+    return given < 0 ? 0 : given > INT_MAX ? INT_MAX : (int)given;
+}
+
+int scaler_copy_max(struct tick *tick, const struct scaler_bounds *bounds,
+                    struct json_object *source)
+{
+    return number(bound(tick, "maxReplicas", source, bounds->max), bounds->default_max);
+}
+
+int scaler_most(const struct scaler_bounds *bounds, struct json_object *source)
+{
+    return number(json_at(source, "spec", bounds->max, NULL), bounds->default_max);
+}
+
+void scaler_hold(struct tick *tick, const struct kube_resource *resource,
+                 const struct scaler_bounds *bounds, struct json_object *object, int floor)
+{
+    struct json_object *own = least_of(tick, object, bounds->min);
+    const char *held = json_str_at(object, "metadata", "annotations", SCALER_HELD, NULL);
+    int most = scaler_most(bounds, object);
+    int raised = floor < most ? floor : most;
+
+    if (!held && raised <= number(own, bounds->default_min))
+        return;
+    struct json_object *to = json_copy(tick->arena, object);
+    struct json_object *notes = json_sub(json_sub(to, "metadata"), "annotations");
+    if (raised > number(own, bounds->default_min)) {
+        json_set_int(json_sub(to, "spec"), bounds->min, raised);
+        json_set_str(
+            notes, SCALER_HELD,
+            arena_printf(tick->arena, "%s/%d", own ? json_object_to_json_string(own) : "", raised));
+    } else {
+        edit_put(tick->arena, json_sub(to, "spec"), bounds->min, own);
+        json_object_object_del(notes, SCALER_HELD);
+    }
+    if (plan_update(tick, resource, object, to))
+        plan_why(tick, raised > number(own, bounds->default_min) ? "least %d" : "least put back",
+                 raised);
+}
+
+int scaler_start(const struct scaler_bounds *bounds, struct json_object *source)
+{
+    int least = number(json_at(source, "spec", bounds->min, NULL), 1);
+
+    return least > 1 ? least : 1;
+}
+
+void scaler_copy_bounds(struct tick *tick, const struct scaler_bounds *bounds,
+                        struct json_object *source, struct json_object *spec, int floor)
+{
+    struct json_object *least = bound(tick, "minReplicas", source, bounds->min);
+    int largest = scaler_copy_max(tick, bounds, source);
+
+    edit_put(tick->arena, spec, bounds->min, least);
+    edit_put(tick->arena, spec, bounds->max, bound(tick, "maxReplicas", source, bounds->max));
+    if (floor > largest)
+        floor = largest;
+    if (floor > number(least, bounds->default_min))
+        json_set_int(spec, bounds->min, floor);
+}
+
+static void drop_keys(struct json_object *map, const char *const *keys)
+{
+    for (; map && keys && *keys; keys++)
+        json_del(map, *keys);
+}
+
+struct json_object *scaler_copy_base(struct tick *tick, const struct scaler_copy *copy)
+{
+    struct json_object *labels = json_at(copy->source, "metadata", "labels", NULL);
+    struct json_object *annotations = json_at(copy->source, "metadata", "annotations", NULL);
+    struct json_object *wanted = edit_object(tick->arena);
+    struct json_object *metadata = json_sub(wanted, "metadata");
+
+    json_set(metadata, "labels",
+             applied_follow(tick->arena, copy->live, "labels",
+                            edit_without_toolkit(tick->arena, labels),
+                            edit_included(tick, labels)));
+    json_set(metadata, "annotations",
+             applied_follow(tick->arena, copy->live, "annotations",
+                            copy->all_annotations ? edit_without_toolkit(tick->arena, annotations)
+                                                  : edit_included(tick, annotations),
+                            edit_included(tick, annotations)));
+    drop_keys(json_at(metadata, "labels", NULL), copy->never_labels);
+    drop_keys(json_at(metadata, "annotations", NULL), copy->never_annotations);
+    drop_keys(json_at(metadata, "annotations", NULL), (const char *const[]){SCALER_HELD, NULL});
+    return applied_lay(tick->arena, copy->live,
+                       copy->live ? copy->live : edit_new(tick, copy->resource, copy->name),
+                       wanted);
+}
+
+void scaler_copy_write(struct tick *tick, const struct scaler_copy *copy, struct json_object *to)
+{
+    if (copy->live)
+        plan_update(tick, copy->resource, copy->live, to);
+    else
+        plan_create(tick, copy->resource, tick->canary->namespace_, to);
+}
+
+enum rule_result scaler_copy_leave(struct tick *tick, const struct kube_resource *resource,
+                                   const char *name)
+{
+    const char *copy = arena_printf(tick->arena, "%s-primary", name);
+    struct json_object *live;
+
+    if (!need_object(tick, resource, tick->canary->namespace_, copy, &live))
+        return RULE_NEEDS_FACTS;
+    if (live && edit_is_owned(tick, live)) {
+        plan_delete(tick, resource, live);
+        plan_why(tick, "no longer referred to");
+    }
+    return RULE_CONTINUE;
+}

@@ -1,0 +1,102 @@
+/*
+ * Shared by targets with pods of their own (Deployment, DaemonSet): reading, pinning, and the
+ * primary as a copy (target/OBJECTS.md), which the kind completes.
+ */
+#ifndef TARGET_SHARED_WORKLOAD_H
+#define TARGET_SHARED_WORKLOAD_H
+
+#include "target/target.h"
+
+/* A kind of workload. */
+struct workload {
+    const struct kube_resource *resource;
+    const char *word;          /* "deployment", for messages */
+    const char *const *copied; /* NULL-ended: fields of the spec that are copied unchanged */
+    const char *bookkeeping;   /* annotation of the cluster's own, which is never promoted */
+    /* Node selector that keeps its pods from all nodes while the target is at zero; not part of the
+     * released content. NULL if the kind has replicas. */
+    const char *zero_selector;
+    /* Kind of objects with its former templates, in `data.spec` or in `spec`. */
+    const struct kube_resource *past;
+    bool past_in_data;
+    bool pins; /* it can be pinned to a revision (pin_put()) */
+};
+
+/* As target.find and target.read, without at_zero and stopped. */
+enum rule_result workload_find(struct tick *tick, const struct workload *kind,
+                               struct target_info *out);
+enum rule_result workload_read(struct tick *tick, const struct workload *kind,
+                               struct target_info *out);
+/* As target.refuse. */
+enum rule_result workload_refuse(struct tick *tick, struct json_object *object,
+                                 const char **sentence);
+/* Prepares the primary's configs; *out is the primary to create. */
+enum rule_result workload_new_primary(struct tick *tick, const struct workload *kind,
+                                      const struct target_info *info, struct json_object **out);
+/* As target.recall. */
+enum rule_result workload_recall(struct tick *tick, const struct workload *kind,
+                                 const struct target_info *info, const char *hash,
+                                 struct json_object **out);
+/* The same for an existing primary: the live one without nulls, and the promoted one. */
+enum rule_result workload_promoted(struct tick *tick, const struct workload *kind,
+                                   const struct target_info *info, struct json_object **from,
+                                   struct json_object **to);
+void workload_plan_promotion(struct tick *tick, const struct workload *kind,
+                             const struct target_info *info, struct json_object *from,
+                             struct json_object *to);
+/* The hash of a released pod template. */
+enum err workload_hash(struct arena *arena, const struct workload *kind,
+                       struct json_object *template, char hash[SPECHASH_TEXT],
+                       struct errinfo *ei) MUST_USE;
+/* As target.revision. */
+enum err workload_revision(struct arena *arena, const struct workload *kind,
+                           struct json_object *object, char hash[SPECHASH_TEXT],
+                           struct errinfo *ei) MUST_USE;
+/* As target.is_promoted and target.compare. */
+enum rule_result workload_carried(struct tick *tick, const struct target_info *info,
+                                  const char *before, enum carried *out);
+bool workload_is_promoted(struct tick *tick, const struct target_info *info);
+enum rule_result workload_compare(struct tick *tick, const struct target_info *info, bool *same);
+
+/* One of status.conditions, NULL if there is none. */
+struct json_object *workload_condition(struct json_object *object, const char *type);
+/*
+ * True if the deadline has passed since the condition began in which the rules record waiting for
+ * this side. (Flagger counts from the last change of the Canary's status: a node that joins while a
+ * gate has been closed for long would end the release at once.)
+ */
+bool workload_is_overdue(struct tick *tick, enum side side);
+/* True if its status is of an older spec. */
+bool workload_is_unobserved(struct json_object *object);
+/* Number of pods that the threshold (percent) requires: at least one, since traffic needs a ready
+ * pod. (Flagger rounds one pod at 50 % down to none.) */
+int64_t workload_least(int64_t pods, int threshold);
+
+/*
+ * Pinning: keeps a Deployment at the analysed revision, whatever is pushed meanwhile
+ * (analysis.onNewRevision: finish). `spec.paused` stops pods of another template (Kubernetes,
+ * Deployments: "Pausing and Resuming a rollout"; scaling continues), and an annotation holds the
+ * template of its pods as JSON.
+ */
+
+#define PIN_TEMPLATE "flagger.app/pinned-template"
+
+/* Sets pin and live of *out; if the pin holds, out->object becomes the pinned one. */
+void pin_read(struct arena *arena, struct target_info *out);
+/* As target.pin and target.unpin. */
+bool pin_put(struct tick *tick, const struct workload *kind, const struct target_info *info);
+void pin_drop(struct tick *tick, const struct workload *kind, const struct target_info *info);
+/* Removes the pin from this copy of info->live. */
+void pin_erase(struct json_object *copy, enum pin pin);
+
+/*
+ * Evidence of a workload and its primary for a status of another version of Flagger, with unusable
+ * hashes (decide/takeover.c).
+ */
+
+/* As target.primary_hash and target.untouched_since. */
+const char *past_primary_hash(struct tick *tick, const struct workload *kind,
+                              const struct target_info *info);
+bool past_untouched_since(struct tick *tick, const struct target_info *info, int64_t ms);
+
+#endif

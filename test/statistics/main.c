@@ -1,0 +1,274 @@
+/* flagger-statistics: the error rates of the judge, and what it saves; see test/statistics/run. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/option.h"
+#include "test/statistics/bounds.h"
+#include "test/statistics/release.h"
+
+static struct {
+    int64_t runs, seed, before;
+    double rate;
+    const char *lie;
+    bool exposure, few;
+} opt;
+
+static const char *const lies[] = {
+    [LIE_NONE] = "none",   [LIE_BOUND] = "bound",   [LIE_TOLERANCE] = "tolerance",
+    [LIE_TWICE] = "twice", [LIE_CLUMPS] = "clumps", NULL};
+
+static const struct option_row rows[] = {
+    OPTION(INT, "runs", &opt.runs, .value = "1000", .min = 10, .max = 10000000, .arg = "N",
+           .help = "releases of each cell"),
+    OPTION(INT, "seed", &opt.seed, .value = "1", .min = 1, .max = INT32_MAX, .arg = "N",
+           .help = "all chances follow from it"),
+    OPTION(NUMBER, "rate", &opt.rate, .value = "0.01", .arg = "SHARE",
+           .help = "the false-alarm rate that the judge is given"),
+    OPTION(STRING, "lie", &opt.lie, .value = "none", .choices = lies, .arg = "KIND",
+           .help = "how the judge is broken, to see that it is found"),
+    OPTION(INT, "before", &opt.before, .value = "6", .min = 0, .max = 1000, .arg = "N",
+           .help =
+               "looks at the primary alone before the canary has requests; the controller has 6"),
+    OPTION(BOOL, "few", &opt.few, .help = "only the cells in which lies are found"),
+    OPTION(BOOL, "exposure", &opt.exposure, .help = "the table of exposure instead"),
+    {0},
+};
+
+static const struct option_program program = {
+    .name = "flagger-statistics",
+    .summary = "Releases under the judge of the controller, by the thousand.",
+    .synopsis = "[OPTION...]",
+    .details =
+        "Prints how often a release was rolled back for nothing in each cell, with the exact "
+        "bounds of 95 %.\nThe exit status is 1 when that is proven to be above the rate, or "
+        "found to be with 10000 runs.",
+    .rows = rows,
+};
+
+static const struct world worlds[] = {
+    {.name = "even"},
+    {.name = "drift", .drift = 4},
+    {.name = "daily", .day = 0.7},
+    {.name = "outages", .outages = 0.01},
+    {.name = "clumps of 3", .clump = 3},
+    {.name = "clumps of 10", .clump = 10},
+    {.name = "all of it", .clump = 3, .drift = 4, .day = 0.5, .outages = 0.005},
+};
+
+enum { WORLDS = sizeof(worlds) / sizeof(worlds[0]) };
+
+struct cell {
+    struct scene scene;
+    struct judge_tolerance tolerate;
+    int metrics;
+};
+
+static struct judging judging_of(const struct cell *cell)
+{
+    struct judging judging = {.policy = {.false_alarm_rate = opt.rate,
+                                         .tolerate = cell->tolerate,
+                                         .share = 1.0 / cell->metrics},
+                              .metrics = cell->metrics,
+                              .before = (int)opt.before};
+
+    while (strcmp(lies[judging.lie], opt.lie) != 0)
+        judging.lie++;
+    return judging;
+}
+
+/* Each cell has dice of its own: what is left out of a table changes nothing of the others. */
+static struct dice dice_of_run(const struct scene *scene, int64_t run)
+{
+    double cell = scene->per_second * 131 + scene->primary * 7919 + scene->canary * 104729 +
+                  (double)scene->steps * 17;
+
+    return dice_of((uint64_t)(opt.seed * 1000003 + run) + (uint64_t)(cell * 1e6) * 2654435761u);
+}
+
+/* --- false alarms */
+
+struct tally {
+    int cells, wrong;
+    double worst;
+};
+
+static void tell_tolerance(const struct judge_tolerance *tolerate)
+{
+    char text[32] = "nothing";
+
+    if (tolerate->points > 0)
+        snprintf(text, sizeof(text), "%.1f points", tolerate->points * 100);
+    if (tolerate->ratio > 0)
+        snprintf(text, sizeof(text), "%.0f %%", tolerate->ratio * 100);
+    printf(" %-10s", text);
+}
+
+static void tell_count(double counted, struct tally *tally)
+{
+    double runs = (double)opt.runs, share = counted / runs;
+    bool wrong =
+        bounds_lower(counted, runs, 0.0005) > opt.rate || (runs >= 10000 && share > opt.rate);
+
+    printf(" %6.2f %% (%.2f to %.2f)%s", share * 100, bounds_lower(counted, runs, 0.025) * 100,
+           bounds_upper(counted, runs, 0.025) * 100, wrong ? " WRONG" : "");
+    tally->wrong += wrong;
+    tally->worst = fmax(tally->worst, share);
+}
+
+static void count(const struct cell *cell, struct tally *tally)
+{
+    struct judging judging = judging_of(cell);
+    bool edge = cell->tolerate.points > 0 || cell->tolerate.ratio > 0;
+    double worse = 0, not_worse = 0;
+
+    for (int64_t i = 0; i < opt.runs; i++) {
+        struct dice dice = dice_of_run(&cell->scene, i);
+        struct outcome outcome = release_judged(&cell->scene, &judging, &dice);
+        worse += outcome.worse;
+        not_worse += outcome.not_worse;
+    }
+    printf("%-12s %5g %6.2f %% %2d %3d", cell->scene.world->name, cell->scene.per_second,
+           cell->scene.primary * 100, cell->metrics, cell->scene.steps);
+    tell_tolerance(&cell->tolerate);
+    tell_count(worse, tally);
+    if (edge)
+        tell_count(not_worse, tally);
+    printf("\n");
+    fflush(stdout);
+    tally->cells++;
+}
+
+/* The canary is as bad as is tolerated. */
+static void cell(const struct world *world, double per_second, double share, int metrics, int steps,
+                 struct judge_tolerance tolerate, struct tally *tally)
+{
+    double canary = (1 + tolerate.ratio) * share + tolerate.points;
+    struct cell cell = {.scene = {.world = world,
+                                  .per_second = per_second,
+                                  .primary = share,
+                                  .canary = canary,
+                                  .steps = steps},
+                        .tolerate = tolerate,
+                        .metrics = metrics};
+
+    count(&cell, tally);
+}
+
+static const double traffic[] = {5, 50, 500}, shares[] = {0.001, 0.01, 0.05};
+static const struct judge_tolerance nothing, points = {.points = 0.002}, ratio = {.ratio = 0.2};
+
+static void all_cells(const struct world *world, struct tally *tally)
+{
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++)
+            cell(world, traffic[i], shares[j], 1, 5, nothing, tally);
+        cell(world, traffic[i], 0.01, 3, 5, nothing, tally);
+        cell(world, traffic[i], 0.01, 10, 5, nothing, tally);
+        cell(world, traffic[i], 0.005, 1, 5, ratio, tally);
+        if (world->drift == 0 && world->day == 0)
+            cell(world, traffic[i], 0.005, 1, 5, points, tally);
+    }
+    cell(world, 50, 0.01, 1, 30, nothing, tally);
+}
+
+/* Each lie shows in one of these. */
+static void few_cells(struct tally *tally)
+{
+    cell(&worlds[0], 50, 0.05, 1, 5, nothing, tally);
+    cell(&worlds[0], 500, 0.005, 1, 5, points, tally);
+    cell(&worlds[5], 50, 0.05, 1, 5, nothing, tally);
+    cell(&worlds[0], 5, 0.01, 10, 5, nothing, tally);
+}
+
+static int false_alarms(void)
+{
+    struct tally tally = {0};
+
+    printf("%-12s %5s %8s %2s %3s %-10s %s\n", "world", "req/s", "bad", "of", "min", "tolerated",
+           "rolled back for nothing (95 %); called not worse for nothing");
+    if (opt.few)
+        few_cells(&tally);
+    else
+        for (int i = 0; i < WORLDS; i++)
+            all_cells(&worlds[i], &tally);
+    printf("%d cells of %lld releases, the most in one: %.2f %%, above %g %%: %d\n", tally.cells,
+           (long long)opt.runs, tally.worst * 100, opt.rate * 100, tally.wrong);
+    return tally.wrong > 0;
+}
+
+/* --- exposure */
+
+struct mean {
+    double worse, requests, seconds;
+};
+
+static void add(struct mean *mean, struct outcome outcome)
+{
+    mean->worse += outcome.worse / (double)opt.runs;
+    mean->requests += outcome.requests / (double)opt.runs;
+    mean->seconds += outcome.seconds / (double)opt.runs;
+}
+
+/*
+ * No test with this rate of false alarms can find a worse one in fewer requests of the canary on
+ * average, not even one that knows both shares beforehand (Wald).
+ */
+static double least(const struct scene *scene)
+{
+    double a = scene->canary, p = scene->primary;
+
+    return -log(opt.rate) / (a * log(a / p) + (1 - a) * log((1 - a) / (1 - p)));
+}
+
+static void compare(const struct scene *scene)
+{
+    struct cell cell = {.scene = *scene, .metrics = 1};
+    struct judging judging = judging_of(&cell);
+    struct mean judged = {0}, checked = {0};
+
+    for (int64_t i = 0; i < opt.runs; i++) {
+        struct dice dice = dice_of_run(scene, i);
+        add(&judged, release_judged(scene, &judging, &dice));
+        add(&checked, release_checked(scene, &dice));
+    }
+    printf("%5g %5.2f %% %5.2f %% | %5.1f %% %6.0f %4.0f s | %5.1f %% %6.0f %4.0f s |",
+           scene->per_second, scene->primary * 100, scene->canary * 100, checked.worse * 100,
+           checked.requests, checked.seconds, judged.worse * 100, judged.requests, judged.seconds);
+    if (scene->canary > scene->primary)
+        printf(" %5.1f %6.0f", checked.requests / judged.requests, least(scene));
+    printf("\n");
+    fflush(stdout);
+}
+
+static int exposure(void)
+{
+    static const struct {
+        double per_second, primary, canary;
+    } rows_[] = {
+        {5, 0.009, 0.009},    {50, 0.02, 0.02},   {500, 0.005, 0.005}, {5, 0.005, 0.015},
+        {5, 0.005, 0.025},    {5, 0.005, 0.1},    {50, 0.005, 0.01},   {50, 0.005, 0.015},
+        {50, 0.005, 0.025},   {50, 0.005, 0.05},  {50, 0.005, 0.1},    {500, 0.0005, 0.005},
+        {500, 0.005, 0.0075}, {500, 0.005, 0.01}, {500, 0.005, 0.015}, {500, 0.005, 0.025},
+        {500, 0.005, 0.1},
+    };
+
+    printf("  requests, bad     | threshold           | judge               | fewer, least\n");
+    for (size_t i = 0; i < sizeof(rows_) / sizeof(rows_[0]); i++)
+        compare(&(struct scene){.world = &worlds[0],
+                                .per_second = rows_[i].per_second,
+                                .primary = rows_[i].primary,
+                                .canary = rows_[i].canary,
+                                .steps = 5});
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct arena *arena = arena_new();
+
+    option_parse(&program, arena, argc, argv);
+    int status = opt.exposure ? exposure() : false_alarms();
+    arena_free(arena);
+    return status;
+}
