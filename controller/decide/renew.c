@@ -135,11 +135,11 @@ static struct json_object *made_from(struct release *r, struct json_object *from
     struct json_object *out = edit_new(r->tick, r->target->resource, name);
     struct json_object *metadata = json_sub(out, "metadata");
     struct json_object *annotations =
-        edit_without_toolkit(r->tick->arena, json_at(from, "metadata", "annotations", NULL));
+        edit_without_gitops(r->tick->arena, json_at(from, "metadata", "annotations", NULL));
 
     for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
         json_object_object_del(annotations, notes[i]);
-    edit_disown_toolkit(annotations);
+    edit_disown_gitops(annotations);
     json_set(metadata, "annotations", annotations);
     edit_put(r->tick->arena, metadata, "labels", json_at(from, "metadata", "labels", NULL));
     json_set(out, "spec", edit_overlay(r->tick->arena, NULL, json_at(from, "spec", NULL)));

@@ -128,7 +128,7 @@ static struct json_object *metadata_of(struct tick *tick, const struct target_in
     for (int i = 0; i < 2; i++)
         json_set(
             metadata, maps[i],
-            edit_without_toolkit(tick->arena, json_at(info->object, "metadata", maps[i], NULL)));
+            edit_without_gitops(tick->arena, json_at(info->object, "metadata", maps[i], NULL)));
     json_del(json_at(metadata, "annotations", NULL), KUBECTL);
     return metadata;
 }

@@ -310,14 +310,21 @@ struct json_object *edit_released(struct tick *tick, struct json_object *live, b
     return copy;
 }
 
+/* Parts of the keys by which Flux, Argo CD and Helm say that an object is theirs, and how they treat it. */
+static const char *const gitops_keys[] = {"toolkit.fluxcd.io", "argocd.argoproj.io/",
+                                          "meta.helm.sh/"};
+
 /* True for notes of a tool about the object that carries them. */
-static bool is_toolkit_key(const char *key)
+static bool is_tool_key(const char *key)
 {
-    return strstr(key, "toolkit.fluxcd.io") != NULL || strcmp(key, APPLIED) == 0 ||
-           strcmp(key, OWNER) == 0;
+    for (size_t i = 0; i < sizeof(gitops_keys) / sizeof(*gitops_keys); i++) {
+        if (strstr(key, gitops_keys[i]))
+            return true;
+    }
+    return strcmp(key, APPLIED) == 0 || strcmp(key, OWNER) == 0;
 }
 
-struct json_object *edit_without_toolkit(struct arena *arena, struct json_object *map)
+struct json_object *edit_without_gitops(struct arena *arena, struct json_object *map)
 {
     struct json_object *out = edit_object(arena);
 
@@ -325,16 +332,22 @@ struct json_object *edit_without_toolkit(struct arena *arena, struct json_object
         return out;
     json_object_object_foreach(map, key, value)
     {
-        if (!is_toolkit_key(key))
+        if (!is_tool_key(key))
             json_set(out, key, value);
     }
     return out;
 }
 
+/*
+ * Argo CD takes an object with the label app.kubernetes.io/instance for one of its application. Where the label belongs to a
+ * selector the caller adds it.
+ */
 static bool is_included(const struct settings *settings, const char *key)
 {
     const char *const *prefix = settings->include_label_prefixes;
 
+    if (strcmp(key, "app.kubernetes.io/instance") == 0)
+        return false;
     for (; prefix && *prefix; prefix++) {
         if (strcmp(*prefix, "*") == 0 || (**prefix && strncmp(key, *prefix, strlen(*prefix)) == 0))
             return true;
@@ -344,7 +357,7 @@ static bool is_included(const struct settings *settings, const char *key)
 
 struct json_object *edit_included(struct tick *tick, struct json_object *map)
 {
-    struct json_object *all = edit_without_toolkit(tick->arena, map);
+    struct json_object *all = edit_without_gitops(tick->arena, map);
     struct json_object *out = edit_object(tick->arena);
 
     json_object_object_foreach(all, key, value)
@@ -355,7 +368,7 @@ struct json_object *edit_included(struct tick *tick, struct json_object *map)
     return out;
 }
 
-void edit_disown_toolkit(struct json_object *annotations)
+void edit_disown_gitops(struct json_object *annotations)
 {
     for (int i = 0; i < DISOWNED; i++)
         json_set_str(annotations, disowned[i], "disabled");

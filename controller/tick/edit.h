@@ -66,7 +66,7 @@ bool edit_is_owned(struct tick *tick, struct json_object *object);
 
 /*
  * For an object that outlives the Canary: a copy without the owner reference and the record of
- * applied fields; with `managed`, also without the annotations of edit_disown_toolkit().
+ * applied fields; with `managed`, also without the annotations of edit_disown_gitops().
  */
 struct json_object *edit_released(struct tick *tick, struct json_object *live, bool managed);
 
@@ -74,7 +74,7 @@ struct json_object *edit_released(struct tick *tick, struct json_object *live, b
  * Copies of labels or annotations (object or NULL gives an empty one), without notes of a tool,
  * including ours, about the original.
  */
-struct json_object *edit_without_toolkit(struct arena *arena, struct json_object *map);
+struct json_object *edit_without_gitops(struct arena *arena, struct json_object *map);
 /* Only keys with one of the prefixes of -include-label-prefix. */
 struct json_object *edit_included(struct tick *tick, struct json_object *map);
 bool edit_has_finalizer(struct json_object *object, const char *name);
@@ -82,6 +82,6 @@ bool edit_has_finalizer(struct json_object *object, const char *name);
 struct json_object *edit_finalizers(struct arena *arena, struct json_object *object,
                                     const char *name, bool wanted);
 /* Adds the annotations that make GitOps tools ignore an object. */
-void edit_disown_toolkit(struct json_object *annotations);
+void edit_disown_gitops(struct json_object *annotations);
 
 #endif

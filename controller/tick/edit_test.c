@@ -31,16 +31,21 @@ CASE(test_overlay)
 CASE(test_metadata)
 {
     struct fixture f = fixture_new(NULL);
-    struct json_object *map =
-        fixture_json(f.arena, "{'keep/a':'1','other':'2','kustomize.toolkit.fluxcd.io/name':'3'}");
+    struct json_object *map = fixture_json(
+        f.arena, "{'keep/a':'1','other':'2','kustomize.toolkit.fluxcd.io/name':'3',"
+                 "'argocd.argoproj.io/tracking-id':'4','meta.helm.sh/release-name':'5'}");
 
     f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
     assert_string_equal(
-        fixture_quoted(&f, json_text_sorted(f.arena, edit_without_toolkit(f.arena, map))),
+        fixture_quoted(&f, json_text_sorted(f.arena, edit_without_gitops(f.arena, map))),
         "{'keep/a':'1','other':'2'}");
     assert_string_equal(fixture_quoted(&f, json_text_sorted(f.arena, edit_included(f.tick, map))),
                         "{'keep/a':'1'}");
     assert_int_equal(json_object_object_length(edit_included(f.tick, NULL)), 0);
+    f.settings.include_label_prefixes = (const char *const[]){"*", NULL};
+    map = fixture_json(f.arena, "{'app.kubernetes.io/instance':'1','app.kubernetes.io/name':'2'}");
+    assert_string_equal(fixture_quoted(&f, json_text_sorted(f.arena, edit_included(f.tick, map))),
+                        "{'app.kubernetes.io/name':'2'}");
     assert_string_equal(
         fixture_quoted(&f, json_text_sorted(f.arena, edit_new(f.tick, &kube_services, "a"))),
         "{'apiVersion':'v1','kind':'Service','metadata':{'name':'a','namespace':'test',"

@@ -185,7 +185,7 @@ struct json_object *route_metadata(struct tick *tick)
 
     for (int i = 0; i < 2; i++)
         json_set(json_sub(out, "metadata"), maps[i],
-                 edit_without_toolkit(tick->arena, json_at(apex, maps[i], NULL)));
+                 edit_without_gitops(tick->arena, json_at(apex, maps[i], NULL)));
     return out;
 }
 
@@ -215,7 +215,7 @@ void route_beside(struct tick *tick, const struct kube_resource *resource, const
     struct json_object *base = live ? json_copy(tick->arena, live) : edit_new(tick, resource, name);
 
     if (managed)
-        edit_disown_toolkit(json_sub(json_sub(base, "metadata"), "annotations"));
+        edit_disown_gitops(json_sub(json_sub(base, "metadata"), "annotations"));
     struct json_object *to = applied_lay(tick->arena, live, base, wanted);
     if (live)
         plan_update(tick, resource, live, to);
@@ -312,7 +312,7 @@ static enum rule_result write_route(struct tick *tick, struct json_object *live,
     if (verdict != RULE_CONTINUE)
         return verdict;
     if (!route->bare)
-        edit_disown_toolkit(json_sub(json_sub(base, "metadata"), "annotations"));
+        edit_disown_gitops(json_sub(json_sub(base, "metadata"), "annotations"));
     if (live && route->plain)
         note_original(tick, base);
     struct json_object *to = applied_lay(tick->arena, live, base, wanted);

@@ -153,7 +153,7 @@ static struct json_object *wanted_service(struct tick *tick, const struct servic
 
     for (int i = 0; i < 2; i++)
         json_set(json_sub(object, "metadata"), maps[i],
-                 edit_without_toolkit(tick->arena, json_at(wanted->metadata, maps[i], NULL)));
+                 edit_without_gitops(tick->arena, json_at(wanted->metadata, maps[i], NULL)));
     json_object_object_del(json_at(object, "metadata", "labels", NULL), pods->label);
     json_set_str(spec, "trafficDistribution", tick->canary->service.traffic_distribution);
     json_set(spec, "ports", wanted_ports(tick, pods, live));
@@ -167,7 +167,7 @@ static void set_own_metadata(const struct service_pods *pods, const struct wante
     struct json_object *metadata = json_sub(service, "metadata");
 
     json_set_str(json_sub(metadata, "labels"), pods->label, wanted->name);
-    edit_disown_toolkit(json_sub(metadata, "annotations"));
+    edit_disown_gitops(json_sub(metadata, "annotations"));
 }
 
 bool services_select(struct json_object *selector, struct json_object *template)
@@ -290,7 +290,7 @@ static void update_service(struct tick *tick, const struct service_pods *pods,
         leave_unmanaged(tick, live, to, all, "annotations", service->unmanaged_annotations);
         to = applied_lay(tick->arena, live, to, all);
     } else {
-        edit_disown_toolkit(json_sub(json_sub(to, "metadata"), "annotations"));
+        edit_disown_gitops(json_sub(json_sub(to, "metadata"), "annotations"));
         json_set(json_sub(to, "spec"), "ports",
                  edit_overlay(tick->arena, json_at(live, "spec", "ports", NULL),
                               json_at(all, "spec", "ports", NULL)));

@@ -27,7 +27,7 @@ struct json_object *source_metadata(struct tick *tick, struct json_object *sourc
 
     for (int i = 0; i < 2; i++) {
         struct json_object *map =
-            edit_without_toolkit(tick->arena, json_at(source, "metadata", maps[i], NULL));
+            edit_without_gitops(tick->arena, json_at(source, "metadata", maps[i], NULL));
         struct json_object *kept = edit_object(tick->arena);
         json_object_object_foreach(map, key, value)
         {
@@ -177,7 +177,7 @@ static void write_copy(struct tick *tick, const struct source_writing *writing, 
              route_whole(tick->arena, wanted_spec(tick, writing->source, of->both),
                          json_at(live, "spec", NULL)));
     if (!of->bare)
-        edit_disown_toolkit(json_sub(json_sub(base, "metadata"), "annotations"));
+        edit_disown_gitops(json_sub(json_sub(base, "metadata"), "annotations"));
     struct json_object *to = applied_lay(tick->arena, live, base, wanted);
     if (!live)
         plan_create(tick, &source_ingresses, tick->canary->namespace_, to);

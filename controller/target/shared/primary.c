@@ -394,9 +394,9 @@ struct json_object *primary_template(struct tick *tick, const struct target_info
     struct json_object *template = json_copy(tick->arena, info->template);
     struct json_object *metadata = json_sub(template, "metadata");
     struct json_object *labels =
-        edit_without_toolkit(tick->arena, json_at(metadata, "labels", NULL));
+        edit_without_gitops(tick->arena, json_at(metadata, "labels", NULL));
     struct json_object *annotations =
-        edit_without_toolkit(tick->arena, json_at(metadata, "annotations", NULL));
+        edit_without_gitops(tick->arena, json_at(metadata, "annotations", NULL));
 
     primary_set_label(tick, info, labels);
     json_set_str(annotations, PRIMARY_ID, primary_id(tick, info));

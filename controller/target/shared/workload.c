@@ -210,7 +210,7 @@ static struct json_object *with_metadata(struct tick *tick, const struct workloa
     json_set(metadata, "labels", labels);
     json_set(metadata, "annotations",
              applied_follow(tick->arena, live, "annotations",
-                            edit_without_toolkit(tick->arena, given), included));
+                            edit_without_gitops(tick->arena, given), included));
     primary_set_label(tick, info, json_sub(json_sub(base, "metadata"), "labels"));
     return applied_lay(tick->arena, live, base, wanted);
 }
@@ -485,7 +485,7 @@ static void put_back_toolkit(struct tick *tick, struct json_object *metadata, co
                              struct json_object *target)
 {
     struct json_object *given = json_at(target, key, NULL);
-    struct json_object *kept = edit_without_toolkit(tick->arena, given);
+    struct json_object *kept = edit_without_gitops(tick->arena, given);
 
     if (!given)
         return;
