@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/yaml.h"
+#include "tick/edit.h"
 
 /* {serviceName, servicePort} of v1beta1 is {service: {name, port: {name or number}}} of v1. */
 static void convert_backend(struct json_object *backend)
@@ -50,8 +51,12 @@ static void add_object(struct manifests *manifests, struct json_object *object)
     struct json_object *metadata = json_at(object, "metadata", NULL);
 
     if (given && *given && json_object_is_type(metadata, json_type_object) &&
-        !json_str_at(metadata, "namespace", NULL))
+        !json_at(metadata, "namespace", NULL))
         json_set_str(metadata, "namespace", given);
+    /* an API server drops nulls */
+    object = json_object_is_type(object, json_type_object)
+                 ? edit_overlay(manifests->arena, NULL, object)
+                 : object;
     convert_ingress(object);
     json_object_array_add(manifests->objects, json_object_get(object));
 }

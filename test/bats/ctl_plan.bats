@@ -183,4 +183,7 @@ YAML
     run -0 plan -n shop other.yaml -o json
     gojq -e '.[0].assumed == ["Deployment shop/till"]' <<<"$output"
     run -0 "$FLAGGER_BUILD/kubectl-canary" lint -n other other.yaml
+    # Without -n the Canary is where its workload is.
+    run -0 plan other.yaml -o json
+    gojq -e '.[0] | .namespace == "other" and (.assumed | length) == 0' <<<"$output"
 }

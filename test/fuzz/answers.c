@@ -177,6 +177,8 @@ static const char *create(struct visit *v, struct json_object *object, bool stri
     *out = NULL;
     if (!version || !name)
         return "apiVersion or kind is not set";
+    if (!namespace_ && json_at(object, "metadata", "namespace", NULL))
+        return "metadata.namespace is no string";
     const struct objkind *kind =
         objstore_kind_named(v->server->store, group_of(v->arena, version), name);
     const struct objversion *served = kind ? objkind_version(kind, version_of(version)) : NULL;

@@ -179,15 +179,11 @@ struct plans {
     int canaries;
 };
 
-/* The first error of an object by its label, "Canary shop/web", or with NULL of anything that is no
- * Canary; NULL if there is none. */
-static const struct lint_mistake *first_error(const struct plans *plans, const char *label)
+/* The first error of an object by its label, "Canary shop/web"; NULL if there is none. */
+static const struct lint_mistake *error_of(const struct plans *plans, const char *label)
 {
-    static const char canary[] = "Canary ";
-
     for (const struct lint_mistake *at = plans->mistakes; at; at = at->next)
-        if (at->level == LINT_ERROR && (label ? strcmp(at->object, label) == 0
-                                              : strncmp(at->object, canary, strlen(canary)) != 0))
+        if (at->level == LINT_ERROR && strcmp(at->object, label) == 0)
             return at;
     return NULL;
 }
@@ -209,16 +205,41 @@ static const char *label_of(const struct ctl *ctl, struct json_object *canary)
                         namespace_ && *namespace_ ? "/" : "", name ? name : "");
 }
 
+/* A Canary without a namespace is in that of its workload, as for lint. */
+static struct json_object *placed(const struct ctl *ctl, const struct manifests *manifests,
+                                  struct json_object *canary)
+{
+    struct json_object *ref = json_at(canary, "spec", "targetRef", NULL);
+    const char *kind = json_str_at(ref, "kind", NULL), *name = json_str_at(ref, "name", NULL);
+
+    if (!kind || !name || json_at(canary, "metadata", "namespace", NULL))
+        return canary;
+    for (size_t i = 0; i < json_len(manifests->objects); i++) {
+        struct json_object *object = json_elem(manifests->objects, i);
+        const char *its_kind = json_str_at(object, "kind", NULL);
+        const char *its_name = json_str_at(object, "metadata", "name", NULL);
+        const char *namespace_ = json_str_at(object, "metadata", "namespace", NULL);
+        if (!namespace_ || !its_kind || !its_name || strcmp(kind, its_kind) != 0 ||
+            strcmp(name, its_name) != 0)
+            continue;
+        struct json_object *copy = json_copy(ctl->arena, canary);
+        json_set_str(json_sub(copy, "metadata"), "namespace", namespace_);
+        return copy;
+    }
+    return canary;
+}
+
 static int plan_one(struct ctl *ctl, struct manifests *manifests, struct json_object *object,
                     struct plans *plans)
 {
-    const struct lint_mistake *mistake = first_error(plans, label_of(ctl, object));
+    const struct lint_mistake *mistake = error_of(plans, label_of(ctl, object));
     const struct simulation_source source = {
         .find = manifests_find, .list = manifests_list, .arg = manifests};
     struct simulation plan;
     struct canary canary;
     struct errinfo ei;
 
+    object = placed(ctl, manifests, object);
     if (canary_view(ctl->arena, object, &canary, &ei) != ERR_OK ||
         simulate(ctl->arena, plans->settings, object, &source, &plan, &ei) != ERR_OK)
         return ctl_fail(ctl, CTL_SERVER, "plan: %s; %s lint tells all mistakes", ei.text,
@@ -246,6 +267,21 @@ static bool is_canary(struct json_object *object)
 
     return kind && version && strcmp(kind, "Canary") == 0 &&
            strncmp(version, "flagger.app/", strlen("flagger.app/")) == 0;
+}
+
+/* The first error of anything but the Canaries that are planned; NULL if there is none. */
+static const struct lint_mistake *error_beside(const struct ctl *ctl, const struct plans *plans,
+                                               struct json_object *objects)
+{
+    for (const struct lint_mistake *at = plans->mistakes; at; at = at->next) {
+        bool planned = at->level != LINT_ERROR;
+        for (size_t i = 0; !planned && i < json_len(objects); i++)
+            planned = is_canary(json_elem(objects, i)) &&
+                      strcmp(label_of(ctl, json_elem(objects, i)), at->object) == 0;
+        if (!planned)
+            return at;
+    }
+    return NULL;
 }
 
 static void print_data(struct ctl *ctl, const struct plans *plans)
@@ -297,8 +333,8 @@ static int run(struct ctl *ctl)
         if (manifests_add(&manifests, input, &ei) != ERR_OK)
             return ctl_fail(ctl, CTL_USAGE, "plan: %s", ei.text);
     plans.mistakes = lint_all(ctl, &settings, first);
-    if (first_error(&plans, NULL))
-        return fail_by_lint(ctl, first_error(&plans, NULL));
+    if (error_beside(ctl, &plans, manifests.objects))
+        return fail_by_lint(ctl, error_beside(ctl, &plans, manifests.objects));
     for (size_t i = 0; code == CTL_DONE && i < json_len(manifests.objects); i++) {
         struct json_object *object = json_elem(manifests.objects, i);
         if (!is_canary(object))

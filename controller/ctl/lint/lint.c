@@ -287,6 +287,28 @@ static bool is_subdomain(const char *text)
     }
 }
 
+/* Labels and annotations are texts: a number or true without quotes is refused. */
+static void check_texts(struct document *document, const char *field)
+{
+    const struct json_path metadata = top("metadata"), map = json_path_in(&metadata, field, 0);
+    struct json_object *texts = json_at(document->json, "metadata", field, NULL);
+
+    if (texts && !json_object_is_type(texts, json_type_object)) {
+        document_error(document, &map, "expected a map of texts, found %s",
+                       json_text(document->lint->arena, texts));
+        return;
+    }
+    if (!texts)
+        return;
+    json_object_object_foreach(texts, key, value)
+    {
+        const struct json_path place = json_path_in(&map, key, 0);
+        if (value && !json_object_is_type(value, json_type_string))
+            document_error(document, &place, "expected a text, found %s; put it into quotes",
+                           json_text(document->lint->arena, value));
+    }
+}
+
 static void check_head(struct document *document)
 {
     static const char *const common[] = {"flagger.app/v1beta1", "flagger.app/v1alpha3"};
@@ -313,6 +335,8 @@ static void check_head(struct document *document)
                        "expected at most 63 of a-z, 0-9 and -, with a letter or digit at both "
                        "ends, found \"%s\"",
                        document->namespace_);
+    check_texts(document, "labels");
+    check_texts(document, "annotations");
 }
 
 /* Something of our group that is no kind of ours. */

@@ -339,13 +339,17 @@ static bool pods_not_ready(struct why *w)
            say_not_ready(w, w->facts->target, "canary");
 }
 
-/* Nothing is released, and the pods that serve are too few. */
+/* Nothing is released, and the pods that serve are too few, of whatever revision. */
 static bool primary_short(struct why *w)
 {
     int64_t ready, wanted;
 
     if (why_under_way(w) || w->phase == PHASE_NONE ||
         !falls_short(w->facts->primary, &ready, &wanted))
+        return false;
+    if (!json_at(w->facts->primary, "status", "desiredNumberScheduled", NULL))
+        ready = json_int_at(w->facts->primary, 0, "status", "readyReplicas", NULL);
+    if (ready >= wanted)
         return false;
     return why_say(
         w, why_kubectl(w, "describe pods"),
