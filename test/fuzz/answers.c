@@ -116,6 +116,7 @@ struct visit {
     struct server *server;
     struct arena *arena;
     struct manifests stored;
+    struct json_object *canaries; /* also those that a later one of the name replaces */
     struct answers *out;
 };
 
@@ -241,6 +242,9 @@ static void apply(struct visit *v, struct json_object *object)
         v->out->unknown = true;
     else if (stored)
         store(v, stored);
+    const char *kind = json_str_at(object, "kind", NULL);
+    if (!why && stored && ours && kind && strcmp(kind, "Canary") == 0)
+        json_object_array_add(v->canaries, json_object_get(stored));
 }
 
 /* The objects that a release makes and changes are sent to the server as well. */
@@ -311,6 +315,7 @@ static void ask_server(struct server *server, struct arena *arena, struct json_o
                       .stored = {.arena = arena,
                                  .objects = json_own(arena, json_object_new_array()),
                                  .namespace_ = default_namespace},
+                      .canaries = json_own(arena, json_object_new_array()),
                       .out = out};
 
     for (size_t i = 0; i < json_len(docs); i++) {
@@ -322,12 +327,8 @@ static void ask_server(struct server *server, struct arena *arena, struct json_o
     }
     if (!out->unknown)
         check_claims(&v);
-    for (size_t i = 0; !out->unknown && i < json_len(v.stored.objects); i++) {
-        struct json_object *object = json_elem(v.stored.objects, i);
-        const char *kind = json_str_at(object, "kind", NULL);
-        if (kind && strcmp(kind, "Canary") == 0 && is_ours(object))
-            play(&v, object);
-    }
+    for (size_t i = 0; !out->unknown && i < json_len(v.canaries); i++)
+        play(&v, json_elem(v.canaries, i));
 }
 
 bool answers_of(struct server *server, struct arena *arena, const char *text, struct answers *out)

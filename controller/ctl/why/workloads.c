@@ -417,9 +417,11 @@ static bool spec_refused(struct why *w)
     return why_say(w, why_kubectl(w, "edit canary %s", w->name),
                    "The spec of %s has been refused for %s: %s. %s", w->name,
                    why_since(w, condition), why_message(w, condition),
-                   why_under_way(w) ? "The release that runs is guarded by the spec before it, and "
-                                      "goes no step forward"
-                                    : "No release begins before it is right");
+                   w->phase == PHASE_Initializing || w->phase == PHASE_NONE
+                       ? "It is not initialised before it is right"
+                   : why_under_way(w) ? "The release that runs is guarded by the spec before it, "
+                                        "and goes no step forward"
+                                      : "No release begins before it is right");
 }
 
 static bool right_missing(struct why *w)
