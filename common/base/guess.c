@@ -49,7 +49,7 @@ static bool is_near(const char *word, int distance)
 {
     size_t len = strlen(word);
 
-    return distance <= (len < 6 ? 1 : len < 9 ? 2 : 3);
+    return distance <= (len < 2 ? 0 : len < 6 ? 1 : len < 9 ? 2 : 3);
 }
 
 void guess_consider(struct guess *guess, const char *known)

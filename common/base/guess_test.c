@@ -37,6 +37,7 @@ CASE(the_nearest_is_meant)
                  {"tagetPort", "targetPort"},
                  {"colour", NULL},
                  {"p", NULL}};
+    struct guess letter = {.word = "a"};
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct guess guess = {.word = cases[i].word};
@@ -47,4 +48,7 @@ CASE(the_nearest_is_meant)
         else
             assert_null(guess.best);
     }
+    /* any letter is near any other */
+    guess_consider(&letter, "b");
+    assert_null(letter.best);
 }

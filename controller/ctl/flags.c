@@ -49,8 +49,9 @@ static const struct {
     char letter;
     const char *name;
 } letters[] = {
-    {'n', "namespace"}, {'A', "all-namespaces"}, {'l', "selector"}, {'o', "output"}, {'w', "watch"},
-    {'s', "server"},    {'h', "help"},           {'f', "filename"}, {'y', "yes"},
+    {'n', "namespace"}, {'A', "all-namespaces"}, {'l', "selector"},  {'o', "output"},
+    {'w', "watch"},     {'s', "server"},         {'h', "help"},      {'f', "filename"},
+    {'y', "yes"},       {'R', "recursive"},      {'k', "kustomize"}, {'v', "verbose"},
 };
 enum { LETTERS = sizeof(letters) / sizeof(letters[0]) };
 

@@ -1,12 +1,48 @@
 #include "ctl/manifests.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/buf.h"
 #include "base/yaml.h"
+#include "tick/edit.h"
+
+/* {serviceName, servicePort} of v1beta1 is {service: {name, port: {name or number}}} of v1. */
+static void convert_backend(struct json_object *backend)
+{
+    const char *name = json_str_at(backend, "serviceName", NULL);
+    struct json_object *port = json_at(backend, "servicePort", NULL);
+
+    if (!name || json_at(backend, "service", NULL))
+        return;
+    struct json_object *service = json_sub(backend, "service");
+    json_set_str(service, "name", name);
+    if (port)
+        json_set(json_sub(service, "port"),
+                 json_object_is_type(port, json_type_string) ? "name" : "number", port);
+    json_del(backend, "serviceName");
+    json_del(backend, "servicePort");
+}
+
+/* An Ingress of v1beta1 as an API server returns it in v1. */
+static void convert_ingress(struct json_object *object)
+{
+    const char *kind = json_str_at(object, "kind", NULL);
+    const char *version = json_str_at(object, "apiVersion", NULL);
+    struct json_object *spec = json_at(object, "spec", NULL), *rules = json_at(spec, "rules", NULL);
+    struct json_object *all = json_at(spec, "backend", NULL);
+
+    if (!kind || !version || strcmp(kind, "Ingress") != 0 || !strstr(version, "/v1beta1"))
+        return;
+    for (size_t i = 0; i < json_len(rules); i++) {
+        struct json_object *paths = json_at(json_elem(rules, i), "http", "paths", NULL);
+        for (size_t k = 0; k < json_len(paths); k++)
+            convert_backend(json_at(json_elem(paths, k), "backend", NULL));
+    }
+    if (!json_object_is_type(all, json_type_object))
+        return;
+    convert_backend(all);
+    json_set(spec, "defaultBackend", all);
+    json_del(spec, "backend");
+}
 
 /* Adds it; -n is the namespace of an object without one, as in kubectl. */
 static void add_object(struct manifests *manifests, struct json_object *object)
@@ -15,21 +51,22 @@ static void add_object(struct manifests *manifests, struct json_object *object)
     struct json_object *metadata = json_at(object, "metadata", NULL);
 
     if (given && *given && json_object_is_type(metadata, json_type_object) &&
-        !json_str_at(metadata, "namespace", NULL))
+        !json_at(metadata, "namespace", NULL))
         json_set_str(metadata, "namespace", given);
+    /* an API server drops nulls */
+    object = json_object_is_type(object, json_type_object)
+                 ? edit_overlay(manifests->arena, NULL, object)
+                 : object;
+    convert_ingress(object);
     json_object_array_add(manifests->objects, json_object_get(object));
 }
 
-enum err manifests_add(struct manifests *manifests, const char *file, struct errinfo *ei)
+enum err manifests_add(struct manifests *manifests, const struct input *input, struct errinfo *ei)
 {
     struct json_object *docs;
-    char *text;
-    size_t len;
-    enum err err = input_read(manifests->arena, file, MANIFESTS_MAX_BYTES, &text, &len, ei);
+    enum err err = yaml_parse(manifests->arena, input->name, input->text, input->len,
+                              INPUTS_MAX_BYTES, &docs, ei);
 
-    if (err == ERR_OK)
-        err = yaml_parse(manifests->arena, input_name(file), text, len, MANIFESTS_MAX_BYTES, &docs,
-                         ei);
     if (err != ERR_OK)
         return err;
     if (!manifests->objects)
@@ -44,18 +81,48 @@ enum err manifests_add(struct manifests *manifests, const char *file, struct err
     return ERR_OK;
 }
 
+enum err manifests_read(struct manifests *manifests, const struct inputs *inputs,
+                        const char *const *args, int n_args, struct errinfo *ei)
+{
+    const struct input *first;
+    enum err err = inputs_read(manifests->arena, inputs, args, n_args, &first, ei);
+
+    for (const struct input *input = first; input && err == ERR_OK; input = input->next)
+        err = manifests_add(manifests, input, ei);
+    return err;
+}
+
+static bool is_of_group(const char *version, const char *group)
+{
+    size_t len = strlen(group);
+
+    return len == 0 ? !strchr(version, '/')
+                    : strncmp(version, group, len) == 0 && version[len] == '/';
+}
+
+/* A kind that has moved to another group: an API server that serves both has one object. */
+static bool is_former(const char *version, const struct kube_resource *resource)
+{
+    static const char *const moved[][2] = {
+        {"Deployment", "apps"}, {"DaemonSet", "apps"}, {"Ingress", "networking.k8s.io"}};
+
+    if (strcmp(version, "extensions/v1beta1") != 0)
+        return false;
+    for (size_t i = 0; i < sizeof(moved) / sizeof(moved[0]); i++)
+        if (strcmp(moved[i][0], resource->kind) == 0 && strcmp(moved[i][1], resource->group) == 0)
+            return true;
+    return false;
+}
+
 static bool is_of(struct json_object *object, const struct kube_resource *resource,
                   const char *namespace_)
 {
     const char *kind = json_str_at(object, "kind", NULL);
     const char *version = json_str_at(object, "apiVersion", NULL);
     const char *own = json_str_at(object, "metadata", "namespace", NULL);
-    size_t len = strlen(resource->group);
 
-    if (!kind || !version || strcmp(kind, resource->kind) != 0)
-        return false;
-    if (len == 0 ? strchr(version, '/') != NULL
-                 : strncmp(version, resource->group, len) != 0 || version[len] != '/')
+    if (!kind || !version || strcmp(kind, resource->kind) != 0 ||
+        !(is_of_group(version, resource->group) || is_former(version, resource)))
         return false;
     return !own || resource->cluster_scoped || strcmp(own, namespace_) == 0;
 }
@@ -106,61 +173,4 @@ struct json_object *manifests_list(void *arg, const struct kube_resource *resour
                 items, json_object_get(as_given(manifests, object, resource, namespace_)));
     }
     return list;
-}
-
-enum { CHUNK = 16384 };
-
-static int is_standard(const char *file)
-{
-    return strcmp(file, "-") == 0;
-}
-
-const char *input_name(const char *file)
-{
-    return is_standard(file) ? "<stdin>" : file;
-}
-
-/* At most one byte more than max; 0 or an errno. */
-static int read_all(int fd, size_t max, struct buf *buf)
-{
-    char chunk[CHUNK];
-
-    while (buf->len <= max) {
-        ssize_t n = read(fd, chunk, sizeof(chunk));
-        if (n == 0)
-            return 0;
-        if (n < 0 && errno != EINTR)
-            return errno;
-        if (n > 0)
-            buf_add(buf, chunk, (size_t)n);
-    }
-    return 0;
-}
-
-enum err input_read(struct arena *arena, const char *file, size_t max, char **out, size_t *len,
-                    struct errinfo *ei)
-{
-    int fd = is_standard(file) ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    enum err err = ERR_OK;
-    struct buf buf;
-
-    *out = NULL;
-    *len = 0;
-    if (fd < 0)
-        return err_set(ei, ERR_NOT_FOUND, "cannot open %s: %s", file, strerror(errno));
-    buf_init(&buf, max + 1);
-    int error = read_all(fd, max, &buf);
-    if (error)
-        err = err_set(ei, ERR_INVALID, "cannot read %s: %s", input_name(file), strerror(error));
-    else if (buf.len > max)
-        err = err_set(ei, ERR_INVALID, "%s has more than %zu bytes", input_name(file), max);
-    if (err == ERR_OK) {
-        *len = buf.len;
-        *out = arena_alloc(arena, buf.len + 1);
-        memcpy(*out, buf.data, buf.len);
-    }
-    buf_fini(&buf);
-    if (!is_standard(file))
-        close(fd);
-    return err;
 }

@@ -283,9 +283,19 @@ static bool waits_at_gate(const struct release *r)
     return phase == PHASE_Waiting || phase == PHASE_WaitingPromotion;
 }
 
+/* Reported when it begins and when it changes, and not at each interval of a long wait. */
+static void note_unasked(struct release *r, const char *unasked)
+{
+    if (!unasked)
+        condition_clear(r, CONDITION_ROLLBACK_ASKED);
+    else if (condition_set(r, CONDITION_ROLLBACK_ASKED, "NotAsked", unasked))
+        event_warning(r, "%s", unasked);
+}
+
 enum rule_result gates_rollback(struct release *r)
 {
     const struct canary_analysis *analysis = &r->canary->analysis;
+    const char *unasked = NULL;
 
     for (int i = 0; i < analysis->n_webhooks; i++) {
         const struct canary_webhook *hook = &analysis->webhooks[i];
@@ -295,7 +305,9 @@ enum rule_result gates_rollback(struct release *r)
         if (!need_hook(r->tick, i, r->canary->status.phase, hooks_revision(r), &answer))
             return RULE_NEEDS_FACTS;
         if (answer->unasked) {
-            event_warning(r, "Rollback hook %s could not be asked: %s", hook->name, answer->text);
+            unasked =
+                arena_printf(r->tick->arena, "%s%sRollback hook %s could not be asked: %s",
+                             unasked ? unasked : "", unasked ? "; " : "", hook->name, answer->text);
             continue;
         }
         if (!answer->passed) {
@@ -311,5 +323,6 @@ enum rule_result gates_rollback(struct release *r)
             said ? said : arena_printf(r->tick->arena, "Rollback check %s passed", hook->name);
         return RULE_DONE;
     }
+    note_unasked(r, unasked);
     return RULE_CONTINUE;
 }

@@ -185,23 +185,36 @@ static enum rule_result may_become_primary(struct release *r, bool *may)
     return promoted ? configs_compare(r->tick, &r->info, may) : RULE_CONTINUE;
 }
 
-/*
- * The primary is gone and may not be recreated: reported once. There is no way back, so a ready
- * canary with a share takes all traffic.
- */
-static enum rule_result leave_lost_primary(struct release *r)
+/* Without a primary there is no way back: a ready canary with a share takes all traffic. *moved: it
+ * did not have it yet. */
+static enum rule_result serve_by_canary(struct release *r, bool *moved)
 {
     const char *why;
     enum rule_result verdict = release_read_routes(r);
 
+    *moved = false;
     if (verdict == RULE_CONTINUE && r->weights.canary > 0 && !r->info.at_zero &&
-        !release_canary_serves_all(r) && release_ready(r, SIDE_CANARY, &why) == READY)
+        !release_canary_serves_all(r) && release_ready(r, SIDE_CANARY, &why) == READY) {
         verdict = release_route_everything(r);
+        *moved = true;
+    }
     if (verdict == RULE_NEEDS_FACTS)
         return verdict;
     /* also a step routed and not reported before */
-    if (r->router->weighted && r->weights.canary != r->canary->status.canary_weight)
+    if (r->router->weighted && r->weights.canary != r->canary->status.canary_weight) {
         status_weight(r, r->weights.canary);
+        *moved = true;
+    }
+    return RULE_CONTINUE;
+}
+
+/* The primary is gone and may not be recreated: reported once. */
+static enum rule_result leave_lost_primary(struct release *r)
+{
+    bool moved;
+
+    if (serve_by_canary(r, &moved) == RULE_NEEDS_FACTS)
+        return RULE_NEEDS_FACTS;
     return condition_hold(
         r, CONDITION_PRIMARY, "PrimaryMissing",
         arena_printf(r->tick->arena,
@@ -299,6 +312,26 @@ static struct json_object *without_server_fields(struct release *r, struct json_
 }
 
 /*
+ * Plans to make the primary again. DONE: nothing else is decided without it. While the API server
+ * refuses it, the traffic is moved first, in a tick of its own, so that its status is written.
+ */
+static enum rule_result make_again(struct release *r, struct json_object *primary, const char *text)
+{
+    bool refused = refused_write_is_of(r, primary_name(r->tick)), moved = false;
+
+    if (refused && serve_by_canary(r, &moved) == RULE_NEEDS_FACTS)
+        return RULE_NEEDS_FACTS;
+    release_requeue(r, refused && !moved ? REQUEUE_INTERVAL : REQUEUE_NOW);
+    r->forgoes = r->forgoes || moved;
+    if (moved)
+        return RULE_DONE;
+    plan_create(r->tick, r->target->resource, r->canary->namespace_, primary);
+    event_warning(r, "%s", text);
+    condition_clear(r, CONDITION_PRIMARY);
+    return RULE_DONE;
+}
+
+/*
  * A primary deleted by mistake is recreated as the watch last showed it: same template, selector
  * and replicas, whatever the target holds now. While it starts, a ready canary takes all traffic
  * (fail_over()). DONE: planned.
@@ -314,12 +347,9 @@ static enum rule_result restore_primary(struct release *r)
         return RULE_NEEDS_FACTS;
     if (!seen || !edit_is_owned(r->tick, seen))
         return RULE_CONTINUE;
-    plan_create(r->tick, r->target->resource, r->canary->namespace_,
-                without_server_fields(r, seen));
-    event_warning(r, "%s.%s was deleted, it is made again as it was", name, r->canary->namespace_);
-    condition_clear(r, CONDITION_PRIMARY);
-    release_requeue(r, REQUEUE_NOW);
-    return RULE_DONE;
+    return make_again(r, without_server_fields(r, seen),
+                      arena_printf(r->tick->arena, "%s.%s was deleted, it is made again as it was",
+                                   name, r->canary->namespace_));
 }
 
 /* Another process saw it last: the cluster keeps the promoted template. */
@@ -333,12 +363,10 @@ static enum rule_result recall_primary(struct release *r)
 
     if (verdict != RULE_CONTINUE || !primary)
         return verdict;
-    plan_create(r->tick, r->target->resource, r->canary->namespace_, primary);
-    event_warning(r, "%s.%s is missing, it is made again from revision %s of %s",
-                  primary_name(r->tick), r->canary->namespace_, promoted, release_target(r));
-    condition_clear(r, CONDITION_PRIMARY);
-    release_requeue(r, REQUEUE_NOW);
-    return RULE_DONE;
+    return make_again(
+        r, primary,
+        arena_printf(r->tick->arena, "%s.%s is missing, it is made again from revision %s of %s",
+                     primary_name(r->tick), r->canary->namespace_, promoted, release_target(r)));
 }
 
 /* Flagger recreates a deleted primary from the target, whatever its revision. */

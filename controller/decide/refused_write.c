@@ -49,6 +49,12 @@ bool refused_write_is_of_target(const struct release *r)
            is_of(r, r->target->resource->plural, r->canary->target.name);
 }
 
+bool refused_write_is_of(const struct release *r, const char *name)
+{
+    return condition_is_set(r, CONDITION_WRITES) && json_at(r->canary->status.json, FIELD, NULL) &&
+           is_of(r, r->target->resource->plural, name);
+}
+
 static bool plan_has_it(const struct release *r)
 {
     for (const struct effect *effect = r->tick->plan->first; effect; effect = effect->next)

@@ -34,6 +34,8 @@ void refused_write_put_back(struct release *r);
 bool refused_write_keeps(struct release *r, const struct weights *routed);
 /* True if the refused write is one of the target. */
 bool refused_write_is_of_target(const struct release *r);
+/* True if the API server refuses to have this object of the target's kind written. */
+bool refused_write_is_of(const struct release *r, const char *name);
 /* Reports it again if it is refused again, with a new deadline. */
 void refused_write_forget(struct release *r);
 /* The API server's words. */

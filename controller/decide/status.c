@@ -154,6 +154,7 @@ void status_forget_waits(struct release *r)
     condition_clear(r, CONDITION_MEASURED);
     condition_clear(r, CONDITION_JUDGED);
     condition_clear(r, CONDITION_TURN);
+    condition_clear(r, CONDITION_ROLLBACK_ASKED);
     condition_clear(r, CONDITION_SHARE);
     status_text(r, "gate", NULL);
 }

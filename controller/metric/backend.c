@@ -244,8 +244,40 @@ int64_t backend_from_ms(struct backend_call *call, int64_t now_ms)
     return now_ms - BACKEND_WINDOW * call->question->interval_ms;
 }
 
-const char *backend_one_line(struct arena *arena, const char *query)
+/* The end of a text in quotes that begins here; of one that does not end, the end of all. */
+static const char *behind_quotes(const char *from)
 {
+    const char quote = *from++;
+
+    for (; *from && *from != quote; from++)
+        from += *from == '\\' && quote != '`' && from[1];
+    return *from ? from + 1 : from;
+}
+
+/* The query with a space for each comment. */
+static const char *without_comments(struct arena *arena, const char *query, const char *comment)
+{
+    char *out = arena_strdup(arena, query), *to = out;
+
+    for (const char *from = query; *from;) {
+        if (strncmp(from, comment, strlen(comment)) == 0) {
+            from += strcspn(from, "\n");
+            *to++ = ' ';
+            continue;
+        }
+        const char *end = strchr("\"'`", *from) ? behind_quotes(from) : from + 1;
+        memcpy(to, from, (size_t)(end - from));
+        to += end - from;
+        from = end;
+    }
+    *to = '\0';
+    return out;
+}
+
+const char *backend_one_line(struct arena *arena, const char *query, const char *comment)
+{
+    if (comment)
+        query = without_comments(arena, query, comment);
     char *out = arena_strdup(arena, query);
     char *to = out;
 
@@ -339,7 +371,7 @@ static const char *said(struct arena *arena, const char *text)
 
     while (len > 0 && strchr(" \t\r\n", text[len - 1]))
         len--;
-    return backend_one_line(arena, arena_strndup(arena, text, len));
+    return backend_one_line(arena, arena_strndup(arena, text, len), NULL);
 }
 
 static const char *status_note(struct arena *arena, const struct http_result *result)

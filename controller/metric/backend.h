@@ -149,8 +149,10 @@ const char *backend_headers_refusal(struct arena *arena, struct json_object *spe
 const char *backend_secret_or(struct arena *arena, struct json_object *secret, const char *key);
 /* Value of a variable in metric_backend.ambient; NULL if unset, or if the Secret replaces it. */
 const char *backend_ambient(const struct metric_question *question, const char *variable);
-/* Collapses white space, so that a query written over several lines is one line. */
-const char *backend_one_line(struct arena *arena, const char *query);
+/* Collapses white space, so that a query written over several lines is one line. Comments, from this
+ * text outside quotes to the end of the line, are left out: they would hide the rest; NULL: the
+ * language has none. */
+const char *backend_one_line(struct arena *arena, const char *query, const char *comment);
 /* A copy of the text with the `from` at its start and the first one after it replaced. */
 const char *backend_replace_first(struct arena *arena, const char *text, const char *from,
                                   const char *to);

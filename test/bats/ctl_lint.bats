@@ -77,8 +77,72 @@ TEXT
     [[ $output == *'cross-namespace references are blocked' ]]
 }
 
+@test "files are named as kubectl names them" {
+    mkdir -p apps/web/deep
+    cp good.yaml apps/web/web.yml
+    sed 's/name: web/name: deep/' good.yaml >apps/web/deep/deep.json.yaml
+    gojq --yaml-input . bad.yaml >apps/web/deep/bad.json
+    echo 'kind: {{ .Values.x }}' >apps/notes.txt
+    run -0 --separate-stderr lint apps/web
+    [ "$stderr" = '0 errors and 0 warnings in 1 object' ]
+    run -1 --separate-stderr lint -R -f apps/
+    [ "$stderr" = '2 errors and 1 warning in 3 objects' ]
+    [[ ${lines[0]} == 'apps/web/deep/bad.json:'* ]]
+    run -1 --separate-stderr lint -f good.yaml --filename=apps/web -f bad.yaml
+    [[ $stderr == '2 errors and '*' in 3 objects' ]]
+    run -2 --separate-stderr lint apps
+    [[ $stderr == *'there is no file .yaml, .yml or .json in apps; -R reads the folders in it too' ]]
+    # An editor's mark of the byte order.
+    { printf '\xef\xbb\xbf' && cat bad.yaml; } >mark.yaml
+    diff <(lint mark.yaml | sed s/mark/bad/) <(lint bad.yaml)
+    cat >apps/kustomization.yaml <<'YAML'
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+namespace: shop
+resources: [web/web.yml]
+YAML
+    run -0 --separate-stderr lint -k apps
+    [ "$stderr" = '0 errors and 0 warnings in 1 object' ]
+    run -0 "$FLAGGER_BUILD/kubectl-canary" plan -k apps
+    [[ ${lines[0]} == 'Canary shop/web: '* ]]
+    run -2 --separate-stderr lint -k apps/web
+    [[ $stderr == *'lint: kubectl kustomize apps/web has failed' ]]
+}
+
+@test "what is no object is left out, and counted" {
+    mkdir -p base overlay templates
+    cp good.yaml base/web.yaml
+    printf -- '- op: replace\n  path: /spec/service/port\n  value: 81\n' >overlay/port.yaml
+    printf 'replicas: 2\n' >overlay/values.yaml
+    cat >overlay/patch.yaml <<'YAML'
+apiVersion: flagger.app/v1beta1
+kind: Canary
+metadata: {name: web}
+spec: {analysis: {threshold: 9}}
+YAML
+    cat >overlay/kustomization.yaml <<'YAML'
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: [../base/web.yaml]
+patches: [{path: ./patch.yaml}, {path: port.yaml, target: {kind: Canary}}]
+YAML
+    sed 's/name: web/name: {{ .Values.name }}/' good.yaml >templates/canary.yaml
+    # An overlay of the same Canary.
+    mkdir -p other && cp good.yaml other/web.yaml
+    run -0 --separate-stderr lint -v base overlay other templates
+    [[ $stderr == *'overlay/patch.yaml: left out: a patch of a kustomization is a part of an object'* ]]
+    [[ $stderr == *'overlay/port.yaml: left out: a document without apiVersion and kind is no object'* ]]
+    [[ $stderr == *'templates/canary.yaml: left out: is a template that is not rendered'* ]]
+    [ "${stderr_lines[-1]}" = '0 errors and 0 warnings in 2 objects; 4 documents left out' ]
+    run -0 lint -o json base overlay
+    gojq -e '.leftOut | length == 3' <<<"$output"
+    # A template that was named itself is not passed over.
+    run -1 --separate-stderr lint templates/canary.yaml
+    [ "$output" = 'templates/canary.yaml:3:1: error: it is a template that is not rendered; lint what `helm template` prints' ]
+}
+
 @test "what cannot be read is one sentence, and exit code 2" {
-    for arguments in '' 'none.yaml' '.' '--mesh-provider wind good.yaml' '-o name good.yaml' '--files good.yaml'; do
+    for arguments in '' 'none.yaml' '--mesh-provider wind good.yaml' '-o name good.yaml' '--files good.yaml'; do
         # shellcheck disable=SC2086
         run -2 --separate-stderr lint $arguments
         [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ]

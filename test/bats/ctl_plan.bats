@@ -107,6 +107,46 @@ YAML
     [[ $stderr == *'there is no Canary in these files' ]]
 }
 
+@test "a plan that does not begin says which rule waits for what" {
+    sed -i 's/name: web, namespace: shop}/name: web}/' canary.yaml
+    cat >target.yaml <<'YAML'
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {k8s-app: web}}
+  template:
+    metadata: {labels: {k8s-app: web}}
+    spec: {containers: [{name: web, image: 'web:3'}]}
+YAML
+    run -1 --separate-stderr plan canary.yaml target.yaml
+    [[ $stderr == *'plan: Canary default/web: the Canary stays Initializing: TargetFound: deployment web.default spec.selector.matchLabels must contain one of '* ]]
+    run -0 plan --selector-labels k8s-app canary.yaml target.yaml
+    # The version of a reference is not looked at, by no rule.
+    sed -i 's,apiVersion: apps/v1,apiVersion: extensions/v1beta1,' canary.yaml
+    run -0 plan canary.yaml
+    # An Ingress of before, as an API server that serves both returns it.
+    sed -i 's/provider: istio/provider: nginx\n  ingressRef: {apiVersion: extensions\/v1beta1, kind: Ingress, name: web}/' canary.yaml
+    run -0 plan canary.yaml
+    cat >ingress.yaml <<'YAML'
+apiVersion: extensions/v1beta1
+kind: Ingress
+metadata: {name: web}
+spec: {rules: [{host: web.example, http: {paths: [{path: /, backend: {serviceName: web, servicePort: http}}]}}]}
+YAML
+    run -0 plan canary.yaml ingress.yaml -o yaml
+    gojq --yaml-input -e '.items[] | select(.kind == "Ingress") | .spec.rules[0].http.paths[0].backend.service == {name: "web-canary", port: {name: "http"}}' <<<"$output"
+}
+
+@test "what the API server refuses, or another Canary claims, has no plan" {
+    sed 's/threshold: 2/treshold: 2/' canary.yaml >mistyped.yaml
+    run -1 --separate-stderr plan mistyped.yaml
+    [[ $stderr == *'plan: Canary shop/web: spec.analysis.treshold: unknown field; did you mean threshold?; kubectl canary lint tells all mistakes' ]]
+    sed 's/metadata: {name: web,/metadata: {name: rival,/' canary.yaml >rival.yaml
+    run -1 --separate-stderr plan canary.yaml rival.yaml
+    [[ $stderr == *'plan: Canary shop/rival: spec.targetRef.name: Deployment/web is looked after by Canary web.shop'* ]]
+}
+
 # As most files have it: kubectl gives it one, and so do we, or -n.
 @test "a workload without a namespace is in that of its Canary, or of -n" {
     cat >files.yaml <<'YAML'
@@ -143,4 +183,7 @@ YAML
     run -0 plan -n shop other.yaml -o json
     gojq -e '.[0].assumed == ["Deployment shop/till"]' <<<"$output"
     run -0 "$FLAGGER_BUILD/kubectl-canary" lint -n other other.yaml
+    # Without -n the Canary is where its workload is.
+    run -0 plan other.yaml -o json
+    gojq -e '.[0] | .namespace == "other" and (.assumed | length) == 0' <<<"$output"
 }

@@ -211,6 +211,15 @@ readable() { # objects as JSON, one a line
         gojq -e --argjson group "$tasks" 'select(.kind == "Deployment").spec.template.spec.securityContext.fsGroup == $group'
 }
 
+# As with Flagger's load tester; who names some with --pass-env means no others.
+@test "tasks see the variables that the chart's env gives" {
+    needs_helm
+    arguments() { render loadtester "$@" | objects | gojq -c 'select(.kind == "Deployment").spec.template.spec.containers[0].args'; }
+    arguments --set 'env[0].name=API,env[0].value=x,env[1].name=TIER,env[1].value=y' | gojq -e 'index("--pass-env=API,TIER") != null'
+    arguments --set 'env[0].name=API,env[0].value=x' --set 'extraArgs[0]=--pass-env=TIER' | gojq -e 'map(select(test("pass-env"))) == ["--pass-env=TIER"]'
+    arguments | gojq -e 'all(.[]; test("pass-env") | not)'
+}
+
 # That group reads Secrets as well: those of the load tester itself are behind a folder which the image closes.
 @test "tasks that read the token of their account do not read the load tester's own Secrets" {
     needs_helm

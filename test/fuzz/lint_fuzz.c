@@ -20,7 +20,7 @@ FUZZ_TARGET(arena, data, size)
     struct lint *lint = lint_new(arena, &settings_default);
     int n = 0;
 
-    lint_add(lint, "fuzz", text, size);
+    lint_add(lint, "fuzz", text, size, false);
     for (const struct lint_mistake *m = lint_run(lint); m; m = m->next, n++) {
         assert(m->line >= 1 && m->line <= lines_of(text, size) + 1 && m->column >= 1);
         assert(*m->text && m->path && m->object);

@@ -151,7 +151,7 @@ static const char *lint_refuses(struct arena *arena, struct json_object *canary)
     const char *text = json_text(arena, canary);
     struct lint *lint = lint_new(arena, &settings_default);
 
-    lint_add(lint, "canary", text, strlen(text));
+    lint_add(lint, "canary", text, strlen(text), false);
     for (const struct lint_mistake *mistake = lint_run(lint); mistake; mistake = mistake->next)
         if (mistake->level == LINT_ERROR)
             return arena_printf(arena, "%s: %s", mistake->path, mistake->text);

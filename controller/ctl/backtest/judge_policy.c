@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/yaml.h"
+#include "ctl/inputs.h"
 #include "ctl/lint/crd_schema.h"
 #include "ctl/lint/document.h"
-#include "ctl/manifests.h"
 
 /* "deploy/strict.yaml" is "strict". */
 static const char *name_of(struct arena *arena, const char *file)

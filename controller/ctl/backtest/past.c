@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/yaml.h"
-#include "ctl/manifests.h"
+#include "ctl/inputs.h"
 
 enum { SECOND_MS = 1000, COUNTS = 4 };
 

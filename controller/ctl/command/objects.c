@@ -9,6 +9,7 @@
 
 static struct {
     const char *loader_image, *namespace_;
+    struct inputs inputs;
 } opt;
 
 static const struct option_row rows[] = {
@@ -17,6 +18,7 @@ static const struct option_row rows[] = {
            .help = "image of load testers"),
     OPTION(STRING, "namespace", &opt.namespace_, .arg = "NAME",
            .help = "(-n) of objects in the files that name none"),
+    INPUTS_ROWS(&opt.inputs),
     {0}};
 
 struct printing {
@@ -94,9 +96,8 @@ static int run(struct ctl *ctl)
     if (!*opt.loader_image)
         return ctl_fail(ctl, CTL_USAGE,
                         "objects: --loader-image: expected the name of an image, found none");
-    for (int i = 0; i < ctl->n_args; i++)
-        if (manifests_add(&manifests, ctl->args[i], &ei) != ERR_OK)
-            return ctl_fail(ctl, CTL_USAGE, "objects: %s", ei.text);
+    if (manifests_read(&manifests, &opt.inputs, ctl->args, ctl->n_args, &ei) != ERR_OK)
+        return ctl_fail(ctl, CTL_USAGE, "objects: %s", ei.text);
     for (size_t i = 0; i < json_len(manifests.objects); i++) {
         if (!is_application(json_elem(manifests.objects, i)))
             continue;
@@ -113,7 +114,7 @@ static int run(struct ctl *ctl)
 const struct ctl_command ctl_objects = {
     .name = "objects",
     .summary = "Prints the objects that Applications make on a cluster, as YAML.",
-    .usage = "FILE...",
+    .usage = "[FILE...] [-f FILE] [-k FOLDER]",
     .help =
         "Reads Applications of Kurator (apps.kurator.dev), and prints what each rollout in "
         "them wants on a cluster of its fleet: the Namespace that the mesh knows, the Ingress, "
@@ -128,7 +129,6 @@ const struct ctl_command ctl_objects = {
         "    kubectl get application shop -o yaml | {ctl} objects - service.yaml | {ctl} lint -\n",
     .rows = rows,
     .accepts = CTL_OFFLINE,
-    .min_args = 1,
     .max_args = -1,
     .completes = "file",
     .run = run,

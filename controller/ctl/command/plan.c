@@ -2,14 +2,16 @@
 
 #include "base/duration.h"
 #include "ctl/ctl.h"
+#include "ctl/lint/lint.h"
 #include "ctl/manifests.h"
 #include "ctl/output.h"
 #include "ctl/simulate/simulate.h"
 #include "router/router.h"
 
 static struct {
-    const char *mesh_provider, *namespace_;
+    const char *mesh_provider, *namespace_, *selector_labels;
     int64_t floor_ms;
+    struct inputs inputs;
 } opt;
 
 static const struct option_row rows[] = {
@@ -17,8 +19,11 @@ static const struct option_row rows[] = {
            .arg = "NAME", .help = "the controller's --mesh-provider: of a Canary that names none"),
     OPTION(DURATION, "min-analysis-interval", &opt.floor_ms, .value = SETTINGS_MIN_INTERVAL,
            .arg = "DURATION", .help = "the controller's --min-analysis-interval"),
+    OPTION(STRING, "selector-labels", &opt.selector_labels, .value = SETTINGS_SELECTOR_LABELS,
+           .arg = "LABELS", .help = "the controller's --selector-labels"),
     OPTION(STRING, "namespace", &opt.namespace_, .arg = "NAME",
            .help = "(-n) of objects in the files that name none"),
+    INPUTS_ROWS(&opt.inputs),
     {0}};
 
 /* --- text */
@@ -167,30 +172,83 @@ static void add_objects(struct json_object *items, struct json_object *list)
 /* --- the command */
 
 struct plans {
-    struct json_object *data;  /* of each Canary */
-    struct json_object *items; /* the objects of all of them */
+    const struct settings *settings;
+    const struct lint_mistake *mistakes; /* of the files */
+    struct json_object *data;            /* of each Canary */
+    struct json_object *items;           /* the objects of all of them */
     int canaries;
 };
+
+/* The first error of an object by its label, "Canary shop/web"; NULL if there is none. */
+static const struct lint_mistake *error_of(const struct plans *plans, const char *label)
+{
+    for (const struct lint_mistake *at = plans->mistakes; at; at = at->next)
+        if (at->level == LINT_ERROR && strcmp(at->object, label) == 0)
+            return at;
+    return NULL;
+}
+
+static int fail_by_lint(const struct ctl *ctl, const struct lint_mistake *mistake)
+{
+    return ctl_fail(ctl, CTL_SERVER, "plan: %s: %s%s%s; %s lint tells all mistakes",
+                    *mistake->object ? mistake->object : mistake->file, mistake->path,
+                    *mistake->path ? ": " : "", mistake->text, ctl->program);
+}
+
+/* As lint names it. */
+static const char *label_of(const struct ctl *ctl, struct json_object *canary)
+{
+    const char *namespace_ = json_str_at(canary, "metadata", "namespace", NULL);
+    const char *name = json_str_at(canary, "metadata", "name", NULL);
+
+    return arena_printf(ctl->arena, "Canary %s%s%s", namespace_ ? namespace_ : "",
+                        namespace_ && *namespace_ ? "/" : "", name ? name : "");
+}
+
+/* A Canary without a namespace is in that of its workload, as for lint. */
+static struct json_object *placed(const struct ctl *ctl, const struct manifests *manifests,
+                                  struct json_object *canary)
+{
+    struct json_object *ref = json_at(canary, "spec", "targetRef", NULL);
+    const char *kind = json_str_at(ref, "kind", NULL), *name = json_str_at(ref, "name", NULL);
+
+    if (!kind || !name || json_at(canary, "metadata", "namespace", NULL))
+        return canary;
+    for (size_t i = 0; i < json_len(manifests->objects); i++) {
+        struct json_object *object = json_elem(manifests->objects, i);
+        const char *its_kind = json_str_at(object, "kind", NULL);
+        const char *its_name = json_str_at(object, "metadata", "name", NULL);
+        const char *namespace_ = json_str_at(object, "metadata", "namespace", NULL);
+        if (!namespace_ || !its_kind || !its_name || strcmp(kind, its_kind) != 0 ||
+            strcmp(name, its_name) != 0)
+            continue;
+        struct json_object *copy = json_copy(ctl->arena, canary);
+        json_set_str(json_sub(copy, "metadata"), "namespace", namespace_);
+        return copy;
+    }
+    return canary;
+}
 
 static int plan_one(struct ctl *ctl, struct manifests *manifests, struct json_object *object,
                     struct plans *plans)
 {
-    struct settings settings = settings_default;
+    const struct lint_mistake *mistake = error_of(plans, label_of(ctl, object));
     const struct simulation_source source = {
         .find = manifests_find, .list = manifests_list, .arg = manifests};
     struct simulation plan;
     struct canary canary;
     struct errinfo ei;
 
-    settings.mesh_provider = opt.mesh_provider;
-    settings.min_analysis_interval_ms = opt.floor_ms;
+    object = placed(ctl, manifests, object);
     if (canary_view(ctl->arena, object, &canary, &ei) != ERR_OK ||
-        simulate(ctl->arena, &settings, object, &source, &plan, &ei) != ERR_OK)
+        simulate(ctl->arena, plans->settings, object, &source, &plan, &ei) != ERR_OK)
         return ctl_fail(ctl, CTL_SERVER, "plan: %s; %s lint tells all mistakes", ei.text,
                         ctl->program);
     if (plan.refused)
         return ctl_fail(ctl, CTL_SERVER, "plan: Canary %s/%s: %s", canary.namespace_, canary.name,
                         plan.refused);
+    if (mistake)
+        return fail_by_lint(ctl, mistake);
     if (ctl->output == CTL_TEXT) {
         if (plans->canaries++ > 0)
             fputc('\n', ctl->out);
@@ -211,6 +269,21 @@ static bool is_canary(struct json_object *object)
            strncmp(version, "flagger.app/", strlen("flagger.app/")) == 0;
 }
 
+/* The first error of anything but the Canaries that are planned; NULL if there is none. */
+static const struct lint_mistake *error_beside(const struct ctl *ctl, const struct plans *plans,
+                                               struct json_object *objects)
+{
+    for (const struct lint_mistake *at = plans->mistakes; at; at = at->next) {
+        bool planned = at->level != LINT_ERROR;
+        for (size_t i = 0; !planned && i < json_len(objects); i++)
+            planned = is_canary(json_elem(objects, i)) &&
+                      strcmp(label_of(ctl, json_elem(objects, i)), at->object) == 0;
+        if (!planned)
+            return at;
+    }
+    return NULL;
+}
+
 static void print_data(struct ctl *ctl, const struct plans *plans)
 {
     struct json_object *list = json_own(ctl->arena, json_object_new_object());
@@ -225,10 +298,25 @@ static void print_data(struct ctl *ctl, const struct plans *plans)
     print_object(ctl, list);
 }
 
+/* What the API server refuses, and what other Canaries claim, lint knows. */
+static const struct lint_mistake *lint_all(struct ctl *ctl, const struct settings *settings,
+                                           const struct input *input)
+{
+    struct lint *lint = lint_new(ctl->arena, settings);
+
+    lint_namespace(lint, opt.namespace_);
+    for (; input; input = input->next)
+        lint_add(lint, input->name, input->text, input->len, input->found);
+    return lint_run(lint);
+}
+
 static int run(struct ctl *ctl)
 {
+    struct settings settings = settings_default;
+    const struct input *first;
     struct manifests manifests = {.arena = ctl->arena, .namespace_ = opt.namespace_};
-    struct plans plans = {.data = json_own(ctl->arena, json_object_new_array()),
+    struct plans plans = {.settings = &settings,
+                          .data = json_own(ctl->arena, json_object_new_array()),
                           .items = json_own(ctl->arena, json_object_new_array())};
     struct errinfo ei;
     int code = CTL_DONE, n = 0;
@@ -236,9 +324,17 @@ static int run(struct ctl *ctl)
     if (!router_find(opt.mesh_provider))
         return ctl_fail(ctl, CTL_USAGE, "plan: --mesh-provider: expected one of %s, found \"%s\"",
                         router_names(ctl->arena), opt.mesh_provider);
-    for (int i = 0; i < ctl->n_args; i++)
-        if (manifests_add(&manifests, ctl->args[i], &ei) != ERR_OK)
+    settings.mesh_provider = opt.mesh_provider;
+    settings.selector_labels = option_split(ctl->arena, opt.selector_labels);
+    settings.min_analysis_interval_ms = opt.floor_ms;
+    if (inputs_read(ctl->arena, &opt.inputs, ctl->args, ctl->n_args, &first, &ei) != ERR_OK)
+        return ctl_fail(ctl, CTL_USAGE, "plan: %s", ei.text);
+    for (const struct input *input = first; input; input = input->next)
+        if (manifests_add(&manifests, input, &ei) != ERR_OK)
             return ctl_fail(ctl, CTL_USAGE, "plan: %s", ei.text);
+    plans.mistakes = lint_all(ctl, &settings, first);
+    if (error_beside(ctl, &plans, manifests.objects))
+        return fail_by_lint(ctl, error_beside(ctl, &plans, manifests.objects));
     for (size_t i = 0; code == CTL_DONE && i < json_len(manifests.objects); i++) {
         struct json_object *object = json_elem(manifests.objects, i);
         if (!is_canary(object))
@@ -256,12 +352,14 @@ static int run(struct ctl *ctl)
 const struct ctl_command ctl_plan = {
     .name = "plan",
     .summary = "Shows how a release would go, step by step, and which objects would be made.",
-    .usage = "FILE...",
+    .usage = "[FILE...] [-f FILE] [-k FOLDER]",
     .help =
         "The rules of the controller play a release of each Canary in the files in a cluster that "
         "is only pretended: pods are ready at once, metrics are in their ranges, webhooks pass. "
         "What else is in the files is there before, such as the Deployment; what is missing is "
-        "assumed. \"-\" is the standard input. No cluster is asked.\n\n"
+        "assumed. \"-\" is the standard input, and a folder stands for the files .yaml, .yml and "
+        ".json in it. What the API server or the controller refuses has no plan, and one sentence "
+        "says why. No cluster is asked.\n\n"
         "-o yaml prints only the objects, -o json everything.\n\n"
         "Exit code: 0, 1 where a Canary is refused, 2 for a wrong command line or a file that "
         "cannot be read.\n\n"
@@ -270,7 +368,6 @@ const struct ctl_command ctl_plan = {
         "    helm template shop | {ctl} plan - -o yaml\n",
     .rows = rows,
     .accepts = CTL_OFFLINE | CTL_OUT_DATA,
-    .min_args = 1,
     .max_args = -1,
     .completes = "file",
     .run = run,

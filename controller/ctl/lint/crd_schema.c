@@ -202,12 +202,26 @@ static struct json_object *check_array(struct walk *w, struct json_object *node,
     return NULL;
 }
 
+/* Names that stand in so many places that a guess by them leads astray, but where a field has one
+ * below it. */
+static bool is_common(const char *key)
+{
+    static const char *const names[] = {"type", "name", "kind", "namespace", "value", "url"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(names[i], key) == 0)
+            return true;
+    return false;
+}
+
 /* A field of this name further up or down: "did you mean spec.analysis.maxWeight?" */
 static const char *elsewhere(struct walk *w, struct json_object *node,
                              const struct json_path *place, const char *key)
 {
     struct json_object *properties = json_at(node, "properties", NULL);
 
+    if (is_common(key) && json_object_object_length(properties) != 1)
+        return NULL;
     if (properties) {
         json_object_object_foreach(properties, name, child)
         {

@@ -64,6 +64,7 @@ struct document {
     struct json_paths reported;                         /* errors of this object */
     struct json_paths changed;                          /* repaired paths of the copy */
     int count;
+    bool compared; /* its claims with those of other Canaries */
 };
 
 struct file {
@@ -80,6 +81,7 @@ struct lint {
     const char *namespace_; /* of objects without one; NULL or "" if any will do */
     struct file *files, **last_file;
     struct document *first, **last;
+    struct lint_skipped *skipped, **last_skipped;
     struct lint_mistake *mistakes;
     int count;
     size_t objects;

@@ -1,5 +1,6 @@
 #include "ctl/lint/lint.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "ctl/lint/crd_schema.h"
 #include "ctl/lint/document.h"
 #include "engine/claims.h"
+#include "kube/resource.h"
 #include "tick/fact.h"
 
 static const char group[] = "flagger.app/";
@@ -18,6 +20,7 @@ struct lint *lint_new(struct arena *arena, const struct settings *settings)
     *lint = (struct lint){.arena = arena, .settings = settings};
     lint->last = &lint->first;
     lint->last_file = &lint->files;
+    lint->last_skipped = &lint->skipped;
     return lint;
 }
 
@@ -36,6 +39,11 @@ size_t lint_objects(const struct lint *lint)
     return lint->objects;
 }
 
+const struct lint_skipped *lint_skipped(const struct lint *lint)
+{
+    return lint->skipped;
+}
+
 /* --- reading */
 
 static const char *text_at(struct json_object *json, const char *a, const char *b)
@@ -45,12 +53,32 @@ static const char *text_at(struct json_object *json, const char *a, const char *
     return text ? text : "";
 }
 
+/* A values file, a list of a JSON patch, and whatever else has neither apiVersion nor kind. */
+static bool is_object(struct json_object *json)
+{
+    return json_at(json, "apiVersion", NULL) || json_at(json, "kind", NULL);
+}
+
+static void skip(struct lint *lint, const char *file, const char *why)
+{
+    struct lint_skipped *skipped = ARENA_NEW(lint->arena, struct lint_skipped);
+
+    *skipped = (struct lint_skipped){.file = file, .why = why};
+    *lint->last_skipped = skipped;
+    lint->last_skipped = &skipped->next;
+}
+
 static void add_object(struct lint *lint, const char *file, const struct yaml_marks *marks,
                        struct json_object *parent, size_t index)
 {
     struct document *document = ARENA_NEW(lint->arena, struct document);
     struct json_object *json = json_elem(parent, index);
     struct json_object *metadata = json_at(json, "metadata", NULL);
+
+    if (!is_object(json)) {
+        skip(lint, file, "a document without apiVersion and kind is no object");
+        return;
+    }
 
     if (lint->namespace_ && *lint->namespace_ && json_object_is_type(metadata, json_type_object) &&
         !json_at(metadata, "namespace", NULL))
@@ -92,7 +120,62 @@ static void add_syntax(struct lint *lint, const char *file, const char *text)
     mistake->text = arena_strdup(lint->arena, text);
 }
 
-void lint_add(struct lint *lint, const char *file, const char *text, size_t len)
+/* The line of the first action of a Helm template, from 1; 0 if there is none. Queries of
+ * MetricTemplates have braces as well, with other words in them; control words count in a file that
+ * is no YAML. */
+static size_t template_line(const char *text, bool broken)
+{
+    static const char *const values[] = {".Values", ".Release", ".Chart", NULL};
+    static const char *const control[] = {"include ", "if ",  "range ", "with ",   "end ", "end}",
+                                          "define ",  "tpl ", "$",      "toYaml ", "/*",   NULL};
+    size_t line = 1;
+
+    for (const char *at = text; *at; at++) {
+        line += *at == '\n';
+        if (at[0] != '{' || at[1] != '{')
+            continue;
+        const char *word = at + 2 + (at[2] == '-');
+        word += strspn(word, " ");
+        for (const char *const *list = values; list;
+             list = broken && list == values ? control : NULL)
+            for (const char *const *one = list; *one; one++)
+                if (strncmp(word, *one, strlen(*one)) == 0)
+                    return line;
+    }
+    return 0;
+}
+
+/* True if the file is a template, which is left out, or a mistake where it was named itself. */
+static bool is_template(struct lint *lint, const char *file, const char *text, bool broken,
+                        bool found)
+{
+    static const char why[] =
+        "is a template that is not rendered; lint what `helm template` prints";
+    size_t line = template_line(text, broken);
+
+    if (line == 0)
+        return false;
+    if (found)
+        skip(lint, file, why);
+    else
+        add_syntax(lint, file, arena_printf(lint->arena, "%s:%zu:1: it %s", file, line, why));
+    return true;
+}
+
+static void add_documents(struct lint *lint, const char *file, const struct yaml_marks *marks,
+                          struct json_object *docs)
+{
+    for (size_t i = 0; i < json_len(docs); i++) {
+        struct json_object *doc = json_elem(docs, i), *items = json_at(doc, "items", NULL);
+        if (json_object_is_type(items, json_type_array))
+            for (size_t k = 0; k < json_len(items); k++)
+                add_object(lint, file, marks, items, k);
+        else
+            add_object(lint, file, marks, docs, i);
+    }
+}
+
+void lint_add(struct lint *lint, const char *file, const char *text, size_t len, bool found)
 {
     struct json_object *docs;
     struct yaml_marks *marks;
@@ -104,18 +187,75 @@ void lint_add(struct lint *lint, const char *file, const char *text, size_t len)
     *added = (struct file){.name = file};
     *lint->last_file = added;
     lint->last_file = &added->next;
-    if (yaml_parse_marked(lint->arena, file, text, len, LINT_MAX_BYTES, &docs, &marks, &ei) !=
-        ERR_OK) {
-        add_syntax(lint, file, ei.text);
+    enum err err =
+        yaml_parse_marked(lint->arena, file, text, len, LINT_MAX_BYTES, &docs, &marks, &ei);
+    if (is_template(lint, file, text, err != ERR_OK, found))
         return;
+    if (err != ERR_OK)
+        add_syntax(lint, file, ei.text);
+    else
+        add_documents(lint, file, marks, docs);
+}
+
+/* --- patches of a kustomization, which are parts of objects */
+
+/* The folder of a file, with its '/'; "" for the current one. */
+static size_t folder_len(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+
+    return slash ? (size_t)(slash - file) + 1 : 0;
+}
+
+static bool is_same_folder(const char *one, const char *other)
+{
+    size_t len = folder_len(one);
+
+    return len == folder_len(other) && strncmp(one, other, len) == 0;
+}
+
+/* "./a.yaml" is "a.yaml". */
+static bool is_path(const char *file, size_t folder, const char *path)
+{
+    while (strncmp(path, "./", 2) == 0)
+        path += 2;
+    return strcmp(file + folder, path) == 0;
+}
+
+static void skip_patch(struct lint *lint, const struct document *kustomization, const char *path)
+{
+    size_t folder = folder_len(kustomization->file);
+
+    for (struct document **at = &lint->first; path && *at;) {
+        struct document *d = *at;
+        if (strncmp(d->file, kustomization->file, folder) != 0 || !is_path(d->file, folder, path)) {
+            at = &d->next;
+            continue;
+        }
+        skip(lint, d->file, "a patch of a kustomization is a part of an object");
+        *at = d->next;
     }
-    for (size_t i = 0; i < json_len(docs); i++) {
-        struct json_object *doc = json_elem(docs, i), *items = json_at(doc, "items", NULL);
-        if (json_object_is_type(items, json_type_array))
-            for (size_t k = 0; k < json_len(items); k++)
-                add_object(lint, file, marks, items, k);
-        else
-            add_object(lint, file, marks, docs, i);
+}
+
+static void skip_patches(struct lint *lint)
+{
+    static const char *const lists[] = {"patches", "patchesStrategicMerge", "patchesJson6902"};
+    static const char group_of_kustomize[] = "kustomize.config.k8s.io/";
+
+    for (struct document *d = lint->first; d; d = d->next) {
+        if (strcmp(d->kind, "Kustomization") != 0 ||
+            strncmp(d->api_version, group_of_kustomize, strlen(group_of_kustomize)) != 0)
+            continue;
+        for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+            struct json_object *list = json_at(d->json, lists[i], NULL);
+            for (size_t k = 0; k < json_len(list); k++) {
+                struct json_object *one = json_elem(list, k);
+                skip_patch(lint, d,
+                           json_object_is_type(one, json_type_string)
+                               ? json_object_get_string(one)
+                               : json_str_at(one, "path", NULL));
+            }
+        }
     }
 }
 
@@ -126,6 +266,49 @@ static struct json_path top(const char *key)
     return json_path_in(&(struct json_path){0}, key, 0);
 }
 
+/* Labels with points between them, as names of objects are. */
+static bool is_subdomain(const char *text)
+{
+    enum { MOST = 253 };
+
+    if (strlen(text) > MOST)
+        return false;
+    for (const char *at = text;; at++) {
+        size_t len = strcspn(at, ".");
+        for (size_t i = 0; i < len; i++)
+            if (!islower((unsigned char)at[i]) && !isdigit((unsigned char)at[i]) &&
+                !(at[i] == '-' && i > 0 && i + 1 < len))
+                return false;
+        if (len == 0)
+            return false;
+        at += len;
+        if (!*at)
+            return true;
+    }
+}
+
+/* Labels and annotations are texts: a number or true without quotes is refused. */
+static void check_texts(struct document *document, const char *field)
+{
+    const struct json_path metadata = top("metadata"), map = json_path_in(&metadata, field, 0);
+    struct json_object *texts = json_at(document->json, "metadata", field, NULL);
+
+    if (texts && !json_object_is_type(texts, json_type_object)) {
+        document_error(document, &map, "expected a map of texts, found %s",
+                       json_text(document->lint->arena, texts));
+        return;
+    }
+    if (!texts)
+        return;
+    json_object_object_foreach(texts, key, value)
+    {
+        const struct json_path place = json_path_in(&map, key, 0);
+        if (value && !json_object_is_type(value, json_type_string))
+            document_error(document, &place, "expected a text, found %s; put it into quotes",
+                           json_text(document->lint->arena, value));
+    }
+}
+
 static void check_head(struct document *document)
 {
     static const char *const common[] = {"flagger.app/v1beta1", "flagger.app/v1alpha3"};
@@ -134,6 +317,7 @@ static void check_head(struct document *document)
     const char *const *versions = request ? of_requests : common;
     const struct json_path version = top("apiVersion"), metadata = top("metadata");
     const struct json_path name = json_path_in(&metadata, "name", 0);
+    const struct json_path namespace_ = json_path_in(&metadata, "namespace", 0);
 
     if (strcmp(document->api_version, versions[0]) != 0 &&
         strcmp(document->api_version, versions[1]) != 0)
@@ -141,19 +325,26 @@ static void check_head(struct document *document)
                        document->api_version);
     if (!*document->name && strcmp(document->kind, "Canary") != 0)
         document_error(document, &name, "required: expected a string");
+    if (*document->name && !is_subdomain(document->name))
+        document_error(document, &name,
+                       "expected at most 253 of a-z, 0-9, - and ., with a letter or digit at the "
+                       "ends of each part, found \"%s\"",
+                       document->name);
+    if (*document->namespace_ && !kube_is_label(document->namespace_))
+        document_error(document, &namespace_,
+                       "expected at most 63 of a-z, 0-9 and -, with a letter or digit at both "
+                       "ends, found \"%s\"",
+                       document->namespace_);
+    check_texts(document, "labels");
+    check_texts(document, "annotations");
 }
 
-/* Something of our group that is no kind of ours; or no object of Kubernetes at all. */
+/* Something of our group that is no kind of ours. */
 static void check_unknown(struct document *document)
 {
     const struct json_path kind = top("kind");
     struct guess guess = {.word = document->kind};
 
-    if (!json_object_is_type(document->json, json_type_object)) {
-        document_error(document, &(struct json_path){0},
-                       "expected an object with apiVersion and kind");
-        return;
-    }
     if (!*document->kind)
         document_error(document, &kind, "required: expected a string such as Canary");
     if (!*document->kind || strncmp(document->api_version, group, strlen(group)) != 0)
@@ -167,12 +358,13 @@ static void check_unknown(struct document *document)
         guess.best ? "?" : "");
 }
 
-/* Two objects of one kind and name: the API server keeps the last. */
+/* Two objects of one kind and name: the API server keeps the last. Those of two folders are
+ * overlays of one base, say. */
 static void check_twice(struct document *document)
 {
     for (const struct document *d = document->lint->first; d != document; d = d->next)
-        if (*d->name && strcmp(d->kind, document->kind) == 0 &&
-            strcmp(d->name, document->name) == 0 &&
+        if (*d->name && is_same_folder(d->file, document->file) &&
+            strcmp(d->kind, document->kind) == 0 && strcmp(d->name, document->name) == 0 &&
             strcmp(d->namespace_, document->namespace_) == 0 &&
             strcmp(d->api_version, document->api_version) == 0)
             document_warn(document, "metadata.name", "%s stands in %s already: the last one counts",
@@ -237,25 +429,44 @@ static void free_claims(void *claims)
     claims_free(claims);
 }
 
-static void check_claims(struct lint *lint)
+/* Objects without a namespace are in one namespace with those of their folder. */
+static bool is_beside(const struct document *one, const struct document *other)
 {
+    if (*one->namespace_ || *other->namespace_)
+        return *one->namespace_ && *other->namespace_;
+    return is_same_folder(one->file, other->file);
+}
+
+/* Compares the Canaries beside this one, which is the first of them. */
+static void check_claims_beside(const struct document *begin, size_t *number)
+{
+    struct lint *lint = begin->lint;
     struct arena *arena = arena_new();
     struct claims *claims = claims_new();
-    size_t number = 0;
 
     arena_defer(arena, free_claims, claims);
-    for (struct document *document = lint->first; document; document = document->next) {
-        if (strcmp(document->kind, "Canary") != 0)
+    for (struct document *d = lint->first; d; d = d->next) {
+        if (strcmp(d->kind, "Canary") != 0 || d->compared || !is_beside(begin, d))
             continue;
-        struct json_object *canary = as_made(lint, document, number++);
+        struct json_object *canary = as_made(lint, d, (*number)++);
         struct claim_set *set = claim_set_read(canary);
         const char *conflict = claims_check(claims, lint->arena, canary).conflict;
+        d->compared = true;
         if (conflict)
-            document_sentence(document, conflict);
+            document_sentence(d, conflict);
         claims_add(claims, set);
         arena_defer(arena, free_set, set);
     }
     arena_free(arena);
+}
+
+static void check_claims(struct lint *lint)
+{
+    size_t number = 0;
+
+    for (const struct document *d = lint->first; d; d = d->next)
+        if (strcmp(d->kind, "Canary") == 0 && !d->compared)
+            check_claims_beside(d, &number);
 }
 
 /* --- in the order of the text */
@@ -298,6 +509,7 @@ const struct lint_mistake *lint_run(struct lint *lint)
 {
     struct lint_mistake *first = NULL, **last = &first;
 
+    skip_patches(lint);
     for (struct document *document = lint->first; document; document = document->next)
         check(document);
     check_claims(lint);
@@ -314,19 +526,34 @@ struct question {
     void *arg;
 };
 
-/* Their namespace is the Canary's where they say none, and then so is any. */
+/* The object as an API server returns it, in the namespace that was asked for. */
+static struct json_object *as_asked(const struct lint *lint, const struct document *document,
+                                    const struct need *need)
+{
+    struct json_object *object = document_object(lint, document);
+
+    if (need->namespace_ && !need->resource->cluster_scoped)
+        json_set_str(json_sub(object, "metadata"), "namespace", need->namespace_);
+    return object;
+}
+
+/* Their namespace is the Canary's where they say none, and then so is any; a Canary that says none
+ * may be in any, which kustomize, helm or -n gives it. */
 static void answer(void *arg, struct tick *tick, const struct need *need)
 {
     const struct question *question = arg;
     const struct lint *lint = question->lint;
-    const struct document *document =
-        need->kind == NEED_OBJECT && need->name
-            ? document_find(lint, need->resource->group, need->resource->kind,
-                            need->namespace_ ? need->namespace_ : "", need->name)
-            : NULL;
+    const char *own = json_str_at(tick->canary->json, "metadata", "namespace", NULL);
+    const char *in = need->namespace_ ? need->namespace_ : "";
+    const struct document *document = NULL;
 
-    if (need->kind == NEED_OBJECT)
-        fact_object(tick, need, document ? document_object(lint, document) : NULL);
+    if (need->kind != NEED_OBJECT)
+        return;
+    if (!(own && *own) && strcmp(in, tick->canary->namespace_) == 0)
+        in = "";
+    if (need->name)
+        document = document_find(lint, need->resource->group, need->resource->kind, in, need->name);
+    fact_object(tick, need, document ? as_asked(lint, document, need) : NULL);
 }
 
 static enum rule_result ask(void *arg, struct tick *tick)

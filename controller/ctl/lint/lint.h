@@ -40,13 +40,21 @@ struct lint *lint_new(struct arena *arena, const struct settings *settings);
 /* That of objects which name none, as kubectl's -n; before the first file. Without it, or with "",
  * they are of any. */
 void lint_namespace(struct lint *lint, const char *namespace_);
-/* Reads the documents of a file, or the items of a List in it; text must outlive the lint. */
-void lint_add(struct lint *lint, const char *file, const char *text, size_t len);
+/* Reads the documents of a file, or the items of a List in it; text is NUL-terminated and must
+ * outlive the lint. found: in a folder; a Helm template among its files is left out. */
+void lint_add(struct lint *lint, const char *file, const char *text, size_t len, bool found);
 /* After the last file: what was found, in the order of files and lines. */
 const struct lint_mistake *lint_run(struct lint *lint);
 /* "error", "warning" */
 const char *lint_level_name(enum lint_level level);
 /* How many objects were looked at: of our own kinds. */
 size_t lint_objects(const struct lint *lint);
+
+/* Documents that were left out, as values files and patches are, in the order of the files. */
+struct lint_skipped {
+    struct lint_skipped *next;
+    const char *file, *why; /* "a patch of a kustomization is a part of an object" */
+};
+const struct lint_skipped *lint_skipped(const struct lint *lint);
 
 #endif

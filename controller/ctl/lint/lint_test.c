@@ -32,7 +32,7 @@ static const char *run(struct arena *arena, const char *file, const char *text, 
 {
     struct lint *lint = lint_new(arena, &settings_default);
 
-    lint_add(lint, file, text, strlen(text));
+    lint_add(lint, file, text, strlen(text), false);
     return print(arena, lint_run(lint), errors);
 }
 
@@ -137,7 +137,7 @@ static void lint_batch(struct search *search)
 
     json_set(list, "items", search->items);
     const char *text = json_text(arena, list);
-    lint_add(lint, "list", text, strlen(text));
+    lint_add(lint, "list", text, strlen(text), false);
     for (const struct lint_mistake *mistake = lint_run(lint); mistake; mistake = mistake->next)
         if (mistake->level == LINT_ERROR)
             json_object_object_del(search->paths,
@@ -296,8 +296,8 @@ CASE(files_keep_their_order_and_know_each_other)
         "{name: t}, thresholdRange: {max: 1}}], webhooks: [{name: w, url: 'http://w'}]}\n";
     struct lint *lint = lint_new(arena, &settings_default);
 
-    lint_add(lint, "b.yaml", canary, strlen(canary));
-    lint_add(lint, "a.yaml", template, strlen(template));
+    lint_add(lint, "b.yaml", canary, strlen(canary), false);
+    lint_add(lint, "a.yaml", template, strlen(template), false);
     const struct lint_mistake *found = lint_run(lint);
     assert_string_equal(found->file, "b.yaml");
     assert_non_null(strstr(found->text, "MetricTemplate t.default has provider dog"));
@@ -318,7 +318,7 @@ CASE(mistakes_are_bounded)
     for (int i = 0; i < 2 * LINT_MAX_PER_OBJECT; i++)
         text = arena_printf(arena, "%s  unknown%d: 1\n", text, i);
     struct lint *lint = lint_new(arena, &settings_default);
-    lint_add(lint, "many", text, strlen(text));
+    lint_add(lint, "many", text, strlen(text), false);
     for (const struct lint_mistake *mistake = lint_run(lint); mistake; mistake = mistake->next, n++)
         last = mistake->text;
     assert_int_equal(n, LINT_MAX_PER_OBJECT + 1);

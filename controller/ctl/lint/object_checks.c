@@ -104,8 +104,10 @@ static void check_target(struct document *document, struct tick *tick)
     const struct target *target = target_find(ref->api_version, ref->kind);
     struct verdicts verdicts = {.arena = document->lint->arena};
 
-    if (!target || !document_find(document->lint, target->resource->group, target->resource->kind,
-                                  document->namespace_, ref->name))
+    /* A Service of Knative has no revision before it is in a cluster. */
+    if (!target || kube_resource_same(target->resource, &kube_knative_services) ||
+        !document_find(document->lint, target->resource->group, target->resource->kind,
+                       document->namespace_, ref->name))
         return;
     facts_ask(document->lint, tick, read_target, found, &verdicts);
     for (size_t i = 0; i < verdicts.count; i++)

@@ -155,7 +155,7 @@ static void warn_unused(const struct look *look)
                       "matchedShare has no effect without match");
     if (given(look, "mirrorWeight") && !analysis->mirror)
         document_warn(look->document, field(look, "mirrorWeight"), "has no effect without mirror");
-    if (analysis->match && stepped)
+    if (analysis->match && stepped && !(look->router && look->router->matches_whole))
         document_warn(look->document, field(look, "match"),
                       "without iterations it does not choose who reaches the canary; set "
                       "iterations for an A/B test");

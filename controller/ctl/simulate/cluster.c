@@ -8,6 +8,7 @@
 #include "metric/family.h"
 #include "proto/spechash.h"
 #include "router/router.h"
+#include "scaler/scaler.h"
 #include "target/target.h"
 
 static bool is_knative(const struct kube_resource *resource)
@@ -352,7 +353,8 @@ static const struct {
      "{\"spec\":{\"minReplicas\":1,\"maxReplicas\":4,\"scaleTargetRef\":{\"apiVersion\":"
      "\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"$APP\"}}}"},
     {"keda.sh", "ScaledObject",
-     "{\"spec\":{\"scaleTargetRef\":{\"name\":\"$APP\"},\"triggers\":[]}}"},
+     "{\"spec\":{\"scaleTargetRef\":{\"name\":\"$APP\"},\"triggers\":[{\"type\":\"cpu\","
+     "\"metadata\":{\"value\":\"80\"}}]}}"},
     {"policy", "PodDisruptionBudget",
      "{\"spec\":{\"minAvailable\":1}}"}, /* cluster.c: its selector */
     {"networking.k8s.io", "Ingress",
@@ -394,12 +396,34 @@ static bool is_named(const char *one, const char *other)
     return one && strcmp(one, other) == 0;
 }
 
+/* The API version of a reference is not looked at, as by the rules: a Deployment of extensions/v1beta1
+ * is that of apps/v1. */
+static bool is_referred_to(const struct canary *canary, const struct kube_resource *resource,
+                           const char *name)
+{
+    const struct target *target = target_find(canary->target.api_version, canary->target.kind);
+    const struct scaler *scaler =
+        canary->autoscaler.name ? scaler_find(canary->autoscaler.kind) : NULL;
+    const struct canary_ref *const routes[] = {&canary->ingress, &canary->route};
+
+    if (target && kube_resource_same(target->resource, resource) &&
+        is_named(canary->target.name, name))
+        return true;
+    if (scaler && kube_resource_same(scaler->resource, resource) &&
+        is_named(canary->autoscaler.name, name))
+        return true;
+    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
+        const char *kind = routes[i]->kind && *routes[i]->kind ? routes[i]->kind : "Ingress";
+        if (*resource->group && is_named(routes[i]->name, name) && is_named(kind, resource->kind))
+            return true;
+    }
+    return false;
+}
+
 /* The rules make objects of their own beside those that a Canary names. */
 static bool is_named_by(const struct canary *canary, const struct kube_resource *resource,
                         const char *name)
 {
-    const struct canary_ref *const refs[] = {&canary->target, &canary->autoscaler, &canary->ingress,
-                                             &canary->route};
     const char *upstream = json_str_at(canary->json, "spec", "upstreamRef", "name", NULL);
     size_t len = strlen(name);
 
@@ -413,11 +437,7 @@ static bool is_named_by(const struct canary *canary, const struct kube_resource 
         if (is_named(canary->companions[i].name, name) &&
             is_named(canary->companions[i].kind, resource->kind))
             return true;
-    for (size_t i = 0; i < sizeof(refs) / sizeof(refs[0]); i++)
-        if (is_named(refs[i]->name, name) && is_named(refs[i]->kind, resource->kind) &&
-            strncmp(refs[i]->api_version, resource->group, strlen(resource->group)) == 0)
-            return *resource->group || !strchr(refs[i]->api_version, '/');
-    return false;
+    return is_referred_to(canary, resource, name);
 }
 
 struct json_object *assumed_object(struct arena *arena, const struct canary *canary,

@@ -19,6 +19,7 @@ struct player {
     struct simulation *out;
     struct simulation_step **last;
     const char *broken, *mistake;
+    const char *warned; /* by the last run of the rules that has warned; NULL if none */
     struct wake wake;
     int64_t now_ms, pushed_ms;
     bool pushed;
@@ -121,9 +122,12 @@ static void read_weights(struct player *p, struct arena *arena, struct simulatio
 static void note_events(struct player *p, const struct tick *tick, struct simulation_step *step)
 {
     for (const struct effect *effect = tick->plan->first; effect; effect = effect->next) {
-        if (effect->kind == EFFECT_EVENT)
+        if (effect->kind == EFFECT_EVENT) {
             step->said = arena_printf(p->arena, "%s%s\n", step->said, effect->text);
-        else if (effect->kind == EFFECT_HOOK)
+            if (strcmp(effect->event_type, "Warning") == 0)
+                p->warned = arena_strdup(p->arena, effect->text);
+        }
+        if (effect->kind == EFFECT_HOOK)
             step->hooks = add_name(p->arena, step->hooks,
                                    tick->canary->analysis.webhooks[effect->webhook].name);
     }
@@ -280,19 +284,44 @@ static void list_objects(struct player *p)
 
 /* --- the whole */
 
+/* --- what it waits for: a rule that waits says so in a condition, or warns */
+
+static struct json_object *condition_of(const struct canary *canary, const char *type)
+{
+    struct json_object *found =
+        json_find(json_at(canary->status.json, "conditions", NULL), "type", type, NULL);
+    const char *status = json_str_at(found, "status", NULL);
+
+    return status && strcmp(status, "False") == 0 ? found : NULL;
+}
+
 /* The condition Accepted=False has the sentence. */
 static const char *refusal(const struct canary *canary)
 {
-    struct json_object *conditions = json_at(canary->status.json, "conditions", NULL);
+    return json_str_at(condition_of(canary, "Accepted"), "message", NULL);
+}
+
+/* "PrimaryReady: waiting for ..." of the first condition that is not met; NULL if all are. */
+static const char *unmet(const struct player *p)
+{
+    struct json_object *conditions = json_at(p->canary->status.json, "conditions", NULL);
 
     for (size_t i = 0; i < json_len(conditions); i++) {
         struct json_object *one = json_elem(conditions, i);
         const char *type = json_str_at(one, "type", NULL),
-                   *status = json_str_at(one, "status", NULL);
-        if (type && status && strcmp(type, "Accepted") == 0 && strcmp(status, "False") == 0)
-            return json_str_at(one, "message", NULL);
+                   *message = json_str_at(one, "message", NULL);
+        if (type && message && condition_of(p->canary, type) == one)
+            return arena_printf(p->arena, "%s: %s", type, message);
     }
     return NULL;
+}
+
+static const char *waits_for(const struct player *p)
+{
+    const char *text = unmet(p);
+
+    text = text ? text : p->warned;
+    return text ? text : "no rule says what for; please report it with these files";
 }
 
 static void describe(struct player *p)
@@ -328,7 +357,8 @@ static const char *hindrance(const struct player *p)
     if (!text && p->canary->suspend)
         return "the Canary is suspended";
     if (!text && p->canary->status.phase != PHASE_Initialized)
-        return arena_printf(p->arena, "the Canary stays %s", phase_name(p->canary->status.phase));
+        return arena_printf(p->arena, "the Canary stays %s: %s",
+                            phase_name(p->canary->status.phase), waits_for(p));
     return text;
 }
 

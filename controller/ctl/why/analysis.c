@@ -175,11 +175,13 @@ static bool out_of_range(struct why *w)
                    why_message(w, condition), failed_text(w));
 }
 
+/* A rollback has begun, whatever waits for it or held the step before. */
+const struct why_situation why_verdicts[] = {
+    {"judged-worse", judged_worse}, {"too-long", too_long}, {0}};
+
 const struct why_situation why_checks[] = {{"routes-pending", routes_pending},
                                            {"stalled", stalled},
                                            {"metrics-held", metrics_held},
-                                           {"judged-worse", judged_worse},
-                                           {"too-long", too_long},
                                            {"hook-failing", hook_failing},
                                            {"no-requests", no_requests},
                                            {"no-metrics", no_metrics},

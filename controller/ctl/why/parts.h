@@ -23,8 +23,8 @@ struct why_situation {
 };
 
 /* Tables of situations, asked in this order; each ends with a row without a name. */
-extern const struct why_situation why_control[], why_spec[], why_objects[], why_gates[], why_pods[],
-    why_checks[], why_phases[];
+extern const struct why_situation why_control[], why_spec[], why_verdicts[], why_objects[],
+    why_gates[], why_pods[], why_checks[], why_phases[];
 
 /* The answer; next may be NULL. Returns true. */
 bool why_say(struct why *w, const char *next, const char *fmt, ...) PRINTF_LIKE(3, 4);

@@ -174,6 +174,18 @@ static bool labels_shared(struct why *w)
                    why_message(w, condition));
 }
 
+/* A hook that would end the release at once signals nothing. */
+static bool rollback_unasked(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "RollbackAsked", "False");
+
+    if (!condition)
+        return false;
+    return why_say(w, why_kubectl(w, "get secrets"),
+                   "Nothing holds %s up, but it cannot be rolled back by its hook, for %s: %s",
+                   w->name, why_since(w, condition), why_message(w, condition));
+}
+
 static bool outrun(struct why *w)
 {
     struct json_object *condition = why_condition(w, "Outrun", "True");
@@ -204,6 +216,7 @@ const struct why_situation why_phases[] = {{"failed", failed},
                                            {"primary-waits", primary_waits},
                                            {"superseded", superseded},
                                            {"not-begun", not_begun},
+                                           {"rollback-unasked", rollback_unasked},
                                            {"target-idle", target_idle},
                                            {"labels-shared", labels_shared},
                                            {"companion-uncopied", companion_uncopied},

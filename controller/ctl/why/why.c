@@ -5,7 +5,7 @@
 #include "ctl/why/parts.h"
 
 static const struct why_situation *const tables[] = {
-    why_control, why_spec, why_objects, why_gates, why_pods, why_checks, why_phases};
+    why_control, why_spec, why_verdicts, why_objects, why_gates, why_pods, why_checks, why_phases};
 enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
 
 const char *const *why_situations(struct arena *arena)

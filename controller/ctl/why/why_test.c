@@ -55,6 +55,7 @@ CASE(each_situation_has_its_sentence)
                                     .canary = canary,
                                     .lease = json_at(row, "lease", NULL),
                                     .target = json_at(row, "target", NULL),
+                                    .primary = json_at(row, "primary", NULL),
                                     .pods = json_at(row, "pods", NULL),
                                     .gate = json_at(row, "gate", NULL),
                                     .gate_url = "http://gate",

@@ -283,24 +283,52 @@ static bool falls_short(struct json_object *object, int64_t *ready, int64_t *wan
     return *ready < *wanted;
 }
 
+/* Since when it is waited for: as the rules noted it, as the workload itself says, or since the
+ * release has come to where it stands. */
+static const char *not_ready_since(struct why *w, struct json_object *object, const char *side)
+{
+    const char *since = json_str_at(why_condition(w, side, "False"), "lastTransitionTime", NULL);
+    struct json_object *available = condition_of(object, "Available");
+
+    if (!since && why_is(json_str_at(available, "status", NULL), "False"))
+        since = json_str_at(available, "lastTransitionTime", NULL);
+    if (!since && why_under_way(w))
+        since = json_str_at(w->status, "lastTransitionTime", NULL);
+    return since ? arena_printf(w->arena, ", for %s", print_age(w->arena, since, w->facts->now_ms))
+                 : "";
+}
+
+/* What becomes of it in the end: only an analysis has a way back. */
+static const char *deadline_text(struct why *w)
+{
+    long long deadline = json_int_at(w->spec, 600, "progressDeadlineSeconds", NULL);
+
+    switch (w->phase) {
+    case PHASE_Progressing:
+    case PHASE_Waiting:
+    case PHASE_WaitingPromotion:
+        return arena_printf(
+            w->arena, "After progressDeadlineSeconds (%lld) the release is rolled back", deadline);
+    case PHASE_Promoting:
+    case PHASE_Finalising:
+        return "Its promotion goes on when they are, and is not taken back";
+    default:
+        return "It is initialised when they are";
+    }
+}
+
 static bool say_not_ready(struct why *w, struct json_object *object, const char *whose)
 {
     const char *name = why_text(json_str_at(object, "metadata", "name", NULL));
-    struct json_object *side = glance_condition(
-        w->facts->canary, strcmp(whose, "primary") == 0 ? "PrimaryReady" : "CanaryReady");
-    const char *since = json_str_at(side, "lastTransitionTime", NULL);
+    const char *side = strcmp(whose, "primary") == 0 ? "PrimaryReady" : "CanaryReady";
     int64_t ready, wanted;
 
     if (!falls_short(object, &ready, &wanted))
         return false;
-    if (!since)
-        since = json_str_at(condition_of(object, "Available"), "lastTransitionTime", NULL);
     return why_say(w, why_kubectl(w, "describe pods"),
-                   "%s waits for pods: of the %s %s, %lld of %lld are ready%s%s. After "
-                   "progressDeadlineSeconds (%lld) the release is rolled back",
-                   w->name, whose, name, (long long)ready, (long long)wanted, since ? ", for " : "",
-                   since ? print_age(w->arena, since, w->facts->now_ms) : "",
-                   (long long)json_int_at(w->spec, 600, "progressDeadlineSeconds", NULL));
+                   "%s waits for pods: of the %s %s, %lld of %lld are ready%s. %s", w->name, whose,
+                   name, (long long)ready, (long long)wanted, not_ready_since(w, object, side),
+                   deadline_text(w));
 }
 
 static bool pods_not_ready(struct why *w)
@@ -309,6 +337,26 @@ static bool pods_not_ready(struct why *w)
         return false;
     return say_not_ready(w, w->facts->primary, "primary") ||
            say_not_ready(w, w->facts->target, "canary");
+}
+
+/* Nothing is released, and the pods that serve are too few, of whatever revision. */
+static bool primary_short(struct why *w)
+{
+    int64_t ready, wanted;
+
+    if (why_under_way(w) || w->phase == PHASE_NONE ||
+        !falls_short(w->facts->primary, &ready, &wanted))
+        return false;
+    if (!json_at(w->facts->primary, "status", "desiredNumberScheduled", NULL))
+        ready = json_int_at(w->facts->primary, 0, "status", "readyReplicas", NULL);
+    if (ready >= wanted)
+        return false;
+    return why_say(
+        w, why_kubectl(w, "describe pods"),
+        "No release of %s is under way, but of the primary %s, which serves, %lld of %lld pods are "
+        "ready%s",
+        w->name, why_text(json_str_at(w->facts->primary, "metadata", "name", NULL)),
+        (long long)ready, (long long)wanted, not_ready_since(w, w->facts->primary, "PrimaryReady"));
 }
 
 static bool primary_unserved(struct why *w)
@@ -341,6 +389,7 @@ const struct why_situation why_pods[] = {{"image-missing", image_missing},
                                          {"quota", quota},
                                          {"unschedulable", unschedulable},
                                          {"pods-not-ready", pods_not_ready},
+                                         {"primary-short", primary_short},
                                          {"primary-unserved", primary_unserved},
                                          {"side-waits", side_waits},
                                          {0}};
@@ -368,9 +417,11 @@ static bool spec_refused(struct why *w)
     return why_say(w, why_kubectl(w, "edit canary %s", w->name),
                    "The spec of %s has been refused for %s: %s. %s", w->name,
                    why_since(w, condition), why_message(w, condition),
-                   why_under_way(w) ? "The release that runs is guarded by the spec before it, and "
-                                      "goes no step forward"
-                                    : "No release begins before it is right");
+                   w->phase == PHASE_Initializing || w->phase == PHASE_NONE
+                       ? "It is not initialised before it is right"
+                   : why_under_way(w) ? "The release that runs is guarded by the spec before it, "
+                                        "and goes no step forward"
+                                      : "No release begins before it is right");
 }
 
 static bool right_missing(struct why *w)

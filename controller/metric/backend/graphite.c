@@ -63,7 +63,8 @@ static enum err graphite_request(struct arena *arena, const struct metric_questi
                                  int64_t now_ms, struct metric_request *out, struct errinfo *ei)
 {
     struct backend_call call = backend_begin(arena, question, NULL, out, ei);
-    const char *query = backend_one_line(arena, question->query ? question->query : "target=test");
+    const char *query =
+        backend_one_line(arena, question->query ? question->query : "target=test", NULL);
 
     (void)now_ms;
     backend_url(&call, "/render?%s", parameters(&call, query + strspn(query, " ")));

@@ -26,7 +26,7 @@ static void write_influxql(struct backend_call *call, const char *query)
     if (call->question->secret)
         (void)backend_basic(call); /* a Secret may hold only the name of the database */
     backend_url(call, "/query?%s%s%sq=%s", db ? "db=" : "", db ? url_encode_form(arena, db) : "",
-                db ? "&" : "", url_encode_form(arena, backend_one_line(arena, query)));
+                db ? "&" : "", url_encode_form(arena, backend_one_line(arena, query, NULL)));
 }
 
 static void write_flux(struct backend_call *call, const char *query)

@@ -16,7 +16,7 @@ static enum err query_request(struct arena *arena, const struct metric_question 
                          : "";
 
     backend_url(&call, "/api/v1/query?query=%s%s",
-                url_encode_form(arena, backend_one_line(arena, query)), at);
+                url_encode_form(arena, backend_one_line(arena, query, "#")), at);
     if (token)
         backend_header(&call, "Authorization", arena_printf(arena, "Bearer %s", token));
     else if (question->secret && !backend_basic(&call))

@@ -1,0 +1,263 @@
+#define _GNU_SOURCE /* pipe2 */
+#include "ctl/inputs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+
+extern char **environ;
+
+enum { CHUNK = 16384 };
+
+/* --- one file */
+
+static bool is_standard(const char *file)
+{
+    return strcmp(file, "-") == 0;
+}
+
+const char *input_name(const char *file)
+{
+    return is_standard(file) ? "<stdin>" : file;
+}
+
+/* At most one byte more than max; 0 or an errno. */
+static int read_all(int fd, size_t max, struct buf *buf)
+{
+    char chunk[CHUNK];
+
+    while (buf->len <= max) {
+        ssize_t n = read(fd, chunk, sizeof(chunk));
+        if (n == 0)
+            return 0;
+        if (n < 0 && errno != EINTR)
+            return errno;
+        if (n > 0)
+            buf_add(buf, chunk, (size_t)n);
+    }
+    return 0;
+}
+
+/* Reads and closes it. */
+static enum err read_open(struct arena *arena, int fd, const char *name, size_t max, char **out,
+                          size_t *len, struct errinfo *ei)
+{
+    enum err err = ERR_OK;
+    struct buf buf;
+
+    buf_init(&buf, max + 1);
+    int error = read_all(fd, max, &buf);
+    if (error)
+        err = err_set(ei, ERR_INVALID, "cannot read %s: %s", name, strerror(error));
+    else if (buf.len > max)
+        err = err_set(ei, ERR_INVALID, "%s has more than %zu bytes", name, max);
+    if (err == ERR_OK) {
+        *len = buf.len;
+        *out = arena_strndup(arena, buf.data, buf.len);
+    }
+    buf_fini(&buf);
+    if (fd != STDIN_FILENO)
+        close(fd);
+    return err;
+}
+
+enum err input_read(struct arena *arena, const char *file, size_t max, char **out, size_t *len,
+                    struct errinfo *ei)
+{
+    int fd = is_standard(file) ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+    *out = NULL;
+    *len = 0;
+    if (fd < 0)
+        return err_set(ei, ERR_NOT_FOUND, "cannot open %s: %s", file, strerror(errno));
+    return read_open(arena, fd, input_name(file), max, out, len, ei);
+}
+
+/* --- all of a command line */
+
+struct reading {
+    struct arena *arena;
+    bool recursive;
+    struct input *first, **last;
+    size_t count;
+    bool found; /* what is read now */
+};
+
+/* An editor's byte order mark is no part of the text. */
+static enum err add_text(struct reading *reading, const char *name, const char *text, size_t len,
+                         struct errinfo *ei)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    size_t skipped = strncmp(text, mark, strlen(mark)) == 0 ? strlen(mark) : 0;
+    struct input *input = ARENA_NEW(reading->arena, struct input);
+
+    if (++reading->count > INPUTS_MAX_FILES)
+        return err_set(ei, ERR_INVALID, "there are more than %d files", INPUTS_MAX_FILES);
+    *input = (struct input){
+        .name = name, .text = text + skipped, .len = len - skipped, .found = reading->found};
+    *reading->last = input;
+    reading->last = &input->next;
+    return ERR_OK;
+}
+
+static enum err add_file(struct reading *reading, const char *file, struct errinfo *ei)
+{
+    char *text;
+    size_t len;
+    enum err err = input_read(reading->arena, file, INPUTS_MAX_BYTES, &text, &len, ei);
+
+    return err == ERR_OK ? add_text(reading, input_name(file), text, len, ei) : err;
+}
+
+static bool is_manifest(const char *name)
+{
+    static const char *const endings[] = {".yaml", ".yml", ".json"};
+    const char *dot = strrchr(name, '.');
+
+    for (size_t i = 0; dot && i < sizeof(endings) / sizeof(endings[0]); i++)
+        if (strcmp(dot, endings[i]) == 0)
+            return true;
+    return false;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The names in a folder but "." and "..", sorted; in the arena. */
+static enum err list_folder(struct arena *arena, const char *folder, const char ***names, size_t *n,
+                            struct errinfo *ei)
+{
+    DIR *dir = opendir(folder);
+    size_t room = 64;
+
+    *n = 0;
+    if (!dir)
+        return err_set(ei, ERR_NOT_FOUND, "cannot open %s: %s", folder, strerror(errno));
+    *names = arena_array(arena, room, sizeof(char *));
+    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (*n == room) {
+            const char **more = arena_array(arena, room * 2, sizeof(char *));
+            memcpy(more, *names, room * sizeof(char *));
+            *names = more;
+            room *= 2;
+        }
+        (*names)[(*n)++] = arena_strdup(arena, entry->d_name);
+    }
+    closedir(dir);
+    qsort(*names, *n, sizeof(char *), by_name);
+    return ERR_OK;
+}
+
+/* The files of a folder and, with -R, of those in it; a link to a folder is not followed. */
+static enum err add_folder(struct reading *reading, const char *folder, int depth,
+                           struct errinfo *ei)
+{
+    size_t len = strlen(folder), n;
+    const char **names;
+    enum err err = list_folder(reading->arena, folder, &names, &n, ei);
+
+    if (err == ERR_OK && depth == INPUTS_MAX_DEPTH)
+        err = err_set(ei, ERR_INVALID, "%s is in more than %d folders", folder, INPUTS_MAX_DEPTH);
+    while (len > 1 && folder[len - 1] == '/')
+        len--;
+    for (size_t i = 0; err == ERR_OK && i < n; i++) {
+        const char *path = arena_printf(reading->arena, "%.*s/%s", (int)len, folder, names[i]);
+        struct stat at, link;
+        if (stat(path, &at) != 0 || lstat(path, &link) != 0)
+            continue;
+        if (S_ISDIR(at.st_mode)) {
+            if (reading->recursive && !S_ISLNK(link.st_mode))
+                err = add_folder(reading, path, depth + 1, ei);
+        } else if (is_manifest(names[i])) {
+            err = add_file(reading, path, ei);
+        }
+    }
+    return err;
+}
+
+static enum err add_path(struct reading *reading, const char *path, struct errinfo *ei)
+{
+    size_t before = reading->count;
+    struct stat at;
+
+    if (is_standard(path) || stat(path, &at) != 0 || !S_ISDIR(at.st_mode))
+        return add_file(reading, path, ei);
+    reading->found = true;
+    enum err err = add_folder(reading, path, 0, ei);
+    reading->found = false;
+    if (err == ERR_OK && reading->count == before)
+        err = err_set(ei, ERR_INVALID, "there is no file .yaml, .yml or .json in %s%s", path,
+                      reading->recursive ? "" : "; -R reads the folders in it too");
+    return err;
+}
+
+/* Its output, when it has ended well; its errors are the person's own. */
+static enum err read_command(struct arena *arena, char *const *words, const char *name, char **out,
+                             size_t *len, struct errinfo *ei)
+{
+    posix_spawn_file_actions_t actions;
+    int ends[2], status = 0;
+    pid_t pid;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return err_set(ei, ERR_INVALID, "cannot run %s: %s", name, strerror(errno));
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    int error = posix_spawnp(&pid, words[0], &actions, NULL, words, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    if (error) {
+        close(ends[0]);
+        return err_set(ei, ERR_INVALID, "cannot run %s: %s", name, strerror(error));
+    }
+    enum err err = read_open(arena, ends[0], name, INPUTS_MAX_BYTES, out, len, ei);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (err == ERR_OK && !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
+        err = err_set(ei, ERR_INVALID, "%s has failed", name);
+    return err;
+}
+
+static enum err add_kustomized(struct reading *reading, const char *folder, struct errinfo *ei)
+{
+    struct arena *arena = reading->arena;
+    char *words[] = {arena_strdup(arena, "kubectl"), arena_strdup(arena, "kustomize"),
+                     arena_strdup(arena, folder), NULL};
+    const char *name = arena_printf(arena, "kubectl kustomize %s", folder);
+    char *text = NULL;
+    size_t len = 0;
+    enum err err = read_command(arena, words, name, &text, &len, ei);
+
+    return err == ERR_OK ? add_text(reading, name, text, len, ei) : err;
+}
+
+enum err inputs_read(struct arena *arena, const struct inputs *inputs, const char *const *args,
+                     int n_args, const struct input **out, struct errinfo *ei)
+{
+    struct reading reading = {.arena = arena, .recursive = inputs->recursive};
+    enum err err = ERR_OK;
+
+    reading.last = &reading.first;
+    for (int i = 0; err == ERR_OK && i < n_args; i++)
+        err = add_path(&reading, args[i], ei);
+    for (const char *const *file = inputs->files; err == ERR_OK && file && *file; file++)
+        err = add_path(&reading, *file, ei);
+    if (err == ERR_OK && inputs->kustomize)
+        err = add_kustomized(&reading, inputs->kustomize, ei);
+    if (err == ERR_OK && !reading.first)
+        err = err_set(ei, ERR_INVALID, "expected a file or folder, -f FILE or -k FOLDER");
+    *out = reading.first;
+    return err;
+}
