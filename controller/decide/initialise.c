@@ -208,13 +208,22 @@ static enum rule_result serve_by_canary(struct release *r, bool *moved)
     return RULE_CONTINUE;
 }
 
-/* The primary is gone and may not be recreated: reported once. */
+/*
+ * The primary is gone and may not be recreated: reported once. What could change that wakes the Canary, but for
+ * former revisions that come back, which are listed again now and then and not at each interval.
+ */
 static enum rule_result leave_lost_primary(struct release *r)
 {
+    enum { RECALL_MS = 60 * 1000 };
     bool moved;
 
     if (serve_by_canary(r, &moved) == RULE_NEEDS_FACTS)
         return RULE_NEEDS_FACTS;
+    if (!moved && !release_is_idle(r) &&
+        condition_has_reason(r, CONDITION_PRIMARY, "PrimaryMissing")) {
+        release_requeue(r, REQUEUE_NEVER);
+        release_requeue_within(r, RECALL_MS);
+    }
     return condition_hold(
         r, CONDITION_PRIMARY, "PrimaryMissing",
         arena_printf(r->tick->arena,

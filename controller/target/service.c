@@ -126,9 +126,8 @@ static struct json_object *metadata_of(struct tick *tick, const struct target_in
     struct json_object *metadata = edit_object(tick->arena);
 
     for (int i = 0; i < 2; i++)
-        json_set(
-            metadata, maps[i],
-            edit_without_gitops(tick->arena, json_at(info->object, "metadata", maps[i], NULL)));
+        json_set(metadata, maps[i],
+                 edit_of_source(tick->arena, json_at(info->object, "metadata", maps[i], NULL)));
     json_del(json_at(metadata, "annotations", NULL), KUBECTL);
     return metadata;
 }

@@ -338,16 +338,18 @@ struct json_object *edit_without_gitops(struct arena *arena, struct json_object 
     return out;
 }
 
-/*
- * Argo CD takes an object with the label app.kubernetes.io/instance for one of its application. Where the label belongs to a
- * selector the caller adds it.
- */
+struct json_object *edit_of_source(struct arena *arena, struct json_object *map)
+{
+    struct json_object *out = edit_without_gitops(arena, map);
+
+    json_del(out, "app.kubernetes.io/instance");
+    return out;
+}
+
 static bool is_included(const struct settings *settings, const char *key)
 {
     const char *const *prefix = settings->include_label_prefixes;
 
-    if (strcmp(key, "app.kubernetes.io/instance") == 0)
-        return false;
     for (; prefix && *prefix; prefix++) {
         if (strcmp(*prefix, "*") == 0 || (**prefix && strncmp(key, *prefix, strlen(*prefix)) == 0))
             return true;
@@ -357,7 +359,7 @@ static bool is_included(const struct settings *settings, const char *key)
 
 struct json_object *edit_included(struct tick *tick, struct json_object *map)
 {
-    struct json_object *all = edit_without_gitops(tick->arena, map);
+    struct json_object *all = edit_of_source(tick->arena, map);
     struct json_object *out = edit_object(tick->arena);
 
     json_object_object_foreach(all, key, value)

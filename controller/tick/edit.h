@@ -75,7 +75,12 @@ struct json_object *edit_released(struct tick *tick, struct json_object *live, b
  * including ours, about the original.
  */
 struct json_object *edit_without_gitops(struct arena *arena, struct json_object *map);
-/* Only keys with one of the prefixes of -include-label-prefix. */
+/*
+ * For the copy of an object: also without app.kubernetes.io/instance, the label by which Argo CD knows
+ * the objects of an application. Where a selector has it the caller adds it.
+ */
+struct json_object *edit_of_source(struct arena *arena, struct json_object *map);
+/* Of edit_of_source() only keys with one of the prefixes of -include-label-prefix. */
 struct json_object *edit_included(struct tick *tick, struct json_object *map);
 bool edit_has_finalizer(struct json_object *object, const char *name);
 /* The finalizers of the object with this one, or without it: a new array, empty if none is left. */

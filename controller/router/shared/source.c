@@ -27,7 +27,7 @@ struct json_object *source_metadata(struct tick *tick, struct json_object *sourc
 
     for (int i = 0; i < 2; i++) {
         struct json_object *map =
-            edit_without_gitops(tick->arena, json_at(source, "metadata", maps[i], NULL));
+            edit_of_source(tick->arena, json_at(source, "metadata", maps[i], NULL));
         struct json_object *kept = edit_object(tick->arena);
         json_object_object_foreach(map, key, value)
         {

@@ -131,11 +131,11 @@ struct json_object *scaler_copy_base(struct tick *tick, const struct scaler_copy
     struct json_object *metadata = json_sub(wanted, "metadata");
 
     json_set(metadata, "labels",
-             applied_follow(tick->arena, copy->live, "labels",
-                            edit_without_gitops(tick->arena, labels), edit_included(tick, labels)));
+             applied_follow(tick->arena, copy->live, "labels", edit_of_source(tick->arena, labels),
+                            edit_included(tick, labels)));
     json_set(metadata, "annotations",
              applied_follow(tick->arena, copy->live, "annotations",
-                            copy->all_annotations ? edit_without_gitops(tick->arena, annotations)
+                            copy->all_annotations ? edit_of_source(tick->arena, annotations)
                                                   : edit_included(tick, annotations),
                             edit_included(tick, annotations)));
     drop_keys(json_at(metadata, "labels", NULL), copy->never_labels);
