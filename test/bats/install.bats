@@ -175,7 +175,7 @@ copied() { cp -r "deploy/charts/$1" "$BATS_TEST_TMPDIR/$1" && echo "$BATS_TEST_T
         sed -n '/^extraArgs:/,/^[a-z]*:/p' "deploy/charts/$chart/values.yaml" | grep -oE -- '--[a-z-]+' >"$BATS_TEST_TMPDIR/further"
         "$FLAGGER_BUILD/$program" --help | sed -n 's/^  \(--[a-z-]*\).*/\1/p' | sort >"$BATS_TEST_TMPDIR/options"
         # Of those under extraArgs, none is unknown.
-        [ -z "$(sort "$BATS_TEST_TMPDIR/further" | comm -23 - "$BATS_TEST_TMPDIR/options")" ]
+        [ -z "$(sort -u "$BATS_TEST_TMPDIR/further" | comm -23 - "$BATS_TEST_TMPDIR/options")" ]
         sort -u "$BATS_TEST_TMPDIR/set" "$BATS_TEST_TMPDIR/further" | comm -13 - "$BATS_TEST_TMPDIR/options" >"$BATS_TEST_TMPDIR/missing"
         [ ! -s "$BATS_TEST_TMPDIR/missing" ] || { echo "$chart/values.yaml has neither a key for these, nor their names at extraArgs:" && cat "$BATS_TEST_TMPDIR/missing" && false; }
     done
