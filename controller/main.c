@@ -26,7 +26,7 @@ static struct {
     const char *kubeconfig, *kubeconfig_mesh, *master, *namespace_, *log_level, *mesh_provider,
         *metrics_server, *ca_file, *ingress_class, *ingress_prefix;
     const char *tenant_addresses, *selector_labels, *include_label_prefix, *event_webhook,
-        *cluster_name, *external_url;
+        *cluster_name, *external_url, *otlp_endpoint;
     const char *slack_url, *slack_token, *slack_proxy, *slack_user, *slack_channel;
     const char *msteams_url, *msteams_proxy;
     const char *leader_election_namespace, *address, *watch_selector, *ui_token_file,
@@ -130,6 +130,11 @@ static const struct option_row rows[] = {
     OPTION(STRING, "event-webhook", &opt.event_webhook, .env = "EVENT_WEBHOOK_URL", .arg = "URL",
            .group = "Notifications", .env_wins = true,
            .help = "post every event here, for the Canaries without event webhooks of their own"),
+    OPTION(STRING, "otlp-endpoint", &opt.otlp_endpoint, .env = "OTEL_EXPORTER_OTLP_ENDPOINT",
+           .arg = "URL", .group = "Notifications",
+           .help =
+               "collector of OpenTelemetry, http://collector:4318: gets a trace of each release "
+               "by OTLP over HTTP (JSON), at URL/v1/traces; default none"),
     OPTION(STRING, "slack-url", &opt.slack_url, .env = "SLACK_URL", .arg = "URL",
            .group = "Notifications", .env_wins = true, .secret = true,
            .help = "incoming webhook for the alerts of Canaries without alerts of their own"),
@@ -477,6 +482,17 @@ static enum err check_provider(struct arena *arena, struct errinfo *ei)
                    router_names(arena), opt.mesh_provider);
 }
 
+static enum err check_otlp(struct errinfo *ei)
+{
+    const char *url = or_null(opt.otlp_endpoint);
+
+    if (!url || strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0)
+        return ERR_OK;
+    return err_set(ei, ERR_INVALID,
+                   "--otlp-endpoint: expected a URL such as http://collector:4318, found \"%.80s\"",
+                   url);
+}
+
 static int fail(const struct errinfo *ei)
 {
     log_error("start_failed", NULL, ei->text);
@@ -547,7 +563,7 @@ static int run(struct arena *arena)
     const struct reach *reach;
     if (read_scope(arena, &scope, &ei) != ERR_OK ||
         reach_option(arena, opt.tenant_addresses, &reach, &ei) != ERR_OK ||
-        check_provider(arena, &ei) != ERR_OK ||
+        check_provider(arena, &ei) != ERR_OK || check_otlp(&ei) != ERR_OK ||
         kube_config_load(arena, &source, &config, &ei) != ERR_OK ||
         load_mesh(arena, config.server, &mesh, &ei) != ERR_OK ||
         (or_null(opt.ca_file) && file_check(opt.ca_file, &ei) != ERR_OK))
@@ -564,6 +580,7 @@ static int run(struct arena *arena)
                                  .settings = &settings,
                                  .scope = scope,
                                  .event_webhook = or_null(opt.event_webhook),
+                                 .otlp_endpoint = or_null(opt.otlp_endpoint),
                                  .max_runs = (int)opt.threadiness * 16,
                                  .max_releases = (int)opt.max_releases,
                                  .max_releases_per_namespace = (int)opt.max_releases_per_namespace,

@@ -7,20 +7,61 @@
 #include "loadtester/gates.h"
 #include "net/server/debug.h"
 
-enum { NAME_LIMIT = 253 }; /* limit of Kubernetes (RFC 1123 subdomains) */
+enum {
+    NAME_LIMIT = 253, /* limit of Kubernetes (RFC 1123 subdomains) */
+    VALUE_LIMIT = 4096
+};
 
 /* --- POST: a task */
 
 /* A request that waits for the end of its task. */
 struct waiting {
     struct http_conn_request *req; /* NULL if the client has disconnected */
-    bool return_output;
+    bool return_output, return_value;
 };
 
 static void on_gone(void *arg)
 {
     struct waiting *waiting = arg;
     waiting->req = NULL;
+}
+
+/* The last line that is not blank. */
+static const char *last_line(struct arena *arena, const char *output)
+{
+    const char *end = output + strlen(output), *begin;
+
+    while (end > output && strchr(" \t\r\n", end[-1]))
+        end--;
+    for (begin = end; begin > output && begin[-1] != '\n';)
+        begin--;
+    return arena_strndup(arena, begin, (size_t)(end - begin));
+}
+
+/*
+ * metadata.returnValue: {"value", "summary"}: JSON of the last line, such as a number, and what a
+ * load generator has counted. At least one of them is there.
+ */
+static void reply_value(struct http_conn_request *req, const struct task_result *result)
+{
+    struct arena *arena = http_req_arena(req);
+    struct json_object *out = json_own(arena, json_object_new_object()), *value = NULL;
+    const char *line = last_line(arena, result->output);
+    struct errinfo ei;
+    bool is_value = json_parse(arena, line, strlen(line), VALUE_LIMIT, &value, &ei) == ERR_OK;
+
+    if (!is_value && !result->summary) {
+        http_reply_text(req, 500,
+                        arena_printf(arena,
+                                     "command %s: returnValue: expected a number or other JSON in "
+                                     "the last line of its output, found \"%.80s\"",
+                                     result->text, line));
+        return;
+    }
+    json_set(out, "value", is_value ? value : NULL);
+    if (result->summary)
+        json_object_object_add(out, "summary", summary_json(result->summary));
+    http_reply_json(req, 200, json_text(arena, out));
 }
 
 static void on_ended(void *arg, const struct task_result *result)
@@ -32,6 +73,8 @@ static void on_ended(void *arg, const struct task_result *result)
         http_reply_text(req, 500,
                         arena_printf(http_req_arena(req), "command %s failed: %s: %s", result->text,
                                      result->output, result->error));
+    else if (req && waiting->return_value)
+        reply_value(req, result);
     else if (req)
         http_reply_text(req, 200, waiting->return_output ? result->output : "");
     free(waiting);
@@ -60,7 +103,9 @@ static void start_blocking(struct tester_api *api, struct http_conn_request *req
     struct waiting *waiting = heap_alloc(sizeof(*waiting));
     const char *full;
 
-    *waiting = (struct waiting){.req = req, .return_output = order->plan.return_output};
+    *waiting = (struct waiting){.req = req,
+                                .return_output = order->plan.return_output,
+                                .return_value = order->plan.return_value};
     enum runner_start start = runner_start(api->runner, order, true, on_ended, waiting, &full);
     if (start == RUNNER_STARTED || start == RUNNER_RUNS_ALREADY) {
         http_req_on_gone(req, on_gone, waiting);
@@ -127,7 +172,7 @@ static void post_task(void *arg, struct http_conn_request *req)
     struct runner_order order = {.message = &message, .arena = arena_new()};
     if (!tester_message(api, req, parsed, &message) || !make_plan(api, req, &order))
         arena_free(order.arena);
-    else if (order.type->blocking)
+    else if (order.type->blocking || order.plan.return_value)
         start_blocking(api, req, &order);
     else
         start_background(api, req, &order);

@@ -159,3 +159,88 @@ FIXTURE_CASE(a_password_is_not_listed)
 }
 
 UNIT_FIRST(child_main)
+
+/* --- metadata.returnValue */
+
+static void post_value(struct fixture *f, const char *type, const char *command)
+{
+    post_text(f, arena_printf(f->arena,
+                              "{\"name\":\"a\",\"namespace\":\"b\",\"metadata\":{\"type\":\"%s\","
+                              "\"cmd\":\"%s\",\"returnValue\":\"true\"}}",
+                              type, command));
+}
+
+/* The last lines of hey's output are not JSON; what it counts is. */
+#define HEY                                                                                        \
+    "echo Summary:; echo '  Total: 1.0 secs'; echo '  Requests/sec: 20.0'; echo 'Latency "         \
+    "distribution:'; echo '  99% in 0.2500 secs'; echo 'Status code distribution:'; echo '  "      \
+    "[200] 19 responses'; echo '  [500] 1 responses'"
+
+FIXTURE_CASE(a_task_answers_with_its_number)
+{
+    static const struct {
+        const char *type, *command;
+        int status;
+        const char *answer;
+    } rows[] = {
+        {"bash", "echo some text; echo 12.5", 200, "{\"value\":12.5}"},
+        {"cmd", "echo 7; echo", 200, "{\"value\":7}"},
+        {"bash", "echo -n 1e3", 200, "{\"value\":1e3}"},
+        {"bash", "echo null", 200, "{\"value\":null}"},
+        {"bash", "echo '{\\\"rate\\\": [0.5]}'", 200, "{\"value\":{\"rate\":[0.5]}}"},
+        {"bash", "echo 12.5; echo 98.5%", 500,
+         "command echo 12.5; echo 98.5%: returnValue: expected a number or other JSON in the last "
+         "line of its output, found \"98.5%\""},
+        {"cmd", "true", 500,
+         "command true: returnValue: expected a number or other JSON in the last line of its "
+         "output, found \"\""},
+        {"cmd", "echo 12.5; exit 3", 500,
+         "command echo 12.5; exit 3 failed: 12.5\n: exit status 3"},
+        {"bash", "yes | head -c 5000 | tr -d '\\\\n'", 500, NULL},
+        {"cmd", HEY, 200, NULL},
+    };
+    int answers = 0;
+
+    EACH_ROW (row, rows) {
+        post_value(f, row->type, row->command);
+        RUN_UNTIL(f, f->answers > answers);
+        answers = f->answers;
+        assert_int_equal(f->status, row->status);
+        if (row->answer)
+            assert_string_equal(f->body, row->answer);
+    }
+    assert_non_null(strstr(f->body, "{\"value\":null,\"summary\":{\"tool\":\"hey\""));
+    assert_non_null(strstr(f->body, "\"requests\":20"));
+    assert_non_null(strstr(f->body, "\"p99\":250"));
+}
+
+/* The metric and the load test ask for the same task: it runs once. */
+FIXTURE_CASE(a_number_is_that_of_the_task_that_runs_already)
+{
+    post_text(f,
+              "{\"name\":\"a\",\"namespace\":\"b\",\"metadata\":{\"cmd\":\"sleep 0.5; echo 3\"}}");
+    RUN_UNTIL(f, f->answers == 1);
+    assert_int_equal(f->status, 202);
+    post_value(f, "cmd", "sleep 0.5; echo 3");
+    RUN_UNTIL(f, f->answers == 2);
+    assert_string_equal(f->body, "{\"value\":3}");
+    assert_int_equal(
+        json_len(json_own(f->arena, json_tokener_parse(runner_list(f->api.runner, f->arena)))), 1);
+}
+
+/* A run for a number neither makes nor takes away what the next check is answered. */
+FIXTURE_CASE(a_number_leaves_the_verdict_of_the_load_test)
+{
+    static const char load[] = "{\"name\":\"a\",\"namespace\":\"b\",\"metadata\":{\"cmd\":\"exit "
+                               "3\",\"failOnError\":\"true\"}}";
+
+    post_text(f, load);
+    RUN_UNTIL(f, f->answers == 1 && has(f, "failed"));
+    post_value(f, "cmd", "exit 3");
+    RUN_UNTIL(f, f->answers == 2);
+    assert_int_equal(f->status, 500);
+    post_text(f, load);
+    RUN_UNTIL(f, f->answers == 3);
+    assert_int_equal(f->status, 500);
+    assert_non_null(strstr(f->body, "exit status 3"));
+}

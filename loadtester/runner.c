@@ -171,7 +171,9 @@ static void judge(struct runner *runner, struct task *task)
     if (!runner->stopped && !task->type->blocking)
         sentence = verdict_sentence(arena, &task->plan, task->error,
                                     task->has_summary ? &task->summary : NULL);
-    verdicts_put(runner->verdicts, task->canary, task->plan.key, task->checksum, sentence);
+    /* A metric that asks for its number says nothing about the next check. */
+    if (!task->plan.return_value)
+        verdicts_put(runner->verdicts, task->canary, task->plan.key, task->checksum, sentence);
     if (sentence)
         log_warn("load_test_failed", task->canary, sentence, LOG_INT("id", task->id));
     arena_free(arena);

@@ -42,6 +42,7 @@ struct task_result {
         /* NULL if successful; else "exit status 3", "signal 9", "timed out after 1h0m0s" . */
         error;
     const char *output;
+    const struct summary *summary; /* of a load generator; NULL if its output has none */
 };
 /* Called exactly once, never before runner_start() has returned. */
 typedef void (*runner_done_fn)(void *arg, const struct task_result *result);

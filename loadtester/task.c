@@ -88,6 +88,23 @@ enum err task_url(struct arena *arena, const char *key, const char *text, const 
     return ERR_OK;
 }
 
+/* The metric that asks for the value has bounds of its own, and a failed run is no value. */
+static enum err check_value(const struct task_plan *plan, struct errinfo *ei)
+{
+    const struct task_bounds *bounds = &plan->bounds;
+
+    if (plan->return_value && plan->return_output)
+        return err_set(
+            ei, ERR_INVALID,
+            "metadata.returnValue: expected without returnCmdOutput: a reply has one body");
+    if (plan->return_value &&
+        (bounds->fail_on_error || bounds->max_error_rate >= 0 || bounds->max_p99_ms >= 0))
+        return err_set(ei, ERR_INVALID,
+                       "metadata.returnValue: expected without failOnError, maxErrorRate and "
+                       "maxP99, which are for the next check");
+    return ERR_OK;
+}
+
 enum err task_read(struct arena *arena, const struct webhook_message *message,
                    struct task_plan *out, struct errinfo *ei)
 {
@@ -99,8 +116,10 @@ enum err task_read(struct arena *arena, const struct webhook_message *message,
     if (err == ERR_OK)
         err = webhook_metadata_bool(message, "returnCmdOutput", false, &out->return_output, ei);
     if (err == ERR_OK)
+        err = webhook_metadata_bool(message, "returnValue", false, &out->return_value, ei);
+    if (err == ERR_OK)
         err = task_read_bounds(message, &out->bounds, ei);
-    return err;
+    return err == ERR_OK ? check_value(out, ei) : err;
 }
 
 enum err task_file(const struct task_policy *policy, const char *key, const char *path,

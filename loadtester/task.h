@@ -76,6 +76,7 @@ struct task_plan {
     struct task_bounds bounds;
     bool log_output;
     bool return_output; /* blocking types: the body of the reply is the output */
+    bool return_value;  /* the reply is sent after the end, of any type: JSON with its number */
 };
 
 struct task_type {
@@ -92,7 +93,7 @@ const struct task_type *task_type_find(const char *name);
 
 /* --- shared by types */
 
-/* metadata.cmd, logCmdOutput, returnCmdOutput and the bounds; key is the text. */
+/* metadata.cmd, logCmdOutput, returnCmdOutput, returnValue and the bounds; key is the text. */
 enum err task_read(struct arena *arena, const struct webhook_message *message,
                    struct task_plan *out, struct errinfo *ei) MUST_USE;
 /* metadata.failOnError, maxErrorRate (percent) and maxP99 (a duration). */

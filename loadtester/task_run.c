@@ -96,6 +96,7 @@ static void call_waiters(struct task *task)
     struct arena *arena = arena_new();
     struct task_result result = {.text = task->plan.text,
                                  .error = task->error,
+                                 .summary = task->has_summary ? &task->summary : NULL,
                                  .output = task->waiters ? output_text(&task->output, arena) : ""};
 
     for (struct task_waiter *waiter = task->waiters; waiter; waiter = waiter->next)

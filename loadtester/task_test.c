@@ -11,46 +11,60 @@ static const struct {
     const char *error; /* NULL if it can be run */
     const char *argv;  /* joined with '|' */
     const char *text;
-    bool log_output, return_output;
+    bool log_output, return_output, return_value;
 } cases[] = {
-    {"{\"cmd\":\"x\"}", "cmd", NULL, "sh|-c|x", "x", false, false},
-    {"{\"type\":\"\",\"cmd\":\"x\"}", "cmd", NULL, "sh|-c|x", "x", false, false},
+    {"{\"cmd\":\"x\"}", "cmd", NULL, "sh|-c|x", "x", false, false, false},
+    {"{\"type\":\"\",\"cmd\":\"x\"}", "cmd", NULL, "sh|-c|x", "x", false, false, false},
     {"{\"type\":\"cmd\",\"cmd\":\"x y\",\"logCmdOutput\":\"true\"}", "cmd", NULL, "sh|-c|x y",
-     "x y", true, false},
+     "x y", true, false, false},
     {"{\"type\":\"bash\",\"cmd\":\"x\",\"returnCmdOutput\":\"true\"}", "bash", NULL, "bash|-c|x",
-     "x", false, true},
-    {"{\"type\":\"bash\",\"cmd\":\"x\"}", "bash", NULL, "bash|-c|x", "x", false, false},
-    {"{\"type\":\"cmd\"}", "cmd", "cmd not found in metadata", NULL, NULL, false, false},
+     "x", false, true, false},
+    {"{\"type\":\"bash\",\"cmd\":\"x\"}", "bash", NULL, "bash|-c|x", "x", false, false, false},
+    {"{\"type\":\"cmd\"}", "cmd", "cmd not found in metadata", NULL, NULL, false, false, false},
     {"{\"type\":\"bash\",\"cmd\":\"\"}", "bash", "cmd not found in metadata", NULL, NULL, false,
-     false},
+     false, false},
     {"{\"type\":\"cmd\",\"cmd\":\"x\",\"logCmdOutput\":\"maybe\"}", "cmd", "logCmdOutput", NULL,
-     NULL, false, false},
+     NULL, false, false, false},
     {"{\"type\":\"helm\",\"cmd\":\"test podinfo -n 'a b'\"}", "helm", NULL,
-     "helm|test|podinfo|-n|a b", "test podinfo -n 'a b'", false, false},
+     "helm|test|podinfo|-n|a b", "test podinfo -n 'a b'", false, false, false},
     {"{\"type\":\"helmv3\",\"cmd\":\"version\"}", "helmv3", NULL, "helm|version", "version", false,
-     false},
+     false, false},
     {"{\"type\":\"helm\",\"cmd\":\"version\",\"helmVersion\":\"v3\"}", "helm", NULL, "helm|version",
-     "version", false, false},
+     "version", false, false, false},
     {"{\"type\":\"helmv3\",\"cmd\":\"version\",\"helmVersion\":\"2.17\"}", "helmv3",
-     "metadata.helmVersion: only version 3 is here, found \"2.17\"", NULL, NULL, false, false},
+     "metadata.helmVersion: only version 3 is here, found \"2.17\"", NULL, NULL, false, false,
+     false},
     {"{\"type\":\"kubectl\",\"cmd\":\"get pods\",\"returnCmdOutput\":\"true\"}", "kubectl", NULL,
-     "kubectl|get|pods", "get pods", false, true},
+     "kubectl|get|pods", "get pods", false, true, false},
     {"{\"type\":\"kubectl\",\"cmd\":\"get pods | sh\"}", "kubectl",
      "cmd is run by kubectl, without a shell: '|' at character 10 needs a shell", NULL, NULL, false,
-     false},
+     false, false},
+    {"{\"cmd\":\"x\",\"returnValue\":\"true\"}", "cmd", NULL, "sh|-c|x", "x", false, false, true},
+    {"{\"type\":\"kubectl\",\"cmd\":\"get pods\",\"returnValue\":\"1\"}", "kubectl", NULL,
+     "kubectl|get|pods", "get pods", false, false, true},
+    {"{\"cmd\":\"x\",\"returnValue\":\"12\"}", "cmd", "metadata.returnValue: expected", NULL, NULL,
+     false, false, false},
+    {"{\"cmd\":\"x\",\"returnValue\":\"true\",\"returnCmdOutput\":\"true\"}", "cmd",
+     "metadata.returnValue: expected without returnCmdOutput: a reply has one body", NULL, NULL,
+     false, false, false},
+    {"{\"cmd\":\"x\",\"returnValue\":\"true\",\"maxP99\":\"1s\"}", "cmd",
+     "metadata.returnValue: expected without failOnError, maxErrorRate and maxP99, which are for "
+     "the next check",
+     NULL, NULL, false, false, false},
     {"{\"cmd\":\"x\",\"failOnError\":\"maybe\"}", "cmd", "metadata.failOnError", NULL, NULL, false,
-     false},
+     false, false},
     {"{\"cmd\":\"x\",\"maxErrorRate\":\"101\"}", "cmd",
-     "metadata.maxErrorRate: expected a percentage", NULL, NULL, false, false},
+     "metadata.maxErrorRate: expected a percentage", NULL, NULL, false, false, false},
     {"{\"cmd\":\"x\",\"maxErrorRate\":\"%\"}", "cmd", "metadata.maxErrorRate", NULL, NULL, false,
-     false},
+     false, false},
     {"{\"cmd\":\"x\",\"maxErrorRate\":\"nan\"}", "cmd", "metadata.maxErrorRate", NULL, NULL, false,
-     false},
+     false, false},
     {"{\"cmd\":\"x\",\"maxP99\":\"fast\"}", "cmd", "metadata.maxP99: expected a duration", NULL,
-     NULL, false, false},
-    {"{\"cmd\":\"x\",\"maxP99\":\"0s\"}", "cmd", "metadata.maxP99", NULL, NULL, false, false},
-    {"{\"type\":\"tanka\",\"cmd\":\"x\"}", NULL, NULL, NULL, NULL, false, false},
-    {"{\"type\":\"CMD\",\"cmd\":\"x\"}", NULL, NULL, NULL, NULL, false, false},
+     NULL, false, false, false},
+    {"{\"cmd\":\"x\",\"maxP99\":\"0s\"}", "cmd", "metadata.maxP99", NULL, NULL, false, false,
+     false},
+    {"{\"type\":\"tanka\",\"cmd\":\"x\"}", NULL, NULL, NULL, NULL, false, false, false},
+    {"{\"type\":\"CMD\",\"cmd\":\"x\"}", NULL, NULL, NULL, NULL, false, false, false},
 };
 
 static const char *join(struct arena *arena, const char *const *words)
@@ -106,6 +120,7 @@ CASE(metadata_becomes_a_command)
             assert_string_equal(plan.text, row->text);
             assert_int_equal(plan.log_output, row->log_output);
             assert_int_equal(plan.return_output, row->return_output);
+            assert_int_equal(plan.return_value, row->return_value);
         }
     }
 }

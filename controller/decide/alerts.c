@@ -1,7 +1,9 @@
 #include "decide/alerts.h"
 
+#include <ctype.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "decide/condition.h"
@@ -140,6 +142,16 @@ static const char *details_url(const struct tick *tick)
                   : NULL;
 }
 
+/* "deployment/podinfo" */
+static const char *service_of(struct arena *arena, const struct canary *canary)
+{
+    char *kind = arena_strdup(arena, canary->target.kind);
+
+    for (char *at = kind; *at; at++)
+        *at = (char)tolower((unsigned char)*at);
+    return arena_printf(arena, "%s/%s", kind, canary->target.name);
+}
+
 struct alert alerts_message(struct tick *tick, const struct effect *effect)
 {
     struct arena *arena = tick->arena;
@@ -148,7 +160,12 @@ struct alert alerts_message(struct tick *tick, const struct effect *effect)
                           .namespace_ = canary->namespace_,
                           .severity = effect->severity,
                           .text = effect->text,
-                          .key = effect->key};
+                          .key = effect->key,
+                          .service = service_of(arena, canary),
+                          .cluster = tick->settings->cluster_name,
+                          .change = alert_change_find(effect->change),
+                          .image = effect->image,
+                          .at = effect->at};
 
     add_field(&alert, "Cluster", tick->settings->cluster_name);
     if (effect->with_metadata)
@@ -208,6 +225,9 @@ static void tell_again(struct tick *tick, struct json_object *owed)
     alert->key = json_str_at(owed, "key", NULL);
     alert->reason = json_str_at(owed, "reason", NULL);
     alert->delivered = json_at(owed, "delivered", NULL);
+    alert->change = json_str_at(owed, "change", NULL);
+    alert->image = json_str_at(owed, "image", NULL);
+    alert->at = json_str_at(owed, "at", NULL);
 }
 
 /*
@@ -276,7 +296,41 @@ static struct json_object *owed_of(const struct tick *tick, const struct effect 
         json_set_str(out, "reason", effect->reason);
     if (effect->with_metadata)
         json_object_object_add(out, "metadata", json_object_new_boolean(true));
+    if (effect->change) {
+        json_set_str(out, "change", effect->change);
+        json_set_str(out, "image", effect->image);
+        json_set_str(out, "at", effect->at);
+    }
     return out;
+}
+
+/* The image of the first container of what serves after the change; "" if it has none. */
+static const char *serving_image(const struct release *r)
+{
+    bool back = alert_change_find(r->tick->plan->change) == ALERT_ROLLED_BACK;
+    struct json_object *workload = back ? r->info.primary : r->info.object;
+    struct json_object *containers =
+        json_at(workload, "spec", "template", "spec", "containers", NULL);
+    const char *image = json_str_at(json_elem(containers, 0), "image", NULL);
+
+    return image ? image : "";
+}
+
+/* The last new alert of the plan reports what has changed. */
+static void add_change(struct release *r)
+{
+    struct effect *last = NULL;
+    char time[CLOCK_TEXT];
+
+    for (struct effect *effect = r->tick->plan->first; effect; effect = effect->next) {
+        if (effect->kind == EFFECT_ALERT && !effect->key)
+            last = effect;
+    }
+    if (!last || !r->tick->plan->change)
+        return;
+    last->change = r->tick->plan->change;
+    last->image = shortened(r->tick->arena, serving_image(r));
+    last->at = arena_strdup(r->tick->arena, clock_rfc3339(r->tick->now_ms, time));
 }
 
 /*
@@ -288,6 +342,7 @@ static int add_new(struct release *r, struct json_object *pending)
     const struct tick *tick = r->tick;
     int n = 0;
 
+    add_change(r);
     for (struct effect *effect = tick->plan->first; effect; effect = effect->next) {
         if (effect->kind != EFFECT_ALERT || effect->key)
             continue;

@@ -26,6 +26,7 @@
 #include "decide/status.h"
 #include "decide/takeover.h"
 #include "router/shared/services.h"
+#include "notify/notify.h"
 #include "target/shared/configs.h"
 #include "target/shared/primary.h"
 #include "tick/edit.h"
@@ -655,6 +656,7 @@ enum rule_result initialise_finish(struct release *r)
     }
     event_normal(r, "Initialization done! %s", release_canary(r));
     plan_alert(r->tick, "info", true, "New %s detected, initialization completed.", r->tick->kind);
+    r->tick->plan->change = alert_change_name(ALERT_DEPLOYED);
     release_requeue(r, REQUEUE_NOW);
     return RULE_DONE;
 }

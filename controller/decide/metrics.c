@@ -558,6 +558,29 @@ static const char *capitalised(struct arena *arena, const char *text)
     return copy;
 }
 
+/* The query, and the path and body of a backend that has them; NULL, or the field that cannot be
+ * rendered. */
+static const char *render_question(struct release *r, struct json_object *template,
+                                   const struct render_model *model,
+                                   struct metric_question *question, struct errinfo *ei)
+{
+    const struct {
+        const char *name, *text, **out;
+    } fields[] = {
+        {"query", json_str_at(template, "spec", "query", NULL), &question->query},
+        {"path", json_str_at(question->spec, "path", NULL), &question->path},
+        {"body", json_str_at(question->spec, "body", NULL), &question->body},
+    };
+    bool own_request = metric_backend_find(question->backend)->own_request;
+
+    for (size_t i = 0; i < (own_request ? sizeof(fields) / sizeof(fields[0]) : 1); i++) {
+        const char *text = fields[i].text ? fields[i].text : "";
+        if (render_query(r->tick->arena, text, model, fields[i].out, ei) != ERR_OK)
+            return fields[i].name;
+    }
+    return NULL;
+}
+
 static enum rule_result check_template(struct release *r, int index)
 {
     const struct canary_metric *metric = &r->canary->analysis.metrics[index];
@@ -576,13 +599,12 @@ static enum rule_result check_template(struct release *r, int index)
                              metrics_about(r, &check));
     if (verdict != RULE_CONTINUE)
         return verdict;
-    const char *query = json_str_at(template, "spec", "query", NULL);
-    if (render_query(r->tick->arena, query ? query : "", &model, &check.question.query, &ei) ==
-        ERR_OK)
+    const char *failed = render_question(r, template, &model, &check.question, &ei);
+    if (!failed)
         return ask(r, &check);
-    return checks_failed(r, "NotUsable", "Metric template %s.%s query render error: %s%s",
-                         metric->template_ref.name, metrics_template_namespace(r, metric), ei.text,
-                         metrics_about(r, &check));
+    return checks_failed(r, "NotUsable", "Metric template %s.%s %s render error: %s%s",
+                         metric->template_ref.name, metrics_template_namespace(r, metric), failed,
+                         ei.text, metrics_about(r, &check));
 }
 
 /*

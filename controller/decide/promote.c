@@ -17,6 +17,7 @@
 #include "decide/share.h"
 #include "decide/status.h"
 #include "decide/steering.h"
+#include "notify/notify.h"
 #include "target/shared/configs.h"
 #include "tick/edit.h"
 
@@ -224,6 +225,7 @@ enum rule_result shift_end(struct release *r)
     status_text(r, "lastPromotedSpec", r->canary->status.last_applied_spec);
     status_forget_waits(r);
     plan_outcome(r->tick, true, skipped ? "skipped" : "completed");
+    r->tick->plan->change = alert_change_name(ALERT_UPGRADED);
     hooks_post_rollout(r, PHASE_Succeeded);
     if (skipped) {
         event_normal(r, "Promotion completed! Canary analysis was skipped for %s",

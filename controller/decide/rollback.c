@@ -15,6 +15,7 @@
 #include "decide/revision.h"
 #include "decide/status.h"
 #include "decide/steering.h"
+#include "notify/notify.h"
 
 /*
  * A primary that serves a part continues to serve, even with some of its pods. One that serves
@@ -74,9 +75,10 @@ enum rule_result rollback_run(struct release *r, bool consume)
         status_forget_capacity(r);
     if (consume)
         status_sync(r);
-    if (!kept)
+    if (!kept) {
+        r->tick->plan->change = alert_change_name(ALERT_ROLLED_BACK);
         event_warning(r, "Canary failed! Scaling down %s", release_canary(r));
-    else
+    } else
         event_warning(r, "Canary failed! %s keeps %s traffic, %s", release_target(r),
                       release_canary_serves_all(r) ? "all" : "its",
                       refused ? "the API server refuses to route it back"

@@ -221,6 +221,10 @@ struct alert alert_copy(struct arena *arena, const struct alert *alert)
     copy.severity = arena_strdup(arena, alert->severity);
     copy.text = arena_strdup(arena, alert->text);
     copy.key = arena_strdup(arena, alert->key);
+    copy.service = arena_strdup(arena, alert->service);
+    copy.cluster = arena_strdup(arena, alert->cluster);
+    copy.image = arena_strdup(arena, alert->image);
+    copy.at = arena_strdup(arena, alert->at);
     for (int i = 0; i < alert->n_fields; i++)
         copy.fields[i] = (struct alert_field){arena_strdup(arena, alert->fields[i].name),
                                               arena_strdup(arena, alert->fields[i].value)};

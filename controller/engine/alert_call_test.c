@@ -330,7 +330,9 @@ static void check_request(const struct cell *cell, int number, struct arena *are
     struct errinfo ei;
 
     assert_non_null(strstr(sent, arena_printf(arena, "\r\nIdempotency-Key: uid-%d\r\n", number)));
-    assert_non_null(strstr(sent, "\r\nContent-Type: application/json\r\n"));
+    const char *type = cell->notifier->content_type;
+    assert_non_null(strstr(
+        sent, arena_printf(arena, "\r\nContent-Type: %s\r\n", type ? type : "application/json")));
     assert_int_equal(strstr(sent, "\r\nAuthorization: Bearer t0ken\r\n") != NULL,
                      cell->notifier->takes_token);
     assert_int_equal(json_parse(arena, body, strlen(body), MAX_SENT, &json, &ei), ERR_OK);

@@ -10,6 +10,7 @@
 #include "engine/controller_metrics.h"
 #include "engine/outbox.h"
 #include "engine/recent.h"
+#include "engine/release_spans.h"
 #include "tick/wake.h"
 
 struct apply {
@@ -146,6 +147,7 @@ static void on_written(void *arg, const struct kube_result *result)
         if (json_int_at(result->body, 0, "metadata", "generation", NULL) == canary->generation)
             deps_wrote(apply->deps, &tick_canaries, canary->namespace_, canary->name, result->body);
         note_phase(apply);
+        release_spans_status(context->traces, canary, effect->body);
     } else {
         const char *name =
             effect->name ? effect->name : json_str_at(effect->body, "metadata", "name", NULL);

@@ -21,6 +21,7 @@ struct engine_context {
     struct metric_share *metrics;
     struct template_kept *templates;     /* metric/template.h */
     struct recent_plans *recent_plans;   /* the last plan of each Canary, for debugging */
+    struct traces *traces;               /* --otlp-endpoint; NULL without it and in shadow mode */
     struct recent_events *recent_events; /* for the release page; NULL: not recorded */
     struct clock_steps steps;            /* of the wall clock */
     const struct settings *settings;

@@ -18,6 +18,7 @@
 #include "engine/outbox.h"
 #include "engine/recent.h"
 #include "engine/secrets.h"
+#include "engine/traces.h"
 #include "metric/template.h"
 
 enum { LIST_PATIENCE_MS = 10000, REPORT_MS = 5000, TEMPLATES_MAX = 16 * 1024 * 1024 };
@@ -496,6 +497,12 @@ struct engine *engine_new(const struct engine_options *options)
                                                .kube = options->kube,
                                                .may_write = may_write,
                                                .may_write_arg = engine});
+    if (options->otlp_endpoint && !options->observe)
+        engine->context.traces =
+            traces_new(&(struct traces_options){.loop = options->loop,
+                                                .http = options->http,
+                                                .endpoint = options->otlp_endpoint,
+                                                .cluster = options->settings->cluster_name});
     engine->context.recent_plans = recent_plans_new();
     engine->context.templates = template_kept_new(TEMPLATES_MAX);
     engine->context.recent_events = recent_events_new();
@@ -536,6 +543,7 @@ void engine_free(struct engine *engine)
     alert_deliveries_free(engine->context.alerts);
     secrets_free(engine->context.secrets);
     metric_share_free(engine->context.metrics);
+    traces_free(engine->context.traces);
     recent_plans_free(engine->context.recent_plans);
     template_kept_free(engine->context.templates);
     recent_events_free(engine->context.recent_events);

@@ -8,6 +8,7 @@
 #include "engine/controller_metrics.h"
 #include "engine/hook_call.h"
 #include "engine/metrics/metric_share.h"
+#include "engine/release_spans.h"
 #include "kube/reply.h"
 
 /* One need being fetched. */
@@ -102,6 +103,8 @@ static void on_need_metric(void *arg, const struct metric_answer *answer)
     struct lookup *lookup = arg;
     struct fetch *fetch = lookup->fetch;
     lookup->metric = NULL;
+    release_spans_metric(fetch->context->traces, fetch->tick->canary, &lookup->need->metric, answer,
+                         clock_monotonic_ms() - lookup->since_ms);
     fact_metric(fetch->tick, lookup->need, *answer);
     finish_one(fetch);
 }
@@ -111,8 +114,11 @@ static void on_need_hook(void *arg, const struct hook_answer *answer)
     struct lookup *lookup = arg;
     struct fetch *fetch = lookup->fetch;
     lookup->hook = NULL;
-    controller_metrics_hook_seconds((double)(clock_monotonic_ms() - lookup->since_ms) / 1000,
-                                    answer->passed);
+    const struct canary *canary = fetch->tick->canary;
+    int64_t elapsed_ms = clock_monotonic_ms() - lookup->since_ms;
+    controller_metrics_hook_seconds((double)elapsed_ms / 1000, answer->passed);
+    release_spans_hook(fetch->context->traces, canary,
+                       &canary->analysis.webhooks[lookup->need->webhook], answer, elapsed_ms);
     fact_hook(fetch->tick, lookup->need,
               (struct hook_answer){.passed = answer->passed,
                                    .unasked = answer->unasked,

@@ -4,12 +4,12 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/base64.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "engine/secrets.h"
 #include "kube/secret_ca.h"
+#include "kube/secret_headers.h"
 #include "proto/webhook.h"
 
 enum {
@@ -27,9 +27,9 @@ struct hook_call {
     const char *namespace_;
     struct canary_webhook webhook;
     const char *body;
-    struct hook_headers headers; /* from Secrets */
-    int n_read;                  /* number of webhook.headers_from read */
-    const char *ca_pem;          /* from the Secret of webhook.ca_secret */
+    struct secret_headers headers; /* from Secrets */
+    int n_read;                    /* number of webhook.headers_from read */
+    const char *ca_pem;            /* from the Secret of webhook.ca_secret */
     struct secret_read *read;
     const char *url; /* webhook.url, or the target of its redirect */
     int redirects;   /* during this attempt */
@@ -86,7 +86,7 @@ static const char *answer_text(struct hook_call *call, const struct http_result 
     if (!passed && call->attempts > 1)
         text = arena_printf(call->arena, "POST %s giving up after %d attempt(s): %s",
                             shown_url(call), call->attempts, text);
-    text = hook_headers_redact(&call->headers, call->arena, text ? text : "");
+    text = secret_headers_redact(&call->headers, call->arena, text ? text : "");
     size_t len = strlen(text);
     return len <= MAX_TOLD ? text : arena_strndup(call->arena, text, utf8_cut(text, MAX_TOLD));
 }
@@ -207,7 +207,7 @@ static bool is_own(const struct hook_call *call)
 
 static void send_request(struct hook_call *call)
 {
-    struct http_header headers[HOOK_HEADERS_MAX + 2] = {{"Content-Type", "application/json"}};
+    struct http_header headers[SECRET_HEADERS_MAX + 2] = {{"Content-Type", "application/json"}};
     memcpy(headers + 1, call->headers.list, sizeof(call->headers.list));
     struct http_tls tls = {.insecure = call->webhook.disable_tls, .ca_pem = call->ca_pem};
     struct http_request request = {
@@ -280,7 +280,7 @@ static enum err take_secret(struct hook_call *call, struct json_object *secret,
     if (!is_for_headers(call))
         return secret_ca_read(call->arena, secret_name(call), secret, call->webhook.ca_key,
                               &call->ca_pem, info);
-    enum err err = hook_headers_add(&call->headers, call->arena, secret_name(call), secret, info);
+    enum err err = secret_headers_add(&call->headers, call->arena, secret_name(call), secret, info);
     if (err == ERR_OK)
         call->n_read++;
     return err;
@@ -401,152 +401,4 @@ const char *hook_body(struct arena *arena, const struct canary *canary,
         .release = asks_a_gate(webhook) ? release_of(canary) : NULL,
     };
     return webhook_text(arena, &message);
-}
-
-/* Shorter values are not redacted: they are no secret, and would remove half of a sentence. */
-enum { LEAST_SECRET = 4 };
-
-/* The payload of a hook is JSON. */
-static bool is_reserved(const char *name)
-{
-    return http_header_is_reserved(name) || strcasecmp(name, "Content-Type") == 0;
-}
-
-static bool is_name(const char *text)
-{
-    static const char allowed[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "!#$%&'*+-.^_`|~";
-    return *text && text[strspn(text, allowed)] == '\0';
-}
-
-static bool has_control(const char *value, size_t len)
-{
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)value[i];
-        if ((c < 0x20 && c != '\t') || c == 0x7f)
-            return true;
-    }
-    return false;
-}
-
-static struct http_header *find(struct hook_headers *headers, const char *name)
-{
-    for (int i = 0; i < headers->count; i++)
-        if (strcasecmp(headers->list[i].name, name) == 0)
-            return &headers->list[i];
-    return NULL;
-}
-
-static enum err decode(struct arena *arena, const char *secret, const char *key,
-                       struct json_object *encoded, const char **out, struct errinfo *ei)
-{
-    char *value;
-    size_t len;
-    struct errinfo why;
-
-    if (is_reserved(key))
-        return err_set(ei, ERR_INVALID, "Secret %s: key %.80s is a header that cannot be set",
-                       secret, key);
-    if (!is_name(key))
-        return err_set(ei, ERR_INVALID, "Secret %s: key \"%.80s\" is no name of a header", secret,
-                       key);
-    if (!json_object_is_type(encoded, json_type_string) ||
-        base64_decode(arena, json_object_get_string(encoded), &value, &len, &why) != ERR_OK)
-        return err_set(ei, ERR_INVALID, "Secret %s: the value of key %.80s is not base64", secret,
-                       key);
-    if (has_control(value, len))
-        return err_set(ei, ERR_INVALID,
-                       "Secret %s: the value of key %.80s has a line break or another control "
-                       "character in it, which no header may have",
-                       secret, key);
-    *out = value;
-    return ERR_OK;
-}
-
-/* Secrets of the cluster itself: registry passwords, tokens, keys. */
-static bool is_of_cluster(const char *type)
-{
-    static const char *const all[] = {"kubernetes.io/", "bootstrap.kubernetes.io/", "helm.sh/",
-                                      NULL};
-
-    for (int i = 0; all[i]; i++) {
-        if (strncmp(type, all[i], strlen(all[i])) == 0)
-            return true;
-    }
-    return false;
-}
-
-/*
- * Permission to write Canaries must not imply permission to read Secrets: only Secrets meant for
- * this are sent, by the label flagger.app/headers or, for older manifests, because every key is a
- * common header.
- */
-static enum err check_meant(const char *name, struct json_object *secret, struct json_object *data,
-                            struct errinfo *ei)
-{
-    const char *type = json_str_at(secret, "type", NULL);
-    const char *label = json_str_at(secret, "metadata", "labels", "flagger.app/headers", NULL);
-
-    if (type && is_of_cluster(type))
-        return err_set(ei, ERR_INVALID, "Secret %s: its type %.80s is never sent as headers", name,
-                       type);
-    if (label && strcmp(label, "true") == 0)
-        return ERR_OK;
-    json_object_object_foreach(data, key, value)
-    {
-        (void)value;
-        if (strcasecmp(key, "Authorization") != 0 && strncasecmp(key, "X-", 2) != 0)
-            return err_set(
-                ei, ERR_INVALID,
-                "Secret %s: expected its label flagger.app/headers: \"true\", for key %.80s "
-                "is neither Authorization nor X-...",
-                name, key);
-    }
-    return ERR_OK;
-}
-
-enum err hook_headers_add(struct hook_headers *headers, struct arena *arena, const char *name,
-                          struct json_object *secret, struct errinfo *ei)
-{
-    struct json_object *data = json_at(secret, "data", NULL);
-
-    if (!json_object_is_type(data, json_type_object) || json_object_object_length(data) == 0)
-        return err_set(ei, ERR_INVALID, "Secret %s has no keys", name);
-    enum err meant = check_meant(name, secret, data, ei);
-    if (meant != ERR_OK)
-        return meant;
-    json_object_object_foreach(data, key, encoded)
-    {
-        const char *value = NULL;
-        enum err err = decode(arena, name, key, encoded, &value, ei);
-        if (err != ERR_OK)
-            return err;
-        assert(value);
-        struct http_header *header = find(headers, key);
-        if (!header && headers->count == HOOK_HEADERS_MAX)
-            return err_set(ei, ERR_INVALID, "Secret %s: more than %d headers", name,
-                           (int)HOOK_HEADERS_MAX);
-        headers->bytes += strlen(key) + strlen(value);
-        if (headers->bytes > HOOK_HEADERS_MAX_BYTES)
-            return err_set(ei, ERR_INVALID, "Secret %s: the headers are longer than %d bytes", name,
-                           (int)HOOK_HEADERS_MAX_BYTES);
-        if (!header)
-            header = &headers->list[headers->count++];
-        *header = (struct http_header){arena_strdup(arena, key), value};
-    }
-    return ERR_OK;
-}
-
-const char *hook_headers_redact(const struct hook_headers *headers, struct arena *arena,
-                                const char *text)
-{
-    for (int i = 0; i < headers->count; i++) {
-        const char *value = headers->list[i].value;
-        const char *token = strrchr(value, ' '); /* for "Bearer TOKEN" */
-        if (strlen(value) >= LEAST_SECRET)
-            text = arena_strike_out(arena, text, value);
-        if (token && strlen(token + 1) >= LEAST_SECRET)
-            text = arena_strike_out(arena, text, token + 1);
-    }
-    return text;
 }

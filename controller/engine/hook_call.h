@@ -40,30 +40,4 @@ struct canary_webhook hook_call_copy(struct arena *arena, const struct canary_we
 const char *hook_body(struct arena *arena, const struct canary *canary,
                       const struct canary_webhook *webhook, enum phase phase, const char *checksum);
 
-/*
- * Request headers from Secrets (headersFrom): each key is a header. Pure.
- *
- * They are credentials: their values appear in no log line, error or event.
- */
-
-enum { HOOK_HEADERS_MAX = 32, HOOK_HEADERS_MAX_BYTES = 16 * 1024 };
-
-struct hook_headers {
-    struct http_header list[HOOK_HEADERS_MAX + 1]; /* terminated by name NULL */
-    int count;
-    size_t bytes; /* of names and values */
-};
-
-/*
- * Adds the keys of a Secret; an existing header of the name (in any case) is replaced. Everything
- * lives in the arena. ERR_INVALID, without the value in the message: no key, a key that is no
- * header or that the request sets itself, a control character in a value, too many or too large
- * headers.
- */
-enum err hook_headers_add(struct hook_headers *headers, struct arena *arena, const char *name,
-                          struct json_object *secret, struct errinfo *ei) MUST_USE;
-/* The text with every header value removed: a service may echo its request. */
-const char *hook_headers_redact(const struct hook_headers *headers, struct arena *arena,
-                                const char *text);
-
 #endif

@@ -57,7 +57,8 @@ struct metric_backend {
     const char *type;                     /* MetricTemplate spec.provider.type */
     const struct metric_ambient *ambient; /* NULL: only the Secret */
     const char *const *own;               /* with ambient: keys of the Secret that replace it */
-    int intervals; /* intervals of the metric that the request covers; 0: set by the query */
+    int intervals;    /* intervals of the metric that the request covers; 0: set by the query */
+    bool own_request; /* spec.provider has method, path, body and timeout of the request */
     /*
      * Fills *out (in the arena). A question without a query is a probe: it checks that the backend
      * answers, which METRIC_VALUE reports. A body for the API server is JSON. ERR_INVALID with a

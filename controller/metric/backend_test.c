@@ -2,7 +2,8 @@
  * The metric backends, by the rows of backend/cases.yaml: which requests a question makes, to the
  * byte, and what replies mean. A row:
  *
- *     backend, address, query (none: the probe), interval_ms, spec, secret (plain text),
+ *     backend, address, query (none: the probe), path, body, interval_ms, spec, secret (plain text),
+ *         labels (of the Secret),
  *         environment (what
  *     the process has been given; none: the Secret has the credentials)
  *     mistake: why nothing is asked; or
@@ -26,12 +27,16 @@
 
 static const int64_t now_ms = 1700000000123;
 
-static struct json_object *secret_of(struct arena *arena, struct json_object *plain)
+static struct json_object *secret_of(struct arena *arena, struct json_object *plain,
+                                     struct json_object *labels)
 {
     struct json_object *secret = json_own(arena, json_object_new_object());
 
     if (!plain)
         return NULL;
+    json_set_str(json_sub(secret, "metadata"), "name", "s");
+    json_set_str(json_sub(secret, "metadata"), "namespace", "test");
+    json_set(json_sub(secret, "metadata"), "labels", labels);
     json_object_object_foreach(plain, key, value)
     {
         const char *text = json_object_get_string(value);
@@ -47,9 +52,11 @@ static struct metric_question question_of(struct arena *arena, struct json_objec
         .backend = json_str_at(row, "backend", NULL),
         .address = json_str_at(row, "address", NULL),
         .query = json_str_at(row, "query", NULL),
+        .path = json_str_at(row, "path", NULL),
+        .body = json_str_at(row, "body", NULL),
         .interval_ms = json_int_at(row, -1, "interval_ms", NULL),
         .spec = json_at(row, "spec", NULL),
-        .secret = secret_of(arena, json_at(row, "secret", NULL)),
+        .secret = secret_of(arena, json_at(row, "secret", NULL), json_at(row, "labels", NULL)),
         .ambient = json_at(row, "environment", NULL),
         .only_namespace = json_str_at(row, "only_namespace", NULL),
         .at_s = json_int_at(row, 0, "at_s", NULL),

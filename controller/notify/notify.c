@@ -42,8 +42,10 @@ static bool is_url(const char *text)
 }
 
 /* The content type of a template's output is not declared, so it is guessed. */
-static const char *content_type(const char *text)
+static const char *content_type(const struct notifier *notifier, const char *text)
 {
+    if (notifier->content_type)
+        return notifier->content_type;
     return !text || *text == '{' || *text == '[' ? "application/json" : "text/plain; charset=utf-8";
 }
 
@@ -59,7 +61,7 @@ enum err notify_request(struct arena *arena, const struct notifier *notifier,
     if (notifier->needs_token && !(address->token && *address->token))
         return err_set(ei, ERR_INVALID, "expected the key token in its Secret: %s",
                        notifier->needs_token);
-    headers[n++] = (struct http_header){"Content-Type", content_type(text)};
+    headers[n++] = (struct http_header){"Content-Type", content_type(notifier, text)};
     headers[n++] = (struct http_header){"Idempotency-Key", alert->key};
     if (notifier->takes_token && address->token && *address->token)
         headers[n++] =
@@ -166,6 +168,24 @@ const char *notify_refusal(struct arena *arena, const struct address *address,
 }
 
 /* --- parts of a message */
+
+static const char *const change_names[] = {[ALERT_DEPLOYED] = "deployed",
+                                           [ALERT_UPGRADED] = "upgraded",
+                                           [ALERT_ROLLED_BACK] = "rolledback"};
+
+const char *alert_change_name(enum alert_change change)
+{
+    return change_names[change];
+}
+
+enum alert_change alert_change_find(const char *name)
+{
+    for (int i = ALERT_DEPLOYED; name && i <= ALERT_ROLLED_BACK; i++) {
+        if (strcmp(change_names[i], name) == 0)
+            return (enum alert_change)i;
+    }
+    return ALERT_NO_CHANGE;
+}
 
 const char *alert_subject(struct arena *arena, const struct alert *alert)
 {

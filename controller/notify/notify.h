@@ -34,11 +34,20 @@ struct alert_field {
 enum { ALERT_FIELDS_MAX = 8 };
 #define ALERT_REASON "Reason" /* name of the field with the reason */
 
+/* What a release has done to the service. */
+enum alert_change { ALERT_NO_CHANGE, ALERT_DEPLOYED, ALERT_UPGRADED, ALERT_ROLLED_BACK };
+
 struct alert {
     const char *canary, *namespace_;
     const char *severity; /* "info", "warn", "error" */
     const char *text;
     const char *key; /* equal for a repeated alert */
+    /* For notifiers that report changes. */
+    const char *service; /* "deployment/podinfo" */
+    const char *cluster; /* NULL if it has no name */
+    enum alert_change change;
+    const char *image; /* of a change: what serves after it, "" if there is none */
+    const char *at;    /* of a change: its time, RFC 3339 */
     struct alert_field fields[ALERT_FIELDS_MAX];
     int n_fields;
 };
@@ -50,9 +59,10 @@ struct notifier {
                                 const struct alert *alert);
     /* The URL of the request; NULL: the given URL. */
     const char *(*url)(struct arena *arena, const struct address *address);
-    bool takes_token;        /* sent as a bearer token (RFC 6750) */
-    const char *needs_token; /* its name; NULL if it is optional */
-    bool takes_template;     /* spec.body replaces `body` */
+    const char *content_type; /* NULL: application/json */
+    bool takes_token;         /* sent as a bearer token (RFC 6750) */
+    const char *needs_token;  /* its name; NULL if it is optional */
+    bool takes_template;      /* spec.body replaces `body` */
 };
 
 /* AlertProvider */
@@ -77,6 +87,9 @@ enum err notify_request(struct arena *arena, const struct notifier *notifier,
  */
 const char *notify_refusal(struct arena *arena, const struct address *address,
                            const struct http_result *result, bool *retry);
+/* "upgraded", as status.pendingAlerts has it; NULL for ALERT_NO_CHANGE. */
+const char *alert_change_name(enum alert_change change);
+enum alert_change alert_change_find(const char *name); /* NULL and others: ALERT_NO_CHANGE */
 /* "NAME.NAMESPACE" of the Canary. */
 const char *alert_subject(struct arena *arena, const struct alert *alert);
 /* A one-line summary: "NAME.NAMESPACE: TEXT" and the reason. */

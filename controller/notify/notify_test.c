@@ -16,10 +16,11 @@ static const struct alert failed = {.canary = "podinfo",
                                     .severity = "error",
                                     .text = "Failed checks threshold reached 5",
                                     .key = "u-17-0",
+                                    .service = "deployment/podinfo",
                                     FIELDS};
 
 struct service {
-    const char *type, *address, *token, *url, *auth, *body, *error, *info, *warn;
+    const char *type, *address, *token, *url, *auth, *body, *error, *info, *warn, *content_type;
 };
 
 /* The body for each service: rows of services.yaml. */
@@ -30,7 +31,7 @@ static const struct service *services_read(struct arena *arena, size_t *count)
         ROW_TEXT(struct service, token), ROW_TEXT(struct service, url),
         ROW_TEXT(struct service, auth),  ROW_TEXT(struct service, body),
         ROW_TEXT(struct service, error), ROW_TEXT(struct service, info),
-        ROW_TEXT(struct service, warn),
+        ROW_TEXT(struct service, warn),  ROW_TEXT(struct service, content_type),
     };
     struct json_object *rows = json_elem(rows_read(arena, "controller/notify/services.yaml"), 0);
 
@@ -85,7 +86,8 @@ CASE(test_what_each_service_is_sent)
         const char *want = row->body;
         assert_string_equal(request.method, "POST");
         assert_string_equal(request.url, row->url);
-        assert_string_equal(header(&request, "Content-Type"), "application/json");
+        assert_string_equal(header(&request, "Content-Type"),
+                            row->content_type ? row->content_type : "application/json");
         assert_string_equal(header(&request, "Idempotency-Key"), "u-17-0");
         assert_string_equal(header(&request, "Authorization"), row->auth ? row->auth : "");
         assert_string_equal(request.body, want);

@@ -106,6 +106,7 @@ struct metric_question {
     const char *backend;        /* "prometheus" */
     const char *address;        /* base URL */
     const char *query;          /* rendered; NULL only probes the backend */
+    const char *path, *body;    /* web: of spec.provider, rendered; NULL if none */
     int64_t interval_ms;        /* CANARY_UNSET if none */
     struct json_object *spec;   /* MetricTemplate's spec.provider; NULL for other metrics */
     struct json_object *secret; /* the Secret object; NULL if none */

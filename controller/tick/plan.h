@@ -41,7 +41,10 @@ struct effect {
     const char *text;
     /* For an alert: the reason, for people, if not in the text; else NULL. */
     const char *reason;
-    const char *key;               /* for an alert: the same when it is repeated */
+    const char *key; /* for an alert: the same when it is repeated */
+    /* For an alert about a change of what serves: its name (notify/notify.h), the image that serves
+     * then, and the time; NULL if it is about none. */
+    const char *change, *image, *at;
     struct json_object *delivered; /* names of channels that have accepted it before; or NULL */
     /* Purpose of a write, "weights 90/10": for logs and golden cases; NULL: see the body. */
     const char *why;
@@ -89,7 +92,8 @@ struct plan {
      * `queued`); a release is under way although the phase does not show it yet.
      */
     bool queues, begins;
-    bool claims; /* writes our name into the status as the driving controller */
+    const char *change; /* of what serves, which the last alert of the plan reports; NULL if none */
+    bool claims;        /* writes our name into the status as the driving controller */
 };
 
 void plan_create(struct tick *tick, const struct kube_resource *resource, const char *namespace_,

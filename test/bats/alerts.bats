@@ -134,6 +134,36 @@ Canary analysis completed successfully, promotion finished." ]
     [ -z "$output" ]
 }
 
+@test "a receiver of CloudEvents is told what was deployed, upgraded and rolled back, with the image that serves" {
+    chat
+    kubectl create namespace receivers >/dev/null
+    kubectl apply -f - >/dev/null <<YAML
+apiVersion: flagger.app/v1beta1
+kind: AlertProvider
+metadata: {name: events, namespace: receivers}
+spec: {type: cloudevents, address: "$CHAT/events"}
+YAML
+    controller --cluster-name north
+    stage events '[{name: events, severity: info, providerRef: {name: events, namespace: receivers}}]'
+    eventually 60 phase_is Initialized
+    release 2
+    # A check that cannot pass: three of them end the next release.
+    kubectl -n events patch canary app --type merge -p '{"spec": {"analysis": {"webhooks": [{"name": "no", "type": "rollout", "url": "http://127.0.0.1:1/"}]}}}' >/dev/null
+    kubectl -n events set image deployment/app app=app:3 >/dev/null
+    eventually 60 phase_is Failed
+    eventually 30 is_settled
+    run -0 told 'select(.type != "application/cloudevents+json; charset=utf-8" or .body.specversion != "1.0" or .body.id != .key
+        or .body.source != "/clusters/north/apis/flagger.app/v1beta1/namespaces/events/canaries/app" or .body.subject != "deployment/app")'
+    [ -z "$output" ]
+    [ "$(told '.body | [.type, .data.subject.content.artifactId // .data.text] | join(" ")')" = "dev.cdevents.service.deployed.0.2.0 pkg:oci/app?repository_url=docker.io/library/app&tag=1
+app.flagger.alert New revision detected, progressing canary analysis.
+dev.cdevents.service.upgraded.0.2.0 pkg:oci/app?repository_url=docker.io/library/app&tag=2
+app.flagger.alert New revision detected, progressing canary analysis.
+dev.cdevents.service.rolledback.0.2.0 pkg:oci/app?repository_url=docker.io/library/app&tag=2" ]
+    [ "$(told '.body | select(.data.context).data | .customData.text + " " + .subject.content.environment.id' | tail -n 1)" = "Failed checks threshold reached 3 clusters/north/namespaces/events" ]
+    told '.body | select(.data.context) | [.time, .data.context.timestamp] | unique | length' | sort -u | grep -qx 1
+}
+
 @test "the options' service is told of Canaries without alerts of their own" {
     chat
     SLACK_TOKEN=t0ken controller --slack-url "$CHAT/global" --slack-channel ops

@@ -141,6 +141,16 @@ runs() { pgrep -f "$1" >/dev/null; }
     daemon_stop
 }
 
+@test "a task answers with its own number, and hey with what it has counted" {
+    daemon_start "$LOADTESTER"
+    [ "$(curl -s -d "$(task bash 'echo counting; echo 12.5' returnValue true)" "$DAEMON_URL/")" = '{"value":12.5}' ]
+    curl -s -d "$(task cmd "hey -n 20 -c 2 $DAEMON_URL/healthz" returnValue true)" "$DAEMON_URL/" |
+        gojq -e '.value == null and .summary.tool == "hey" and .summary.requests == 20 and .summary.errorRate == 0 and .summary.p99 > 0'
+    answers 400 POST / "$(task cmd true returnValue maybe)"
+    answers 500 POST / "$(task cmd 'echo no number' returnValue true)"
+    daemon_stop
+}
+
 # --- gates where specs of the field look for them
 
 @test "gates are kept in memory, closed at first, when there is no gate service" {

@@ -65,6 +65,27 @@ all_to_primary() {
     all_to_primary
 }
 
+# task_metric BODY-CMD QUERY MAX: the only check is the number of a task
+task_metric() {
+    gojq -cn --arg cmd "$1" --arg query "$2" '{apiVersion: "flagger.app/v1beta1", kind: "MetricTemplate", metadata: {name: "task", namespace: "test"}, spec: {
+        query: $query, provider: {type: "web", address: "http://flagger-loadtester.flagger", method: "POST", timeout: "20s",
+        body: ({name: "{{ name }}", namespace: "{{ namespace }}", metadata: {type: "cmd", cmd: $cmd, returnValue: "true"}} | tojson)}}}' | kubectl apply -f -
+    kubectl -n test patch canary podinfo --type merge -p "$(gojq -cn --argjson max "$3" '
+        {spec: {analysis: {interval: "2s", stepWeight: 20, threshold: 1, webhooks: [], metrics: [
+            {name: "task", templateRef: {name: "task"}, interval: "1m", thresholdRange: {max: $max}}]}}}')"
+}
+
+@test "what a task has counted is a metric: too much of it rolls the release back, and no more than allowed lets it through" {
+    task_metric 'hey -n 60 -c 2 http://{{ target }}-canary.test/' '{.summary.errorRate}' 10
+    release 2.0.3-errors60
+    eventually 40 phase_is Failed
+    told 'Halt podinfo.test advancement task [0-9.]+ > 10 [(]task over 1m, expected at most 10, from web at http://flagger-loadtester.flagger[)]'
+    all_to_primary
+    task_metric 'echo counting; echo 12.5' '{.value}' 12.5
+    release 2.0.4
+    eventually 40 phase_is Succeeded
+}
+
 # answer TYPE COMMAND: what the load tester replies to a task whose output is asked for
 answer() {
     curl -sS --fail-with-body -m 60 "$DEMO_LOADTESTER/" -d "$(gojq -cn --arg type "$1" --arg cmd "$2" \

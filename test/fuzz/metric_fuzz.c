@@ -30,7 +30,7 @@ static void check_next(struct arena *arena, const struct metric_backend *backend
 
 FUZZ_TARGET(arena, data, size)
 {
-    static const char *const queries[] = {NULL, "q", "SELECT 1", "[]"};
+    static const char *const queries[] = {NULL, "q", "SELECT 1", "$.a[0].b"};
     static const int statuses[] = {200, 200, 302, 400, 503};
     size_t backends = 0;
 

@@ -62,6 +62,11 @@ FUZZ_TARGET(arena, data, size)
                           .severity = data[2] & 4 ? "info" : "error",
                           .text = text,
                           .key = "key",
+                          .service = "deployment/podinfo",
+                          .cluster = data[2] & 8 ? text : NULL,
+                          .change = (enum alert_change)(data[2] >> 4 & 3),
+                          .image = data[2] & 64 ? text : "",
+                          .at = data[2] & 128 ? "2026-11-27T02:15:00Z" : NULL,
                           .fields = {{"Reason", text}},
                           .n_fields = 1};
     const struct http_result result = {

@@ -166,8 +166,13 @@ static struct metric_answer answer_metric(struct world *world,
     struct json_object *value = NULL;
 
     world->query = question->query ? arena_strdup(world->arena, question->query) : "";
-    world->queries = arena_printf(world->arena, "%s%s: %s\n", world->queries, question->id,
-                                  question->query ? question->query : "(probe)");
+    const char *request =
+        question->path || question->body
+            ? arena_printf(world->arena, " (of %s: %s)", question->path ? question->path : "",
+                           question->body ? question->body : "")
+            : "";
+    world->queries = arena_printf(world->arena, "%s%s: %s%s\n", world->queries, question->id,
+                                  question->query ? question->query : "(probe)", request);
     /* "metrics[0]" answers all of that metric, "metrics[0].query" its inline query alone. */
     const char *metric = arena_strndup(world->arena, question->id, strcspn(question->id, "."));
     if (json_object_object_get_ex(world->metrics, question->id, &value) ||

@@ -102,6 +102,11 @@ tenant_asks() {
     template test foreign "type: prometheus, address: '$OWN/foreign', secretRef: {name: theirs}"
     template other theirs "type: prometheus, address: '$OWN/their-own-server', secretRef: {name: theirs}"
     template test ambient "type: cloudwatch, region: eu-west-1, address: '$OWN/ambient'" "$cloudwatch"
+    template test weblabelled "type: web, address: '$OWN/web-labelled', secretRef: {name: labelled}" '{.value}'
+    template test webopaque "type: web, address: '$OWN/web-opaque', method: POST, secretRef: {name: opaque}" '{.value}'
+    template test webregistry "type: web, address: '$OWN/web-registry', secretRef: {name: registry}" '{.value}'
+    template test webframing "type: web, address: '$OWN/web-framing', secretRef: {name: framing}" '{.value}'
+    template test webforeign "type: web, address: '$OWN/web-foreign', method: PUT, secretRef: {name: theirs}" '{.value}'
     template test framed "type: prometheus, address: '$OWN/framed', headers: {Content-Length: ['5'], Transfer-Encoding: [chunked], Host: [evil.example], Connection: [upgrade]}"
     probe token "$(hook token "$OWN/token")"
     probe labelled "$(hook labelled "$OWN/labelled")"
@@ -115,6 +120,11 @@ tenant_asks() {
     probe borrowed "$(metric theirs other)"
     probe ambient "$(metric ambient)"
     probe framed "$(metric framed)"
+    probe weblabelled "$(metric weblabelled)"
+    probe webopaque "$(metric webopaque)"
+    probe webregistry "$(metric webregistry)"
+    probe webframing "$(metric webframing)"
+    probe webforeign "$(metric webforeign)"
 }
 
 # Secrets that would have the controller ask elsewhere for credentials: it has none of its own, so that it would have to.
@@ -159,6 +169,11 @@ tenant_rows() {
     row tenant "a metric by another namespace's template: to that one's server" their-own-server mark-theirs
     row tenant 'a metric with the credentials of the process' ambient ''
     row tenant 'a metric and headers of the request itself' framed ''
+    row tenant 'a metric of type web and a Secret that says it is for headers' web-labelled mark-labelled
+    row tenant 'a metric of type web and any other Secret' web-opaque ''
+    row tenant 'a metric of type web and a password of a registry' web-registry ''
+    row tenant 'a metric of type web and a Secret of the request itself' web-framing ''
+    row tenant 'a metric of type web and a Secret of another namespace' web-foreign ''
 }
 
 bare_rows() {

@@ -203,6 +203,36 @@ static bool is_changed(struct document *document, const char *field)
            json_paths_have(&document->changed, &place);
 }
 
+/* The query and, of a backend that has them, path and body. False: a mistake, which was reported. */
+static bool render_question(struct document *document, const struct metric_backend *backend,
+                            const char *query, struct metric_question *question)
+{
+    static const char *const fields[] = {"method", "path", "body", "timeout", NULL};
+    struct arena *arena = document->lint->arena;
+    struct errinfo ei;
+    const char *field = "spec.query";
+    const char *path = json_str_at(question->spec, "path", NULL);
+    const char *body = json_str_at(question->spec, "body", NULL);
+    bool good = render(arena, query, &question->query, &ei);
+
+    for (int i = 0; fields[i] && !backend->own_request; i++) {
+        if (json_at(question->spec, fields[i], NULL))
+            document_warn(document, arena_printf(arena, "spec.provider.%s", fields[i]),
+                          "has no effect with type %s", backend->type);
+    }
+    if (good && backend->own_request && path) {
+        field = "spec.provider.path";
+        good = render(arena, path, &question->path, &ei);
+    }
+    if (good && backend->own_request && body) {
+        field = "spec.provider.body";
+        good = render(arena, body, &question->body, &ei);
+    }
+    if (!good)
+        document_sentence(document, arena_printf(arena, "%s: %s", field, ei.text));
+    return good;
+}
+
 void template_check(struct document *document)
 {
     struct arena *arena = document->lint->arena;
@@ -221,10 +251,8 @@ void template_check(struct document *document)
 
     if (!query || !backend || is_changed(document, "spec.provider.type: "))
         return;
-    if (!render(arena, query, &question.query, &ei)) {
-        document_sentence(document, arena_printf(arena, "spec.query: %s", ei.text));
+    if (!render_question(document, backend, query, &question))
         return;
-    }
     const char *headers = backend_headers_refusal(arena, provider);
     if (headers)
         document_sentence(document, headers);

@@ -260,6 +260,7 @@ static void ask(struct fixture *f, struct json_object *row, int number)
         .backend = json_str_at(row, "backend", NULL),
         .address = json_at(row, "api", NULL) ? NULL : address,
         .query = json_str_at(row, "query", NULL),
+        .path = json_str_at(row, "path", NULL),
         .interval_ms = json_int_at(row, CANARY_UNSET, "interval_ms", NULL),
         .spec = json_at(row, "spec", NULL),
         .secret = secret_of(f, row),

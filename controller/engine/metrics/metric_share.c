@@ -329,13 +329,14 @@ static void write_key(const struct metric_question *question, char out[])
     struct arena *arena = arena_new();
     struct json_object *secret = json_at(question->secret, "data", NULL);
     const char *text = arena_printf(
-        arena, "%s\n%s\n%lld\n%lld\n%g\n%s\n%s\n%s\n%s\n%s",
+        arena, "%s\n%s\n%lld\n%lld\n%g\n%s\n%s\n%s\n%s\n%s\n%s\n%s",
         question->backend ? question->backend : "", question->address ? question->address : "",
         (long long)question->interval_ms, (long long)question->at_s, question->bucket,
         question->query ? question->query : "(probe)", question->ca_pem ? question->ca_pem : "",
         question->spec ? json_text_sorted(arena, question->spec) : "",
         secret ? json_text_sorted(arena, secret) : "",
-        question->only_namespace ? question->only_namespace : "");
+        question->only_namespace ? question->only_namespace : "",
+        question->path ? question->path : "", question->body ? question->body : "");
 
     (void)sha256_hex(text, strlen(text), out);
     arena_free(arena);
@@ -516,6 +517,8 @@ static void copy_question(struct entry *entry, const struct metric_question *que
     entry->question.backend = arena_strdup(arena, question->backend);
     entry->question.address = arena_strdup(arena, question->address);
     entry->question.query = arena_strdup(arena, question->query);
+    entry->question.path = arena_strdup(arena, question->path);
+    entry->question.body = arena_strdup(arena, question->body);
     entry->question.spec = held(arena, question->spec);
     entry->question.secret = held(arena, question->secret);
     entry->question.ca_pem = arena_strdup(arena, question->ca_pem);

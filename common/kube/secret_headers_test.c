@@ -1,4 +1,4 @@
-#include "engine/hook_call.h"
+#include "kube/secret_headers.h"
 
 #include <string.h>
 
@@ -22,19 +22,19 @@ static struct json_object *secret(struct arena *arena, const char *const *pairs)
 
 CASE(test_keys_become_headers)
 {
-    struct hook_headers headers = {0};
+    struct secret_headers headers = {0};
     struct errinfo ei;
     static const char *const one[] = {"Authorization=Bearer abc", "X-Empty=", NULL};
     static const char *const two[] = {"X-Team=a\tb", "authorization=Basic xyz", NULL};
 
-    assert_int_equal(hook_headers_add(&headers, arena, "one.test", secret(arena, one), &ei),
+    assert_int_equal(secret_headers_add(&headers, arena, "one.test", secret(arena, one), &ei),
                      ERR_OK);
     assert_int_equal(headers.count, 2);
     assert_string_equal(headers.list[0].name, "Authorization");
     assert_string_equal(headers.list[0].value, "Bearer abc");
     assert_string_equal(headers.list[1].value, "");
     /* the later one counts */
-    assert_int_equal(hook_headers_add(&headers, arena, "two.test", secret(arena, two), &ei),
+    assert_int_equal(secret_headers_add(&headers, arena, "two.test", secret(arena, two), &ei),
                      ERR_OK);
     assert_int_equal(headers.count, 3);
     assert_string_equal(headers.list[0].value, "Basic xyz");
@@ -72,14 +72,14 @@ CASE(test_what_is_no_header)
     };
 
     EACH_ROW (row, cases) {
-        struct hook_headers headers = {0};
+        struct secret_headers headers = {0};
         struct json_object *object;
         struct errinfo ei;
         assert_int_equal(json_parse(arena, row->secret, strlen(row->secret), 4096, &object, &ei),
                          ERR_OK);
         json_set_str(json_sub(json_sub(object, "metadata"), "labels"), "flagger.app/headers",
                      "true");
-        assert_int_equal(hook_headers_add(&headers, arena, "s.test", object, &ei), ERR_INVALID);
+        assert_int_equal(secret_headers_add(&headers, arena, "s.test", object, &ei), ERR_INVALID);
         if (!strstr(ei.text, row->told))
             fail_msg("%s and not %s", ei.text, row->told);
         assert_null(strstr(ei.text, "hid"));
@@ -110,12 +110,12 @@ CASE(test_which_secrets_are_meant)
     };
 
     EACH_ROW (row, cases) {
-        struct hook_headers headers = {0};
+        struct secret_headers headers = {0};
         struct json_object *object;
         struct errinfo ei;
         assert_int_equal(json_parse(arena, row->secret, strlen(row->secret), 4096, &object, &ei),
                          ERR_OK);
-        assert_int_equal(hook_headers_add(&headers, arena, "s.test", object, &ei),
+        assert_int_equal(secret_headers_add(&headers, arena, "s.test", object, &ei),
                          row->told ? ERR_INVALID : ERR_OK);
         if (row->told)
             assert_non_null(strstr(ei.text, row->told));
@@ -127,41 +127,41 @@ CASE(test_bounds)
     struct errinfo ei;
 
     for (int over = 0; over < 2; over++) {
-        struct hook_headers headers = {0};
+        struct secret_headers headers = {0};
         struct json_object *many = json_own(arena, json_object_new_object());
         json_set_str(json_sub(json_sub(many, "metadata"), "labels"), "flagger.app/headers", "true");
-        for (int i = 0; i < HOOK_HEADERS_MAX + over; i++)
+        for (int i = 0; i < SECRET_HEADERS_MAX + over; i++)
             json_set_str(json_sub(many, "data"), arena_printf(arena, "h%d", i), "");
-        assert_int_equal(hook_headers_add(&headers, arena, "s.test", many, &ei),
+        assert_int_equal(secret_headers_add(&headers, arena, "s.test", many, &ei),
                          over ? ERR_INVALID : ERR_OK);
         assert_null(headers.list[headers.count].name);
     }
     for (int over = 0; over < 2; over++) {
-        struct hook_headers headers = {0};
+        struct secret_headers headers = {0};
         struct json_object *large = json_own(arena, json_object_new_object());
         json_set_str(json_sub(json_sub(large, "metadata"), "labels"), "flagger.app/headers",
                      "true");
-        size_t len = HOOK_HEADERS_MAX_BYTES - 1 + (size_t)over;
+        size_t len = SECRET_HEADERS_MAX_BYTES - 1 + (size_t)over;
         char *value = arena_alloc(arena, len);
         memset(value, 'x', len);
         json_set_str(json_sub(large, "data"), "a", base64_encode(arena, value, len));
-        assert_int_equal(hook_headers_add(&headers, arena, "s.test", large, &ei),
+        assert_int_equal(secret_headers_add(&headers, arena, "s.test", large, &ei),
                          over ? ERR_INVALID : ERR_OK);
     }
 }
 
 CASE(test_values_are_struck_out)
 {
-    struct hook_headers headers = {0};
+    struct secret_headers headers = {0};
     struct errinfo ei;
     static const char *const pairs[] = {"Authorization=Bearer s3cret-token", "X-Key=kkkk", "X-V=1",
                                         "X-Empty=", NULL};
 
-    assert_int_equal(hook_headers_add(&headers, arena, "s.test", secret(arena, pairs), &ei),
+    assert_int_equal(secret_headers_add(&headers, arena, "s.test", secret(arena, pairs), &ei),
                      ERR_OK);
-    assert_string_equal(hook_headers_redact(&headers, arena,
-                                            "you sent Bearer s3cret-token, that is s3cret-token, "
-                                            "kkkkkkkk and 1"),
+    assert_string_equal(secret_headers_redact(&headers, arena,
+                                              "you sent Bearer s3cret-token, that is s3cret-token, "
+                                              "kkkkkkkk and 1"),
                         "you sent ***, that is ***, ****** and 1");
-    assert_string_equal(hook_headers_redact(&headers, arena, ""), "");
+    assert_string_equal(secret_headers_redact(&headers, arena, ""), "");
 }

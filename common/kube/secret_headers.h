@@ -1,0 +1,36 @@
+/*
+ * Request headers from Secrets: each key is a header (headersFrom of a webhook, secretRef of a
+ * MetricTemplate of type web). Pure.
+ *
+ * They are credentials: their values appear in no log line, error or event. Only Secrets that are
+ * meant for it are sent: by the label flagger.app/headers: "true", or because each key is
+ * Authorization or begins with X-; those of the cluster's own types never.
+ */
+#ifndef KUBE_SECRET_HEADERS_H
+#define KUBE_SECRET_HEADERS_H
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "net/client.h"
+
+enum { SECRET_HEADERS_MAX = 32, SECRET_HEADERS_MAX_BYTES = 16 * 1024 };
+
+struct secret_headers {
+    struct http_header list[SECRET_HEADERS_MAX + 1]; /* terminated by name NULL */
+    int count;
+    size_t bytes; /* of names and values */
+};
+
+/*
+ * Adds the keys of a Secret; an existing header of the name (in any case) is replaced. name: of the
+ * Secret, for errors. Everything lives in the arena. ERR_INVALID, without the value in the message:
+ * no key, a Secret that is not meant for it, a key that is no header or that the request sets
+ * itself, a control character in a value, too many or too large headers.
+ */
+enum err secret_headers_add(struct secret_headers *headers, struct arena *arena, const char *name,
+                            struct json_object *secret, struct errinfo *ei) MUST_USE;
+/* The text with every header value removed: a service may echo its request. */
+const char *secret_headers_redact(const struct secret_headers *headers, struct arena *arena,
+                                  const char *text);
+
+#endif
