@@ -108,7 +108,7 @@ open(directory + '/port', 'w').write(str(server.server_port))
 server.serve_forever()
 PY
     echo $! >"$DIR/collector.pid"
-    eventually 10 test -s "$DIR/port"
+    eventually 60 test -s "$DIR/port"
     COLLECTOR=http://127.0.0.1:$(cat "$DIR/port")
 }
 
@@ -157,13 +157,13 @@ holds() { gojq -es "$1" "$DIR/spans" >/dev/null; }
     [ ! -s "$DIR/spans" ]
     kubectl -n one set image deployment/app app=app:2 >/dev/null
     eventually 60 phase_is WaitingPromotion
-    eventually 20 holds 'map(select(.name == "webhook gate")) != []'
+    eventually 60 holds 'map(select(.name == "webhook gate")) != []'
     kill -KILL "$DAEMON_PID"
     wait "$DAEMON_PID" || true
     controller --otlp-endpoint "$COLLECTOR"
     touch "$DIR/open"
     eventually 60 phase_is Succeeded
-    eventually 20 holds 'map(select(.parentSpanId == null)) != []'
+    eventually 60 holds 'map(select(.parentSpanId == null)) != []'
     cat "$DIR/wrong"
     [ ! -s "$DIR/wrong" ]
     # One trace and one root; each other span hangs below one that is there; no span twice.
@@ -187,7 +187,7 @@ holds() { gojq -es "$1" "$DIR/spans" >/dev/null; }
     kubectl -n one patch canary app --type json -p "[{\"op\": \"replace\", \"path\": \"/spec/analysis/webhooks/0/url\", \"value\": \"$COLLECTOR/no\"}]" >/dev/null
     kubectl -n one set image deployment/app app=app:3 >/dev/null
     eventually 60 phase_is Failed
-    eventually 20 holds 'map(select(.parentSpanId == null)) | length == 2'
+    eventually 60 holds 'map(select(.parentSpanId == null)) | length == 2'
     holds '(map(.traceId) | unique | length) == 2 and (map(select(.parentSpanId == null))[1] | .status.code == 2 and (.status.message | contains("Failed checks threshold reached 2")))'
     [ ! -s "$DIR/wrong" ]
     curl -s "$DAEMON_URL/metrics" | grep -q '^flagger_trace_spans_sent_total [1-9]'
@@ -200,7 +200,7 @@ holds() { gojq -es "$1" "$DIR/spans" >/dev/null; }
     stage two hook
     kubectl -n two set image deployment/app app=app:2 >/dev/null
     eventually 60 phase_is Succeeded
-    eventually 20 holds 'map(select(.parentSpanId == null)) != []'
+    eventually 60 holds 'map(select(.parentSpanId == null)) != []'
     daemon_stop
     : >"$DIR/spans"
     controller

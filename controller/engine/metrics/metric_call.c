@@ -279,9 +279,10 @@ static void send_request(struct metric_call *call)
 
     const char *address = call->question.address, *own = call->ways->own_address;
 
-    /* A redirect may lead anywhere. */
+    /* A redirect may lead anywhere; a request that the template makes itself may do anything. */
     http->own_address = call->request.to != METRIC_TO_ADDRESS ||
-                        (own && address && call->redirects == 0 && strcmp(address, own) == 0);
+                        (own && address && call->redirects == 0 && !call->backend->own_request &&
+                         strcmp(address, own) == 0);
     http->timeout_ms = call->left_ms;
     http->owner = call->question.owner;
     call->sent_ms = clock_monotonic_ms();

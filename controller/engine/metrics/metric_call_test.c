@@ -6,6 +6,7 @@
 #include "base/base64.h"
 #include "base/json.h"
 #include "engine/metrics/metric_call.h"
+#include "net/reach.h"
 #include "net/server/server.h"
 #include "test/rows.h"
 #include "test/unit.h"
@@ -457,4 +458,43 @@ FIXTURE_CASE(who_may_not_write_makes_no_analysis)
     assert_true(f->answered);
     assert_int_equal(f->answer.outcome, METRIC_ERROR);
     assert_string_equal(f->told, "");
+}
+
+/* Asks the address of --metrics-server, which is closed to tenants, with this backend. */
+static void ask_own(struct fixture *f, const char *backend, const char *query)
+{
+    struct errinfo ei;
+    const struct reach *reach;
+    struct metric_answer at_once;
+
+    assert_int_equal(reach_read(f->arena, "", true, &reach, &ei), ERR_OK);
+    http_client_free(f->http);
+    f->http = http_client_new(f->loop, &(struct http_client_options){.reach = reach});
+    f->context.http = f->http;
+    f->context.own_address =
+        arena_printf(f->arena, "http://127.0.0.1:%d/home", http_server_port(f->server));
+    const struct metric_question question = {.id = "metrics[0]",
+                                             .backend = backend,
+                                             .address = f->context.own_address,
+                                             .query = query,
+                                             .path = "/api/v1/admin"};
+    f->call = metric_call_start(&f->context, f->arena, &question, 0, on_answer, f, &at_once);
+    assert_non_null(f->call);
+    assert_int_equal(loop_run(f->loop), 0);
+    assert_true(f->answered);
+}
+
+FIXTURE_CASE(the_server_of_the_option_is_open_to_queries)
+{
+    ask_own(f, "prometheus", "up");
+    assert_int_equal(f->answer.outcome, METRIC_VALUE);
+}
+
+/* A template of type web makes any request: it takes nothing of what the option opens. */
+FIXTURE_CASE(the_server_of_the_option_is_closed_to_requests_of_a_template)
+{
+    ask_own(f, "web", "$.value");
+    assert_int_equal(f->answer.outcome, METRIC_ERROR);
+    assert_true(f->answer.unreachable);
+    assert_int_equal(f->asked, 0);
 }
