@@ -393,7 +393,8 @@ static void convert_green(struct rollout *r)
     if (every_ms > 0)
         set_interval(r, every_ms);
     else
-        set_interval(r, seconds_ms > 0 && automatic ? seconds_ms : DEFAULT_INTERVAL_MS);
+        set_interval(r, seconds_ms > 0 && automatic ? seconds_ms
+                                                    : settings_default.min_analysis_interval_ms);
     if (iterations > MOST_ITERATIONS)
         iterations = MOST_ITERATIONS;
     if (automatic && every_ms > 0 && iterations * r->interval_ms < seconds_ms)
