@@ -119,8 +119,10 @@ static const char *value_from(const struct run *run, struct json_object *from, c
         *why = "it comes from a Secret: a MetricTemplate takes credentials by "
                "spec.provider.secretRef, from the keys of its provider";
     else if (!text)
-        *why = path ? arena_printf(run->r->arena, "%s of the Rollout is not known here", path)
-                    : "it has no value";
+        *why = !path ? "it has no value"
+               : strcmp(path, "metadata.namespace") == 0
+                   ? "the Rollout has no namespace: give it one with -n"
+                   : arena_printf(run->r->arena, "%s of the Rollout is not known here", path);
     return text;
 }
 

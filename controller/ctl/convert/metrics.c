@@ -17,9 +17,10 @@ struct metric {
     struct json_object *out;       /* spec.provider of the MetricTemplate */
     struct json_object *variables; /* templateVariables of the Canary */
     const char *query;
-    int64_t window_ms;  /* that the backend looks back; 0 if the query says it */
-    const char *change; /* a comment at spec.provider; NULL if none */
-    bool unknown;       /* a variable has no value */
+    int64_t window_ms;   /* that the backend looks back; 0 if the query says it */
+    const char *change;  /* a comment at spec.provider; NULL if none */
+    const char *renamed; /* "web-new.shop", names that were changed; NULL if none were */
+    bool unknown;        /* a variable has no value */
 };
 
 static void lose(const struct metric *m, const char *key, const char *text)
@@ -411,6 +412,44 @@ static void count_limit(const struct metric *m)
         r->threshold = (int)limit + 1;
 }
 
+/* --- names of Services in queries */
+
+/* The text with the Canary's Service in place of the one of the Rollout that it begins with, "web-new"
+ * or "web-new.shop.svc"; NULL if it begins with another name. */
+static const char *renamed_service(const struct metric *m, const char *text, const char *from)
+{
+    const struct rollout *r = m->run->r;
+    size_t len = from ? strlen(from) : 0;
+
+    if (len == 0 || strncmp(text, from, len) != 0 || (text[len] && !strchr(".:", text[len])))
+        return NULL;
+    return arena_printf(r->arena, "%s-canary%s", r->service ? r->service : r->target, text + len);
+}
+
+/* Values that are names of the Service whose place NAME-canary takes. One of the Service that clients
+ * use stays: it led to one version, and here to the primary. */
+static void rename_services(struct metric *m)
+{
+    struct rollout *r = m->run->r;
+
+    if (!r->canary_service)
+        return;
+    json_object_object_foreach(m->variables, key, value)
+    {
+        const char *text = arena_strdup(r->arena, json_object_get_string(value));
+        const char *other = renamed_service(m, text, r->canary_service);
+        if (!other || strcmp(other, text) == 0)
+            continue;
+        m->renamed = m->renamed ? arena_printf(r->arena, "%s, %s", m->renamed, text) : text;
+        json_set_str(m->variables, key, other);
+    }
+    const char *own = renamed_service(m, r->canary_service, r->canary_service);
+    if (strcmp(own, r->canary_service) != 0 && strstr(m->query, r->canary_service))
+        lose(m, "provider",
+             arena_printf(r->arena, "the query names %s: change it to %s, which takes its place",
+                          r->canary_service, own));
+}
+
 /* --- one metric */
 
 static bool is_dry(const struct metric *m, struct json_object *list)
@@ -447,6 +486,9 @@ static void write_comments(const struct metric *m, const char *at)
         commented_add(r->arena, r->out, arena_printf(r->arena, "%s.interval", at),
                       "%s of data, ten intervals, are asked for",
                       duration_text(r->arena, m->window_ms));
+    if (m->renamed)
+        commented_add(r->arena, r->out, arena_printf(r->arena, "%s.templateVariables", at),
+                      "there stood %s, in whose place this Service is", m->renamed);
     if (m->unknown)
         commented_add(r->arena, r->out, arena_printf(r->arena, "%s.templateVariables", at),
                       "CHANGE THIS: a value is not known here; see the list at the end");
@@ -463,13 +505,14 @@ static struct json_object *metrics_of(struct rollout *r)
     return metrics;
 }
 
-static void write_metric(const struct metric *m, const struct condition *condition)
+static void write_metric(struct metric *m, const struct condition *condition)
 {
     struct rollout *r = m->run->r;
     struct json_object *metrics = metrics_of(r),
                        *row = json_own(r->arena, json_object_new_object());
     const char *template = write_template(m);
 
+    rename_services(m);
     /* The same one may be in several analyses. */
     for (size_t i = 0; i < json_len(metrics); i++) {
         struct json_object *other = json_elem(metrics, i);
@@ -545,15 +588,31 @@ static void convert_run(void *arg, const struct run *run)
         fields_lose(run->r->conversion, FIELD_TEMPLATE, run->label, run->spec);
 }
 
+/* So many intervals, within what can be written. */
+static int64_t longest(int64_t interval_ms, int threshold)
+{
+    const int64_t most = (int64_t)100 * 366 * 24 * 3600 * 1000;
+    int count = threshold > 0 ? threshold : 1;
+
+    return interval_ms < most / count ? interval_ms * count : most;
+}
+
 void metrics_convert(struct rollout *r)
 {
     analyses_all(r, convert_run, NULL);
     json_set_int(r->analysis, "threshold", r->threshold > 0 ? r->threshold : 1);
-    if (r->threshold == 0)
+    if (!json_at(r->analysis, "metrics", NULL))
         return;
+    if (r->canary && !r->splits)
+        commented_add(
+            r->arena, r->out, "spec.analysis.metrics",
+            "no user's request reaches the new version before its promotion: make some by "
+            "a webhook of type rollout (the load tester), or its metrics have no values");
     commented_add(r->arena, r->out, "spec.analysis.threshold",
                   "failures of all metrics count together, from the first weight on: one more than "
-                  "the smallest failureLimit");
+                  "the smallest failureLimit. A version that fails every check makes no step, and "
+                  "is rolled back after %s",
+                  duration_text(r->arena, longest(r->interval_ms, r->threshold)));
     json_set_str(r->analysis, "onMetricError", "hold");
     commented_add(r->arena, r->out, "spec.analysis.onMetricError",
                   "in place of consecutiveErrorLimit: an error of the metric server holds the "
