@@ -83,6 +83,13 @@ YAML
     run -1 --separate-stderr convert two.yaml
     [[ $output == *'kind: Canary'* ]]
     [[ $stderr == *'convert: Rollout bare: spec.template: expected pods with containers, or a spec.workloadRef'* ]]
+    run -0 --separate-stderr convert --rollout web --live two.yaml
+    [[ $output == *' convert two.yaml --only Deployment |'* ]]
+    run -1 --separate-stderr convert --rollout till two.yaml
+    [[ -z $output && $stderr == *'convert: there is no Rollout of argoproj.io with the name till in these files' ]]
+    sed 's/name: bare/name: till/; s/^spec: {strategy.*/spec: {template: {spec: {containers: [{name: till, image: till}]}}, strategy: {canary: {}}}/' two.yaml >both.yaml
+    run -0 --separate-stderr convert --live both.yaml
+    [[ $output == *' convert both.yaml --rollout till --only Deployment |'*' convert both.yaml --rollout web --only Deployment |'* ]]
     run -1 --separate-stderr convert others.yaml
     [[ -z $output && $stderr == *'convert: there is no Rollout of argoproj.io in these files' ]]
     for arguments in '' 'none.yaml' '--gate gate rollout.yaml' '-o json rollout.yaml' 'rollout.yaml --wrong'; do

@@ -128,7 +128,7 @@ argo_look() { # NAME SERVICE
 # The controller: looks at all Services as long as it has a pod. The file counts its rounds.
 argo() {
     local name service
-    while [ -e "$BATS_FILE_TMPDIR/argo" ]; do
+    until [ -e "$BATS_FILE_TMPDIR/argo-end" ]; do
         sleep 0.2
         argo_runs || continue
         for name in $ALL; do for service in $(managed_of "$name"); do argo_look "$name" "$service"; done; done
@@ -150,7 +150,7 @@ setup_file() {
         replicaset "$name" | kubectl apply -f - >/dev/null
         own_route "$name" | kubectl apply -f - >/dev/null
     done
-    touch "$BATS_FILE_TMPDIR/argo"
+
     argo 3>&- &
     for name in $ALL; do eventually 30 answers "$name"; done
     eventually 30 test -s "$BATS_FILE_TMPDIR/argo"
@@ -159,7 +159,7 @@ setup_file() {
 
 teardown_file() {
     clients_enter
-    rm -f "$BATS_FILE_TMPDIR/argo"
+    touch "$BATS_FILE_TMPDIR/argo-end"
     clients_end || true
     stage_end
 }

@@ -8,7 +8,7 @@
 #include "ctl/output.h"
 
 static struct {
-    const char *namespace_, *gate, *only;
+    const char *namespace_, *gate, *only, *rollout;
     bool live, fields;
 } opt;
 
@@ -21,6 +21,8 @@ static const struct option_row rows[] = {
                "what serves then"),
     OPTION(STRING, "only", &opt.only, .arg = "KINDS",
            .help = "writes only documents of these kinds, such as Deployment,Canary"),
+    OPTION(STRING, "rollout", &opt.rollout, .arg = "NAME",
+           .help = "converts only the Rollout of this name"),
     OPTION(BOOL, "fields", &opt.fields,
            .help = "prints the table of fields and their counterparts, and reads no file"),
     OPTION(STRING, "namespace", &opt.namespace_, .arg = "NAME",
@@ -57,6 +59,7 @@ static int run(struct ctl *ctl)
     struct manifests manifests = {.arena = ctl->arena, .namespace_ = opt.namespace_};
     const struct convert_options options = {
         .namespace_ = opt.namespace_,
+        .rollout = opt.rollout,
         .gate = opt.gate,
         .live = opt.live,
         .only = opt.only && *opt.only ? option_split(ctl->arena, opt.only) : NULL,
@@ -78,8 +81,9 @@ static int run(struct ctl *ctl)
             return ctl_fail(ctl, CTL_USAGE, "convert: %s", ei.text);
     const struct conversion *conversion = convert_objects(ctl->arena, &options, manifests.objects);
     if (conversion->found == 0)
-        return ctl_fail(ctl, CTL_SERVER,
-                        "convert: there is no Rollout of argoproj.io in these files");
+        return ctl_fail(
+            ctl, CTL_SERVER, "convert: there is no Rollout of argoproj.io%s%s in these files",
+            opt.rollout && *opt.rollout ? " with the name " : "", opt.rollout ? opt.rollout : "");
     return print(ctl, conversion);
 }
 

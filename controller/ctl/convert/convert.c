@@ -278,7 +278,12 @@ static void report_leftovers(struct conversion *conversion)
 
 static bool on_rollout(void *arg, struct json_object *object)
 {
-    convert_rollout(arg, object);
+    struct conversion *conversion = arg;
+    const char *wanted = conversion->options->rollout;
+    const char *name = json_str_at(object, "metadata", "name", NULL);
+
+    if (!wanted || !*wanted || (name && strcmp(name, wanted) == 0))
+        convert_rollout(conversion, object);
     return false;
 }
 
@@ -297,7 +302,7 @@ struct conversion *convert_objects(struct arena *arena, const struct convert_opt
                                       .templates = json_own(arena, json_object_new_object()),
                                       .mistakes = json_own(arena, json_object_new_array())};
     (void)conversion_each(conversion, "argoproj.io", "Rollout", "", on_rollout, conversion);
-    if (conversion->found > 0)
+    if (conversion->found > 0 && !(options->rollout && *options->rollout))
         report_leftovers(conversion);
     return conversion;
 }

@@ -16,6 +16,7 @@ enum field_kind { FIELD_ROLLOUT, FIELD_TEMPLATE };
 
 struct convert_options {
     const char *namespace_; /* of objects without one; NULL or "" if none */
+    const char *rollout;    /* converts only the one of this name; NULL or "" for all */
     const char *gate;       /* URL of the gate, up to its query */
     bool live;              /* writes the order of a switch as well */
     /* Kinds that are written, without the list at the end; NULL for all. Ends with NULL. */

@@ -15,6 +15,7 @@ struct switching {
     const struct rollout *r;
     struct buf *out;
     const char *kubectl; /* with the namespace */
+    const char *convert; /* the command line, for this Rollout alone */
     int step;
 };
 
@@ -58,7 +59,8 @@ static void write_head(const struct switching *s)
         "\nWhile no release is under way (the Rollout is Healthy), with the pod template that runs "
         "now, and with the CRDs and the controller of flagger-c installed. Pods of the Rollout, "
         "the Deployment and the primary run side by side for a while: there must be room for "
-        "them. Each step leaves everything served; stop at any of them and look.");
+        "them. A tool that applies manifests again (Argo CD, Flux) must not do so in between. Each "
+        "step leaves everything served; stop at any of them and look.");
     say(s, "%s",
         strcmp(r->provider, "kubernetes") == 0
             ? "These steps are tested with a Service and requests that never stop."
@@ -72,8 +74,7 @@ static void write_deployment(struct switching *s)
 
     begin_step(s, "The Deployment gets pods of the same version.");
     if (r->deployment)
-        say(s, "  %s --only Deployment | %s apply -f -", r->conversion->options->command,
-            s->kubectl);
+        say(s, "  %s --only Deployment | %s apply -f -", s->convert, s->kubectl);
     if (r->scaler || !r->deployment)
         say(s,
             "  %s scale deployment %s --replicas=\"$(%s get rollout %s -o "
@@ -135,7 +136,7 @@ static void write_canary(struct switching *s)
 
     begin_step(s, "The Canary.");
     say(s, "  %s --only HorizontalPodAutoscaler,ScaledObject,MetricTemplate,Canary | %s apply -f -",
-        r->conversion->options->command, s->kubectl);
+        s->convert, s->kubectl);
     say(s, "  %s wait canary/%s --for=condition=promoted --timeout=10m", s->kubectl, r->target);
     say(s,
         "Serves: the pods of the Deployment, until those of %s-primary are ready; then these, by "
@@ -187,11 +188,14 @@ static void write_rest(struct switching *s)
 
 void live_write(const struct rollout *r, struct buf *out)
 {
-    struct switching s = {.r = r,
-                          .out = out,
-                          .kubectl = *r->namespace_
-                                         ? arena_printf(r->arena, "kubectl -n %s", r->namespace_)
-                                         : "kubectl"};
+    const char *command = r->conversion->options->command;
+    bool single = r->conversion->found == 1;
+    struct switching s = {
+        .r = r,
+        .out = out,
+        .convert = single ? command : arena_printf(r->arena, "%s --rollout %s", command, r->name),
+        .kubectl =
+            *r->namespace_ ? arena_printf(r->arena, "kubectl -n %s", r->namespace_) : "kubectl"};
 
     write_head(&s);
     write_deployment(&s);
