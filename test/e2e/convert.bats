@@ -150,7 +150,6 @@ setup_file() {
         replicaset "$name" | kubectl apply -f - >/dev/null
         own_route "$name" | kubectl apply -f - >/dev/null
     done
-
     argo 3>&- &
     for name in $ALL; do eventually 30 answers "$name"; done
     eventually 30 test -s "$BATS_FILE_TMPDIR/argo"

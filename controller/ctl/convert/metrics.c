@@ -14,6 +14,7 @@ struct metric {
     struct json_object *json;
     const char *name, *path;       /* "spec.metrics[0]", of its template */
     struct json_object *provider;  /* of Argo */
+    const char *provider_key;      /* "prometheus" */
     struct json_object *out;       /* spec.provider of the MetricTemplate */
     struct json_object *variables; /* templateVariables of the Canary */
     const char *query;
@@ -36,7 +37,7 @@ static const char *provider_text(const struct metric *m, const char *key)
     const char *filled = text ? arguments_filled(m->run, text, &why) : NULL;
 
     if (text && !filled)
-        lose(m, arena_printf(m->run->r->arena, "provider: %s", key), why);
+        lose(m, arena_printf(m->run->r->arena, "provider.%s.%s", m->provider_key, key), why);
     return filled && *filled ? filled : NULL;
 }
 
@@ -246,6 +247,7 @@ static bool convert_provider(struct metric *m)
         m->provider = json_at(all, providers[i].key, NULL);
         if (!m->provider)
             continue;
+        m->provider_key = providers[i].key;
         json_set_str(m->out, "type", providers[i].type);
         return providers[i].convert(m);
     }
