@@ -599,12 +599,29 @@ static int64_t longest(int64_t interval_ms, int threshold)
     return interval_ms < most / count ? interval_ms * count : most;
 }
 
+static bool is_analysed(const struct rollout *r)
+{
+    struct json_object *steps = json_at(r->canary, "steps", NULL);
+    bool found = json_at(r->canary, "analysis", NULL) ||
+                 json_at(r->green, "prePromotionAnalysis", NULL) ||
+                 json_at(r->green, "postPromotionAnalysis", NULL);
+
+    for (size_t i = 0; !found && i < json_len(steps); i++)
+        found = json_at(json_elem(steps, i), "analysis", NULL) != NULL;
+    return found;
+}
+
 void metrics_convert(struct rollout *r)
 {
     analyses_all(r, convert_run, NULL);
     json_set_int(r->analysis, "threshold", r->threshold > 0 ? r->threshold : 1);
-    if (!json_at(r->analysis, "metrics", NULL))
+    if (!json_at(r->analysis, "metrics", NULL)) {
+        if (is_analysed(r))
+            commented_add(r->arena, r->out, "spec.analysis",
+                          "CHANGE THIS: the Rollout was analysed, and none of its metrics is here: "
+                          "nothing is checked until you give it others; see the list at the end");
         return;
+    }
     if (r->canary && !r->splits)
         commented_add(
             r->arena, r->out, "spec.analysis.metrics",
