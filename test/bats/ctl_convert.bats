@@ -69,6 +69,9 @@ convert() { "$FLAGGER_BUILD/kubectl-canary" convert "$@"; }
     [[ $output == *'url: "https://gate.example/gate/check?hook=approval-promotion"'* ]]
     run -0 --separate-stderr convert --live rollout.yaml others.yaml
     [[ $output == *'#   '*' convert rollout.yaml others.yaml --only Deployment | kubectl apply -f -'* ]]
+    cp rollout.yaml "it's one.yaml"
+    run -0 --separate-stderr convert --live "it's one.yaml" others.yaml
+    [[ $output == *" convert 'it'\\''s one.yaml' others.yaml --only Deployment |"* ]]
 }
 
 @test "a Rollout that cannot be converted is told, and the others are converted" {

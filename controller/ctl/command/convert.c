@@ -29,14 +29,29 @@ static const struct option_row rows[] = {
            .help = "(-n) of objects in the files that name none"),
     {0}};
 
+/* The word as a shell takes it. */
+static const char *quoted(const struct ctl *ctl, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-_./=,:@%+";
+    const char *out = "'";
+
+    if (*word && strspn(word, plain) == strlen(word))
+        return word;
+    for (; *word; word++)
+        out = *word == '\'' ? arena_printf(ctl->arena, "%s'\\''", out)
+                            : arena_printf(ctl->arena, "%s%c", out, *word);
+    return arena_printf(ctl->arena, "%s'", out);
+}
+
 static const char *command_line(const struct ctl *ctl)
 {
     const char *text = arena_printf(ctl->arena, "%s convert", ctl->program);
 
     for (int i = 0; i < ctl->n_args; i++)
-        text = arena_printf(ctl->arena, "%s %s", text, ctl->args[i]);
+        text = arena_printf(ctl->arena, "%s %s", text, quoted(ctl, ctl->args[i]));
     if (opt.namespace_ && *opt.namespace_)
-        text = arena_printf(ctl->arena, "%s -n %s", text, opt.namespace_);
+        text = arena_printf(ctl->arena, "%s -n %s", text, quoted(ctl, opt.namespace_));
     return text;
 }
 

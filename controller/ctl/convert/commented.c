@@ -63,13 +63,27 @@ static void write_wrapped(struct buf *out, int indent, const char *text, size_t 
     write_line(out, indent, before, text + from, len - from);
 }
 
+/* One line for readers of YAML as well, which take U+2028 and U+2029 for ends of lines. */
+static const char *one_line(struct arena *arena, const char *text, size_t len)
+{
+    char *line = arena_strdup(arena, print_clean(arena, arena_strndup(arena, text, len)));
+
+    for (char *c = line; (c = strstr(c, "\xe2\x80"));) {
+        bool end = c[2] == '\xa8' || c[2] == '\xa9';
+        for (int i = 0; end && i < 3; i++)
+            c[i] = ' ';
+        c += 2;
+    }
+    return line;
+}
+
 void comment_write(struct arena *arena, struct buf *out, int indent, const char *text)
 {
     if (indent > COMMENT_WIDTH / 2)
         indent = 0;
     for (bool more = true; more;) {
         size_t len = strcspn(text, "\n");
-        const char *line = print_clean(arena, arena_strndup(arena, text, len));
+        const char *line = one_line(arena, text, len);
         if (strncmp(line, "  ", 2) == 0)
             write_line(out, indent, "", line, strlen(line));
         else

@@ -186,6 +186,13 @@ static void write_rest(struct switching *s)
         "it is Healthy, delete the Deployment.");
 }
 
+/* True for what a shell takes for one word, as all names of a cluster are; NULL is none. */
+static bool is_word(const char *text)
+{
+    return !text || strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                 "-_./=,") == strlen(text);
+}
+
 void live_write(const struct rollout *r, struct buf *out)
 {
     const char *command = r->conversion->options->command;
@@ -197,6 +204,11 @@ void live_write(const struct rollout *r, struct buf *out)
         .kubectl =
             *r->namespace_ ? arena_printf(r->arena, "kubectl -n %s", r->namespace_) : "kubectl"};
 
+    if (!is_word(r->name) || !is_word(r->namespace_) || !is_word(r->target) ||
+        !is_word(r->service) || !is_word(r->canary_service) || !is_word(labels_of(r))) {
+        say(&s, "\nNo switch of %s: a name or label of it is none that a cluster takes", r->label);
+        return;
+    }
     write_head(&s);
     write_deployment(&s);
     write_service(&s);
