@@ -25,6 +25,7 @@ texts() {
     deploy/manual/make "$BATS_TEST_TMPDIR" "$FLAGGER_BUILD"
     diff deploy/manual/fields.md "$BATS_TEST_TMPDIR/fields.md" || { echo 'deploy/manual/make deploy/manual makes them anew' && false; }
     diff deploy/manual/flags.md "$BATS_TEST_TMPDIR/flags.md"
+    diff deploy/manual/argo.md "$BATS_TEST_TMPDIR/argo.md"
 }
 
 @test "each option that a page names is there" {

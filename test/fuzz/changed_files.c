@@ -1,7 +1,8 @@
 /*
  * Whole files in which one thing is changed: each field and each element is taken away, doubled, and
- * replaced by values of every type, one at a time. `kubectl canary lint`, plan and objects read each
- * such file: they end, with a code that their help names, and never with "(null)" in a text.
+ * replaced by values of every type, one at a time. `kubectl canary lint`, plan, objects and convert
+ * read each such file, and lint reads the YAML that convert makes of it: they end, with a code that
+ * their help names, and never with "(null)" in a text.
  *
  *     changed_files [--every N] FOLDER...
  *
@@ -187,7 +188,9 @@ static void fault(const char *file, const char *what)
     fflush(stdout);
 }
 
-static void run_command(const char *file, const char *path, const char *command, const char *format)
+/* flag: a further word, or NULL. Returns its output, in the arena. */
+static const char *run_command(struct arena *keep, const char *file, const char *path,
+                               const char *command, const char *flag)
 {
     char *words[] = {"kubectl canary", NULL, NULL, NULL, NULL, NULL};
     char *text = NULL, *errors = NULL;
@@ -202,8 +205,8 @@ static void run_command(const char *file, const char *path, const char *command,
     snprintf(report->command, sizeof(report->command), "%s", command);
     words[n++] = arena_strdup(arena, command);
     words[n++] = arena_strdup(arena, path);
-    if (format)
-        words[n++] = arena_printf(arena, "-o%s", format);
+    if (flag)
+        words[n++] = arena_strdup(arena, flag);
     int code = ctl_run(&ctl, n, words);
     fclose(ctl.out);
     fclose(ctl.err);
@@ -213,9 +216,27 @@ static void run_command(const char *file, const char *path, const char *command,
         fault(file, arena_printf(arena, "\"(null)\" in %s%s", text, errors));
     if (code != CTL_DONE && errors_len == 0 && len == 0)
         fault(file, "it fails without a word");
+    const char *out = arena_strdup(keep, text);
     free(text);
     free(errors);
     arena_free(arena);
+    return out;
+}
+
+/* What is converted is YAML, whatever the file was, and lint takes it for that. */
+static void run_convert(struct arena *arena, const char *file, const char *path)
+{
+    const char *out = run_command(arena, file, path, "convert", "--live");
+    int fd = memfd_create("converted", MFD_CLOEXEC);
+    struct json_object *docs;
+    struct errinfo ei;
+
+    if (yaml_parse(arena, "converted", out, strlen(out), strlen(out) + 1, &docs, &ei) != ERR_OK)
+        fault(file, ei.text);
+    if (dprintf(fd, "%s", out) < 0)
+        exit(3);
+    (void)run_command(arena, file, arena_printf(arena, "/proc/self/fd/%d", fd), "lint", NULL);
+    close(fd);
 }
 
 static void run_commands(struct arena *arena, const char *file, struct json_object *docs)
@@ -227,9 +248,10 @@ static void run_commands(struct arena *arena, const char *file, struct json_obje
         if (dprintf(fd, "---\n%s\n", json_text(arena, json_elem(docs, i))) < 0)
             exit(3);
     alarm(SECONDS);
-    run_command(file, path, "lint", NULL);
-    run_command(file, path, "plan", report->tried % 2 ? "yaml" : NULL);
-    run_command(file, path, "objects", NULL);
+    (void)run_command(arena, file, path, "lint", NULL);
+    (void)run_command(arena, file, path, "plan", report->tried % 2 ? "-oyaml" : NULL);
+    (void)run_command(arena, file, path, "objects", NULL);
+    run_convert(arena, file, path);
     alarm(0);
     close(fd);
 }

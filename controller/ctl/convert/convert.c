@@ -1,0 +1,363 @@
+#include "ctl/convert/convert.h"
+
+#include <string.h>
+
+#include "base/duration.h"
+#include "ctl/convert/parts.h"
+
+struct loss {
+    struct loss *next;
+    const char *label, *path, *text;
+};
+
+void conversion_lose(struct conversion *conversion, const char *label, const char *path,
+                     const char *fmt, ...)
+{
+    struct loss *loss = ARENA_NEW(conversion->arena, struct loss);
+    va_list args;
+
+    va_start(args, fmt);
+    const char *text = arena_vprintf(conversion->arena, fmt, args);
+    va_end(args);
+    for (struct loss *old = conversion->losses; old; old = old->next)
+        if (strcmp(old->label, label) == 0 && strcmp(old->path, path) == 0 &&
+            strcmp(old->text, text) == 0)
+            return;
+    *loss = (struct loss){.label = label, .path = path, .text = text};
+    *conversion->last_loss = loss;
+    conversion->last_loss = &loss->next;
+    conversion->lost++;
+}
+
+/* --- the objects of the files */
+
+static bool is_of(struct json_object *object, const char *group, const char *kind)
+{
+    const char *own = json_str_at(object, "kind", NULL);
+    const char *version = json_str_at(object, "apiVersion", NULL);
+    size_t len = strlen(group);
+
+    if (!own || !version || strcmp(own, kind) != 0)
+        return false;
+    return len == 0 ? !strchr(version, '/')
+                    : strncmp(version, group, len) == 0 && version[len] == '/';
+}
+
+static bool is_in(struct json_object *object, const char *namespace_)
+{
+    const char *own = json_str_at(object, "metadata", "namespace", NULL);
+
+    return !own || !*namespace_ || strcmp(own, namespace_) == 0;
+}
+
+bool conversion_each(const struct conversion *conversion, const char *group, const char *kind,
+                     const char *namespace_, bool (*each)(void *arg, struct json_object *object),
+                     void *arg)
+{
+    for (size_t i = 0; i < json_len(conversion->objects); i++) {
+        struct json_object *object = json_elem(conversion->objects, i);
+        if (is_of(object, group, kind) && is_in(object, namespace_) && each(arg, object))
+            return true;
+    }
+    return false;
+}
+
+struct search {
+    const char *name;
+    struct json_object *found;
+};
+
+static bool has_name(void *arg, struct json_object *object)
+{
+    struct search *search = arg;
+    const char *name = json_str_at(object, "metadata", "name", NULL);
+
+    if (!name || strcmp(name, search->name) != 0)
+        return false;
+    search->found = object;
+    return true;
+}
+
+struct json_object *conversion_find(const struct conversion *conversion, const char *group,
+                                    const char *kind, const char *namespace_, const char *name)
+{
+    struct search search = {.name = name};
+
+    (void)conversion_each(conversion, group, kind, namespace_, has_name, &search);
+    return search.found;
+}
+
+struct commented *conversion_add(struct conversion *conversion, struct json_object *object)
+{
+    struct commented *commented = commented_new(conversion->arena, object);
+
+    *conversion->last = commented;
+    conversion->last = &commented->next;
+    return commented;
+}
+
+struct json_object *object_new(struct arena *arena, const char *api_version, const char *kind,
+                               const char *namespace_, const char *name)
+{
+    struct json_object *object = json_own(arena, json_object_new_object());
+    struct json_object *metadata;
+
+    json_set_str(object, "apiVersion", api_version);
+    json_set_str(object, "kind", kind);
+    metadata = json_sub(object, "metadata");
+    json_set_str(metadata, "name", name);
+    if (*namespace_)
+        json_set_str(metadata, "namespace", namespace_);
+    return object;
+}
+
+/* --- values */
+
+const char *value_text(struct arena *arena, struct json_object *value)
+{
+    switch (json_object_get_type(value)) {
+    case json_type_string:
+        return strlen(json_object_get_string(value)) == (size_t)json_object_get_string_len(value)
+                   ? json_object_get_string(value)
+                   : NULL;
+    case json_type_int:
+    case json_type_double:
+    case json_type_boolean:
+        return json_text(arena, value);
+    default:
+        return NULL;
+    }
+}
+
+bool value_duration(struct json_object *value, int64_t *ms)
+{
+    enum { LONGEST_S = 366 * 24 * 3600 };
+    const char *text =
+        json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
+    int64_t seconds;
+
+    if (json_to_int(value, &seconds)) {
+        *ms = seconds * 1000;
+        return seconds >= 0 && seconds <= LONGEST_S;
+    }
+    if (!text)
+        return false;
+    if (*text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 10) {
+        *ms = strtoll(text, NULL, 10) * 1000;
+        return true;
+    }
+    return duration_parse_ms(text, ms, NULL) == ERR_OK && *ms <= (int64_t)LONGEST_S * 1000;
+}
+
+const char *duration_text(struct arena *arena, int64_t ms)
+{
+    char text[DURATION_TEXT];
+    size_t len = strlen(duration_format(ms * 1000000, text));
+
+    /* 1h0m0s is 1h. */
+    if (len > 3 && strcmp(text + len - 3, "m0s") == 0)
+        len -= 2;
+    if (len > 3 && strncmp(text + len - 3, "h0m", 3) == 0)
+        len -= 2;
+    return arena_strndup(arena, text, len);
+}
+
+/* --- Rollouts */
+
+/* The strategy: canary where it is one or there is none. */
+static bool read_strategy(struct rollout *r)
+{
+    struct json_object *strategy = json_at(r->spec, "strategy", NULL);
+
+    r->canary = json_at(strategy, "canary", NULL);
+    r->green = json_at(strategy, "blueGreen", NULL);
+    if (r->canary && r->green) {
+        json_object_array_add(
+            r->conversion->mistakes,
+            json_object_new_string(arena_printf(
+                r->arena, "%s: spec.strategy: expected canary or blueGreen, found both",
+                r->label)));
+        return false;
+    }
+    return true;
+}
+
+static void convert_rollout(struct conversion *conversion, struct json_object *object)
+{
+    struct arena *arena = conversion->arena;
+    struct rollout *r = ARENA_NEW(arena, struct rollout);
+    const char *name = json_str_at(object, "metadata", "name", NULL);
+    const char *namespace_ = json_str_at(object, "metadata", "namespace", NULL);
+
+    *r = (struct rollout){.conversion = conversion,
+                          .arena = arena,
+                          .object = object,
+                          .spec = json_at(object, "spec", NULL),
+                          .name = name,
+                          .namespace_ = namespace_ ? namespace_
+                                        : conversion->options->namespace_
+                                            ? conversion->options->namespace_
+                                            : ""};
+    conversion->found++;
+    if (!name || !*name || !json_object_is_type(r->spec, json_type_object)) {
+        json_object_array_add(conversion->mistakes,
+                              json_object_new_string(arena_printf(
+                                  arena, "Rollout %s: expected metadata.name and a spec",
+                                  name ? name : "without a name")));
+        return;
+    }
+    r->label =
+        arena_printf(arena, "Rollout %s%s%s", r->namespace_, *r->namespace_ ? "/" : "", name);
+    fields_lose(conversion, FIELD_ROLLOUT, r->label, r->spec);
+    if (!read_strategy(r) || !workload_convert(r))
+        return;
+    *conversion->last_rollout = r;
+    conversion->last_rollout = &r->next;
+    struct json_object *canary =
+        object_new(arena, "flagger.app/v1beta1", "Canary", r->namespace_, r->target);
+    r->out = commented_new(arena, canary);
+    traffic_convert(r);
+    workload_scalers(r);
+    r->analysis = json_sub(json_sub(canary, "spec"), "analysis");
+    steps_convert(r);
+    metrics_convert(r);
+    /* Behind the templates that it names. */
+    *conversion->last = r->out;
+    conversion->last = &r->out->next;
+}
+
+/* --- what no Rollout leads to */
+
+struct leftovers {
+    struct conversion *conversion;
+    const char *kind;
+};
+
+static bool on_template(void *arg, struct json_object *object)
+{
+    const struct leftovers *left = arg;
+    struct arena *arena = left->conversion->arena;
+    const char *name = json_str_at(object, "metadata", "name", NULL);
+    const char *namespace_ = json_str_at(object, "metadata", "namespace", NULL);
+    const char *label = arena_printf(arena, "%s %s%s%s", left->kind, namespace_ ? namespace_ : "",
+                                     namespace_ ? "/" : "", name ? name : "without a name");
+
+    if (!json_bool_at(left->conversion->used, false, label, NULL))
+        conversion_lose(left->conversion, label, "",
+                        "no Rollout of these files names it: it is not converted");
+    return false;
+}
+
+static bool on_experiment(void *arg, struct json_object *object)
+{
+    const struct leftovers *left = arg;
+    const char *name = json_str_at(object, "metadata", "name", NULL);
+
+    conversion_lose(
+        left->conversion,
+        arena_printf(left->conversion->arena, "%s %s", left->kind, name ? name : "without a name"),
+        "", "it has no counterpart: analysis.judge compares the canary with the primary");
+    return false;
+}
+
+static void report_leftovers(struct conversion *conversion)
+{
+    static const struct {
+        const char *kind;
+        bool (*each)(void *arg, struct json_object *object);
+    } kinds[] = {{"AnalysisTemplate", on_template},
+                 {"ClusterAnalysisTemplate", on_template},
+                 {"AnalysisRun", on_experiment},
+                 {"Experiment", on_experiment}};
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        struct leftovers left = {.conversion = conversion, .kind = kinds[i].kind};
+        (void)conversion_each(conversion, "argoproj.io", kinds[i].kind, "", kinds[i].each, &left);
+    }
+}
+
+static bool on_rollout(void *arg, struct json_object *object)
+{
+    struct conversion *conversion = arg;
+    const char *wanted = conversion->options->rollout;
+    const char *name = json_str_at(object, "metadata", "name", NULL);
+
+    if (!wanted || !*wanted || (name && strcmp(name, wanted) == 0))
+        convert_rollout(conversion, object);
+    return false;
+}
+
+struct conversion *convert_objects(struct arena *arena, const struct convert_options *options,
+                                   struct json_object *objects)
+{
+    struct conversion *conversion = ARENA_NEW(arena, struct conversion);
+
+    *conversion = (struct conversion){.arena = arena,
+                                      .objects = objects,
+                                      .options = options,
+                                      .last = &conversion->first,
+                                      .last_rollout = &conversion->rollouts,
+                                      .last_loss = &conversion->losses,
+                                      .used = json_own(arena, json_object_new_object()),
+                                      .templates = json_own(arena, json_object_new_object()),
+                                      .mistakes = json_own(arena, json_object_new_array())};
+    (void)conversion_each(conversion, "argoproj.io", "Rollout", "", on_rollout, conversion);
+    if (conversion->found > 0 && !(options->rollout && *options->rollout))
+        report_leftovers(conversion);
+    return conversion;
+}
+
+/* --- the text */
+
+static void write_losses(const struct conversion *conversion, struct buf *out)
+{
+    struct arena *arena = conversion->arena;
+    const char *label = "";
+
+    if (!conversion->losses)
+        return;
+    comment_write(arena, out, 0, "\nNo counterpart here, why, and the way:");
+    for (const struct loss *loss = conversion->losses; loss; loss = loss->next) {
+        if (strcmp(loss->label, label) != 0)
+            comment_write(arena, out, 0, arena_printf(arena, "\n%s", loss->label));
+        label = loss->label;
+        comment_write(
+            arena, out, 0,
+            arena_printf(arena, "- %s%s%s", loss->path, *loss->path ? ": " : "", loss->text));
+    }
+}
+
+/* True if documents of the kind are asked for. */
+static bool is_wanted(const struct conversion *conversion, struct json_object *object)
+{
+    const char *kind = json_str_at(object, "kind", NULL);
+    const char *const *only = conversion->options->only;
+
+    for (; only && *only; only++)
+        if (strcmp(*only, kind) == 0)
+            return true;
+    return !conversion->options->only;
+}
+
+const char *convert_text(const struct conversion *conversion)
+{
+    struct buf out;
+
+    buf_init(&out, CONVERT_MAX_BYTES);
+    for (const struct commented *at = conversion->first; at; at = at->next) {
+        if (!is_wanted(conversion, at->object))
+            continue;
+        if (out.len > 0)
+            buf_puts(&out, "---\n");
+        commented_write(conversion->arena, at, &out);
+    }
+    if (!conversion->options->only) {
+        write_losses(conversion, &out);
+        for (const struct rollout *r = conversion->rollouts; r; r = r->next)
+            if (conversion->options->live)
+                live_write(r, &out);
+    }
+    const char *text = arena_strndup(conversion->arena, out.data, out.len);
+    buf_fini(&out);
+    return text;
+}

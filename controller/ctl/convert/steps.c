@@ -1,0 +1,434 @@
+/* The analysis of a Canary, of the steps of a Rollout or of its blue/green strategy. */
+#include <string.h>
+
+#include "ctl/convert/parts.h"
+#include "tick/tick.h"
+
+enum { MOST_WEIGHTS = 100, DEFAULT_INTERVAL_MS = 60 * 1000, MOST_ITERATIONS = 1000, HALF = 50 };
+
+/* The time at one weight; the first one is before any weight. */
+struct hold {
+    int weight;
+    int64_t ms;
+    bool gate; /* a pause without duration */
+};
+
+struct plan {
+    struct rollout *r;
+    struct hold holds[MOST_WEIGHTS + 1];
+    int n;                     /* weights */
+    struct json_object *tests; /* of header routes, entries of analysis.match */
+    int mirror;                /* percent of the requests; 0 if none */
+    int ready_percent;         /* 0 if not given */
+    const char *path;          /* of the step that is read */
+};
+
+static void lose(const struct plan *plan, const char *key, const char *text)
+{
+    conversion_lose(plan->r->conversion, plan->r->label,
+                    arena_printf(plan->r->arena, "%s.%s", plan->path, key), "%s", text);
+}
+
+/* --- steps */
+
+static void read_weight(struct plan *plan, struct json_object *value)
+{
+    int64_t weight,
+        most = json_int_at(plan->r->canary, 100, "trafficRouting", "maxTrafficWeight", NULL);
+
+    if (!json_to_int(value, &weight) || most < 1 || weight < 0 || weight > most) {
+        lose(plan, "setWeight", "expected a weight from 0 to the largest one: it is left out");
+        return;
+    }
+    weight = most == 100 ? weight : (weight * 100 + most / 2) / most;
+    if (weight == 0 && plan->n == 0)
+        return;
+    if (weight <= plan->holds[plan->n].weight) {
+        lose(plan, "setWeight", "weights rise until the promotion: one that does not is left out");
+        return;
+    }
+    plan->holds[++plan->n] = (struct hold){.weight = (int)weight};
+}
+
+/* The sum, within a year. */
+static int64_t longer(int64_t ms, int64_t more)
+{
+    const int64_t longest = (int64_t)366 * 24 * 3600 * 1000;
+
+    return ms + more < longest ? ms + more : longest;
+}
+
+static void read_pause(struct plan *plan, struct json_object *pause)
+{
+    struct hold *hold = &plan->holds[plan->n];
+    struct json_object *duration = json_at(pause, "duration", NULL);
+    int64_t ms;
+
+    if (!duration)
+        hold->gate = true;
+    else if (value_duration(duration, &ms))
+        hold->ms = longer(hold->ms, ms);
+    else
+        lose(plan, "pause.duration", "expected seconds, or a duration such as 10m: it is left out");
+}
+
+static void read_scale(struct plan *plan, struct json_object *scale)
+{
+    static const char why[] =
+        "the canary has pods in proportion to its share, as with matchTrafficWeight: an autoscaler "
+        "with minReplicas gives it more, analysis.capacity.canary: None only those that it has";
+
+    if (json_at(scale, "replicas", NULL))
+        lose(plan, "setCanaryScale.replicas", why);
+    if (json_at(scale, "weight", NULL))
+        lose(plan, "setCanaryScale.weight", why);
+}
+
+/* All headers of a route must be there; one without a match ends a route. */
+static void read_headers(struct plan *plan, struct json_object *route)
+{
+    static const char *const ways[] = {"exact", "prefix", "regex"};
+    struct json_object *match = json_at(route, "match", NULL);
+    struct json_object *headers = json_own(plan->r->arena, json_object_new_object());
+
+    for (size_t i = 0; i < json_len(match); i++) {
+        const char *name = json_str_at(json_elem(match, i), "headerName", NULL);
+        struct json_object *value = json_at(json_elem(match, i), "headerValue", NULL);
+        for (size_t k = 0; name && *name && k < sizeof(ways) / sizeof(ways[0]); k++)
+            if (json_str_at(value, ways[k], NULL) && !json_at(headers, name, NULL))
+                json_set_str(json_sub(headers, name), ways[k], json_str_at(value, ways[k], NULL));
+    }
+    if (json_count(headers) == 0)
+        return;
+    struct json_object *entry = json_object_new_object();
+    json_set(entry, "headers", headers);
+    json_object_array_add(plan->tests, entry);
+}
+
+static void read_mirror(struct plan *plan, struct json_object *route)
+{
+    int64_t percent = json_int_at(route, 100, "percentage", NULL);
+    struct json_object *match = json_at(route, "match", NULL);
+
+    if (!match || percent < 1)
+        return;
+    if (!plan->r->mirrors) {
+        lose(plan, "setMirrorRoute",
+             "this provider makes no copies of requests; istio and the "
+             "Gateway API do");
+        return;
+    }
+    plan->mirror = percent > 100 ? 100 : (int)percent;
+    lose(plan, "setMirrorRoute.match",
+         "all requests are copied, before the first weight: limit them by mirrorWeight");
+}
+
+static void read_ready(struct plan *plan, struct json_object *threshold, const char *key)
+{
+    const char *type = json_str_at(threshold, "type", NULL);
+    int64_t value = json_int_at(threshold, 0, "value", NULL);
+
+    if (!threshold)
+        return;
+    if (type && strcmp(type, "Percent") == 0 && value >= 1 && value <= 100)
+        plan->ready_percent = (int)value;
+    else
+        lose(plan, key, "expected a number of type Percent, for analysis.canaryReadyThreshold");
+}
+
+static void read_steps(struct plan *plan)
+{
+    struct json_object *steps = json_at(plan->r->canary, "steps", NULL);
+
+    for (size_t i = 0; i < json_len(steps); i++) {
+        struct json_object *step = json_elem(steps, i), *value;
+        plan->path = arena_printf(plan->r->arena, "spec.strategy.canary.steps[%zu]", i);
+        if ((value = json_at(step, "setWeight", NULL)) && plan->n < MOST_WEIGHTS)
+            read_weight(plan, value);
+        if (json_object_is_type(step, json_type_object) &&
+            json_object_object_get_ex(step, "pause", &value))
+            read_pause(plan, value);
+        if ((value = json_at(step, "analysis", NULL)))
+            plan->holds[plan->n].ms =
+                longer(plan->holds[plan->n].ms, metrics_run_ms(plan->r, value));
+        read_scale(plan, json_at(step, "setCanaryScale", NULL));
+        if ((value = json_at(step, "setHeaderRoute", NULL)))
+            read_headers(plan, value);
+        if ((value = json_at(step, "setMirrorRoute", NULL)))
+            read_mirror(plan, value);
+        read_ready(plan, json_at(step, "replicaProgressThreshold", NULL),
+                   "replicaProgressThreshold");
+    }
+    plan->path = "spec.strategy.canary";
+    read_ready(plan, json_at(plan->r->canary, "replicaProgressThreshold", NULL),
+               "replicaProgressThreshold");
+}
+
+/* --- gates */
+
+static void add_gate(struct rollout *r, const char *type, const char *name, const char *deadline,
+                     const char *comment)
+{
+    struct json_object *hook = json_object_new_object(), *secret = json_object_new_object();
+    struct json_object *hooks = json_at(r->analysis, "webhooks", NULL), *from;
+
+    if (!hooks) {
+        hooks = json_own(r->arena, json_object_new_array());
+        json_set(r->analysis, "webhooks", hooks);
+        commented_add(r->arena, r->out, "spec.analysis.webhooks",
+                      "in place of kubectl argo rollouts promote: kubectl canary approve %s; the "
+                      "Secret gate-token of this namespace has the gate's token as its key "
+                      "Authorization",
+                      r->target);
+    }
+    json_set_str(hook, "name", name);
+    json_set_str(hook, "type", type);
+    json_set_str(hook, "url",
+                 arena_printf(r->arena, "%s?hook=%s", r->conversion->options->gate, name));
+    json_set_str(json_sub(secret, "secretRef"), "name", "gate-token");
+    from = json_object_new_array();
+    json_object_array_add(from, secret);
+    json_set(hook, "headersFrom", from);
+    json_object_put(from);
+    if (deadline) {
+        json_set_str(hook, "deadline", deadline);
+        json_set_str(hook, "onDeadline", "approve");
+    }
+    json_object_array_add(hooks, hook);
+    commented_add(r->arena, r->out,
+                  arena_printf(r->arena, "spec.analysis.webhooks[%zu]", json_len(hooks) - 1), "%s",
+                  comment);
+}
+
+/* The weights below the last one that wait for a person: "20%, 40%". */
+static const char *gated(const struct plan *plan, int *count)
+{
+    const char *text = "";
+
+    *count = 0;
+    for (int i = 1; i < plan->n; i++)
+        if (plan->holds[i].gate)
+            text = arena_printf(plan->r->arena, "%s%s%d%%", text, (*count)++ > 0 ? ", " : "",
+                                plan->holds[i].weight);
+    return text;
+}
+
+static void add_gates(const struct plan *plan)
+{
+    struct rollout *r = plan->r;
+    int count;
+    const char *where = gated(plan, &count);
+
+    if (plan->holds[0].gate)
+        add_gate(r, "confirm-rollout", "approval-begin", NULL,
+                 "the pause before the first weight: nothing runs of the new version until then");
+    if (count > 0)
+        add_gate(
+            r, "confirm-traffic-increase", "approval-step", NULL,
+            arena_printf(r->arena,
+                         "was asked at %s; this hook is asked before every increase, also the "
+                         "first. An approval without a time lets the revision through to its "
+                         "end: approve for less than one interval (the gate's \"for\"), and it "
+                         "is asked again at the next weight",
+                         where));
+    if (plan->n > 0 && plan->holds[plan->n].gate)
+        add_gate(r, "confirm-promotion", "approval-promotion", NULL,
+                 "the pause at the last weight; checks go on while it waits");
+}
+
+/* --- canary */
+
+static const char *held(const struct plan *plan)
+{
+    const char *text = "";
+
+    for (int i = 1; i <= plan->n; i++)
+        text = arena_printf(plan->r->arena, "%s%s%d%% %s", text, i > 1 ? ", " : "",
+                            plan->holds[i].weight,
+                            plan->holds[i].ms > 0 || !plan->holds[i].gate
+                                ? duration_text(plan->r->arena, plan->holds[i].ms)
+                                : "until a person agreed");
+    return text;
+}
+
+static void set_interval(struct rollout *r, int64_t ms)
+{
+    if (ms < settings_default.min_analysis_interval_ms) {
+        commented_add(r->arena, r->out, "spec.analysis.interval",
+                      "was %s; the controller's shortest interval is chosen",
+                      duration_text(r->arena, ms));
+        ms = settings_default.min_analysis_interval_ms;
+    }
+    r->interval_ms = ms;
+    json_set_str(r->analysis, "interval", duration_text(r->arena, ms));
+}
+
+/* The longest time at a weight, so that nothing goes faster than it did. */
+static void set_interval_of_holds(const struct plan *plan)
+{
+    struct rollout *r = plan->r;
+    int64_t longest = 0;
+    bool differ = false;
+
+    for (int i = 1; i <= plan->n; i++) {
+        longest = plan->holds[i].ms > longest ? plan->holds[i].ms : longest;
+        differ = differ || (i > 1 && plan->holds[i].ms != plan->holds[i - 1].ms);
+    }
+    if (longest == 0) {
+        commented_add(r->arena, r->out, "spec.analysis.interval",
+                      "no pause had a duration; in a minute most metrics have values");
+        longest = DEFAULT_INTERVAL_MS;
+    } else if (differ) {
+        commented_add(r->arena, r->out, "spec.analysis.interval",
+                      "one interval for all weights, the longest, so that none is shorter than it "
+                      "was. They were: %s",
+                      held(plan));
+    }
+    if (plan->holds[0].ms > 0)
+        conversion_lose(r->conversion, r->label, "spec.strategy.canary.steps",
+                        "a pause of %s before the first weight: a webhook of type pre-rollout is "
+                        "called there, and the first weight follows as soon as pods are ready",
+                        duration_text(r->arena, plan->holds[0].ms));
+    set_interval(r, longest);
+}
+
+static void set_weights(const struct plan *plan)
+{
+    struct rollout *r = plan->r;
+    struct json_object *weights = json_own(r->arena, json_object_new_array());
+    int last = plan->holds[plan->n].weight;
+
+    for (int i = 1; i <= plan->n; i++)
+        json_object_array_add(weights, json_object_new_int(plan->holds[i].weight));
+    json_set(r->analysis, "stepWeights", weights);
+    if (last <= HALF)
+        return;
+    json_set_int(r->analysis, "stepWeightPromotion", HALF);
+    commented_add(
+        r->arena, r->out, "spec.analysis.stepWeightPromotion",
+        "at the promotion the primary gets the new version, and the traffic moves back to "
+        "it: in steps, for its pods are new. Without this line all of the %d%% move at "
+        "once, and the release is shorter by an interval",
+        last);
+}
+
+static void set_tests(const struct plan *plan)
+{
+    struct rollout *r = plan->r;
+
+    json_set(r->analysis, "match", plan->tests);
+    commented_add(r->arena, r->out, "spec.analysis.match",
+                  "no weights, but a header: an A/B test. Such requests go to the new version, all "
+                  "others to the primary");
+}
+
+/* Without weights, or with a provider that cannot split. */
+static void set_iterations(const struct plan *plan)
+{
+    struct rollout *r = plan->r;
+    bool gate = false;
+
+    json_set_int(r->analysis, "iterations", plan->n > 0 ? plan->n : 1);
+    if (plan->n > 0)
+        commented_add(r->arena, r->out, "spec.analysis.iterations",
+                      "as many checks as there were weights, each after one interval");
+    for (int i = 0; i <= plan->n; i++)
+        gate = gate || plan->holds[i].gate;
+    if (gate)
+        add_gate(r, "confirm-promotion", "approval-promotion", NULL,
+                 "in place of all pauses without duration: the one point at which something "
+                 "changes for users");
+    if (plan->n > 0 || plan->holds[0].gate || json_at(r->canary, "analysis", NULL) ||
+        json_len(json_at(r->canary, "steps", NULL)) > 0)
+        return;
+    json_set_bool(json_at(r->out->object, "spec", NULL), "skipAnalysis", true);
+    commented_add(r->arena, r->out, "spec.skipAnalysis",
+                  "the Rollout had no steps and no analysis: each version is promoted as soon as "
+                  "its pods are ready. Take this line away to have it checked");
+}
+
+static void convert_canary(struct rollout *r)
+{
+    struct plan *plan = ARENA_NEW(r->arena, struct plan);
+
+    *plan = (struct plan){.r = r, .tests = json_own(r->arena, json_object_new_array())};
+    read_steps(plan);
+    set_interval_of_holds(plan);
+    if (r->splits && plan->n > 0) {
+        set_weights(plan);
+        add_gates(plan);
+    } else {
+        set_iterations(plan);
+    }
+    if (json_len(plan->tests) > 0 && r->tests && plan->n == 0)
+        set_tests(plan);
+    else if (json_len(plan->tests) > 0)
+        conversion_lose(
+            r->conversion, r->label, "spec.strategy.canary.steps[].setHeaderRoute",
+            "a header beside weights has no counterpart: a second Canary of its own, or "
+            "an A/B test (analysis.match with iterations) with a provider that can");
+    if (plan->mirror > 0) {
+        json_set_bool(r->analysis, "mirror", true);
+        json_set_int(r->analysis, "mirrorWeight", plan->mirror);
+        commented_add(r->arena, r->out, "spec.analysis.mirror",
+                      "before the first weight, for one interval: the answers of the copies are "
+                      "dropped");
+    }
+    if (plan->ready_percent > 0)
+        json_set_int(r->analysis, "canaryReadyThreshold", plan->ready_percent);
+}
+
+/* --- blue/green */
+
+static void convert_green(struct rollout *r)
+{
+    struct json_object *pre = json_at(r->green, "prePromotionAnalysis", NULL);
+    bool automatic = json_bool_at(r->green, true, "autoPromotionEnabled", NULL);
+    int64_t seconds_ms = 0, run_ms = pre ? metrics_run_ms(r, pre) : 0;
+    int64_t every_ms = run_ms > 0 ? metrics_interval_ms(r, pre) : 0;
+    int64_t iterations = every_ms > 0 ? run_ms / every_ms + 1 : 1;
+
+    if (!value_duration(json_at(r->green, "autoPromotionSeconds", NULL), &seconds_ms))
+        seconds_ms = 0;
+    if (every_ms > 0)
+        set_interval(r, every_ms);
+    else
+        set_interval(r, seconds_ms > 0 && automatic ? seconds_ms
+                                                    : settings_default.min_analysis_interval_ms);
+    if (iterations > MOST_ITERATIONS)
+        iterations = MOST_ITERATIONS;
+    if (automatic && every_ms > 0 && iterations * r->interval_ms < seconds_ms)
+        iterations = (seconds_ms + r->interval_ms - 1) / r->interval_ms;
+    json_set_int(r->analysis, "iterations", iterations);
+    commented_add(r->arena, r->out, "spec.analysis.iterations",
+                  "checks of the new version beside the live traffic, one in each interval; it was "
+                  "promoted %s",
+                  pre              ? "when the analysis before the promotion had succeeded"
+                  : !automatic     ? "when a person agreed"
+                  : seconds_ms > 0 ? "after autoPromotionSeconds"
+                                   : "as soon as its pods were ready");
+    if (!automatic)
+        add_gate(r, "confirm-promotion", "approval-promotion",
+                 seconds_ms > 0 ? duration_text(r->arena, seconds_ms) : NULL,
+                 seconds_ms > 0
+                     ? "autoPromotionEnabled: false with autoPromotionSeconds: it agrees "
+                       "by itself at its deadline"
+                     : "autoPromotionEnabled: false");
+}
+
+void steps_convert(struct rollout *r)
+{
+    struct json_object *deadline = json_at(r->spec, "progressDeadlineSeconds", NULL);
+    int64_t seconds;
+
+    if (json_to_int(deadline, &seconds) && seconds >= 0) {
+        json_set_int(json_at(r->out->object, "spec", NULL), "progressDeadlineSeconds", seconds);
+        if (!json_bool_at(r->spec, false, "progressDeadlineAbort", NULL))
+            commented_add(r->arena, r->out, "spec.progressDeadlineSeconds",
+                          "a version that is not ready by then is rolled back; it was only marked");
+    }
+    if (r->green)
+        convert_green(r);
+    else
+        convert_canary(r);
+}
