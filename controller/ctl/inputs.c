@@ -110,11 +110,11 @@ static enum err add_text(struct reading *reading, const char *name, const char *
 
 static enum err add_file(struct reading *reading, const char *file, struct errinfo *ei)
 {
-    char *text;
-    size_t len;
+    char *text = NULL;
+    size_t len = 0;
     enum err err = input_read(reading->arena, file, INPUTS_MAX_BYTES, &text, &len, ei);
 
-    return err == ERR_OK ? add_text(reading, input_name(file), text, len, ei) : err;
+    return err == ERR_OK && text ? add_text(reading, input_name(file), text, len, ei) : err;
 }
 
 static bool is_manifest(const char *name)
@@ -240,7 +240,7 @@ static enum err add_kustomized(struct reading *reading, const char *folder, stru
     size_t len = 0;
     enum err err = read_command(arena, words, name, &text, &len, ei);
 
-    return err == ERR_OK ? add_text(reading, name, text, len, ei) : err;
+    return err == ERR_OK && text ? add_text(reading, name, text, len, ei) : err;
 }
 
 enum err inputs_read(struct arena *arena, const struct inputs *inputs, const char *const *args,
