@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "ctl/ctl.h"
+#include "ctl/inputs.h"
 #include "ctl/manifests.h"
 #include "ctl/output.h"
 
 static struct {
     const char *namespace_, *gate, *only, *rollout;
     bool live, fields;
+    struct inputs inputs;
 } opt;
 
 static const struct option_row rows[] = {
@@ -27,6 +29,7 @@ static const struct option_row rows[] = {
            .help = "prints the table of fields and their counterparts, and reads no file"),
     OPTION(STRING, "namespace", &opt.namespace_, .arg = "NAME",
            .help = "(-n) of objects in the files that name none"),
+    INPUTS_ROWS(&opt.inputs),
     {0}};
 
 /* The word as a shell takes it. */
@@ -50,6 +53,12 @@ static const char *command_line(const struct ctl *ctl)
 
     for (int i = 0; i < ctl->n_args; i++)
         text = arena_printf(ctl->arena, "%s %s", text, quoted(ctl, ctl->args[i]));
+    for (const char *const *file = opt.inputs.files; file && *file; file++)
+        text = arena_printf(ctl->arena, "%s -f %s", text, quoted(ctl, *file));
+    if (opt.inputs.recursive)
+        text = arena_printf(ctl->arena, "%s -R", text);
+    if (opt.inputs.kustomize && *opt.inputs.kustomize)
+        text = arena_printf(ctl->arena, "%s -k %s", text, quoted(ctl, opt.inputs.kustomize));
     if (opt.namespace_ && *opt.namespace_)
         text = arena_printf(ctl->arena, "%s -n %s", text, quoted(ctl, opt.namespace_));
     return text;
@@ -85,15 +94,12 @@ static int run(struct ctl *ctl)
         fputs(convert_fields(ctl->arena), ctl->out);
         return CTL_DONE;
     }
-    if (ctl->n_args == 0)
-        return ctl_fail(ctl, CTL_USAGE, "convert: expected at least 1 argument, found none");
     if (strncmp(opt.gate, "http://", 7) != 0 && strncmp(opt.gate, "https://", 8) != 0)
         return ctl_fail(ctl, CTL_USAGE,
                         "convert: --gate: expected a URL with http:// or https://, found \"%s\"",
                         opt.gate);
-    for (int i = 0; i < ctl->n_args; i++)
-        if (manifests_add(&manifests, ctl->args[i], &ei) != ERR_OK)
-            return ctl_fail(ctl, CTL_USAGE, "convert: %s", ei.text);
+    if (manifests_read(&manifests, &opt.inputs, ctl->args, ctl->n_args, &ei) != ERR_OK)
+        return ctl_fail(ctl, CTL_USAGE, "convert: %s", ei.text);
     const struct conversion *conversion = convert_objects(ctl->arena, &options, manifests.objects);
     if (conversion->found == 0)
         return ctl_fail(
@@ -105,7 +111,7 @@ static int run(struct ctl *ctl)
 const struct ctl_command ctl_convert = {
     .name = "convert",
     .summary = "Converts Rollouts of Argo into Canaries, and says what has no counterpart.",
-    .usage = "FILE...",
+    .usage = "[FILE...] [-f FILE] [-k FOLDER]",
     .help =
         "Reads Rollouts with their AnalysisTemplates, Services, routes and autoscalers, and prints "
         "a Deployment, a Canary and MetricTemplates for each, as YAML. A comment stands at each "

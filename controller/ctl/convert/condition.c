@@ -209,6 +209,12 @@ static struct operand take_operand(struct reading *r)
         operand.type = OPERAND_NUMBER;
         return operand;
     }
+    bool is_true = take(r, "true");
+    if (is_true || take(r, "false")) { /* a web metric has 1 or 0 */
+        operand.type = OPERAND_NUMBER;
+        operand.number = is_true;
+        return operand;
+    }
     if (take(r, "nil")) {
         operand.type = OPERAND_NIL;
         return operand;

@@ -90,7 +90,7 @@ static void set_headers(struct metric *m)
         const char *text = json_str_at(json_elem(headers, i), "value", NULL);
         const char *value = text ? arguments_filled(m->run, text, &why) : NULL;
         if (!name || !*name || !value) {
-            lose(m, arena_printf(arena, "provider.prometheus.headers[%zu]", i),
+            lose(m, arena_printf(arena, "provider.%s.headers[%zu]", m->provider_key, i),
                  *why ? why : "expected a key and a value");
             continue;
         }
@@ -228,15 +228,95 @@ static bool from_influxdb(struct metric *m)
     return take_query(m);
 }
 
-/* Providers without a row are left out, by their rows in fields.def. This is the place to connect
- * another type of MetricTemplate. */
+/* The address, with scheme and host, and the rest of the URL as path. False if only a cluster knows
+ * the host. */
+static bool set_url(struct metric *m)
+{
+    const char *url = json_str_at(m->provider, "url", NULL);
+    const char *host = url ? strstr(url, "://") : NULL, *why = "expected http:// or https://";
+    const char *rest = host ? host + 3 + strcspn(host + 3, "/?") : NULL;
+    const char *address = NULL;
+
+    if (host)
+        address = arguments_filled(
+            m->run, arena_strndup(m->run->r->arena, url, (size_t)(rest - url)), &why);
+    if (!address) {
+        lose(m, "provider.web.url", why);
+        return false;
+    }
+    json_set_str(m->out, "address", address);
+    if (*rest)
+        json_set_str(m->out, "path", query_of(m, rest));
+    return true;
+}
+
+/* "{$.a.b}", as kubectl writes it, is $.a.b here. */
+static const char *json_path(struct metric *m)
+{
+    const char *text = json_str_at(m->provider, "jsonPath", NULL);
+    size_t len = text ? strlen(text) : 0;
+
+    if (len == 0)
+        return NULL;
+    if (len >= 2 && text[0] == '{' && text[len - 1] == '}')
+        text = arena_strndup(m->run->r->arena, text + 1, len - 2);
+    if (*text == '.')
+        text = arena_printf(m->run->r->arena, "$%s", text);
+    return *text == '$' ? text : NULL;
+}
+
+/* Argo asks for ten seconds at most where nothing is given, or 0. */
+static void set_web_timeout(struct metric *m)
+{
+    enum { DEFAULT_S = 10, MAX_S = 60 };
+    int64_t seconds = json_int_at(m->provider, 0, "timeoutSeconds", NULL);
+
+    if (seconds <= 0)
+        seconds = DEFAULT_S;
+    if (seconds > MAX_S)
+        lose(m, "provider.web.timeoutSeconds", "an answer may take 60 seconds");
+    json_set_str(m->out, "timeout",
+                 arena_printf(m->run->r->arena, "%ds", (int)(seconds > MAX_S ? MAX_S : seconds)));
+}
+
+static bool from_web(struct metric *m)
+{
+    const char *path = json_path(m), *method = provider_text(m, "method");
+    struct json_object *json_body = json_at(m->provider, "jsonBody", NULL);
+    const char *body =
+        json_body ? json_text(m->run->r->arena, json_body) : json_str_at(m->provider, "body", NULL);
+
+    if (!path) {
+        lose(m, "provider.web.jsonPath",
+             "it has no path to a number in the answer: the metric is left out");
+        return false;
+    }
+    if (!set_url(m))
+        return false;
+    if (method)
+        json_set_str(m->out, "method", method);
+    if (body)
+        json_set_str(m->out, "body", query_of(m, body));
+    set_headers(m);
+    set_web_timeout(m);
+    if (json_bool_at(m->provider, false, "insecure", NULL))
+        json_set_bool(m->out, "insecureSkipVerify", true);
+    m->query = query_of(m, path);
+    return true;
+}
+
+/* Providers without a row are left out, by their rows in fields.def. */
 static const struct provider {
     const char *key, *type;
     bool (*convert)(struct metric *m);
 } providers[] = {
-    {"prometheus", "prometheus", from_prometheus}, {"datadog", "datadog", from_datadog},
-    {"newRelic", "newrelic", from_new_relic},      {"cloudWatch", "cloudwatch", from_cloudwatch},
-    {"graphite", "graphite", from_graphite},       {"influxdb", "influxdb", from_influxdb},
+    {"prometheus", "prometheus", from_prometheus},
+    {"datadog", "datadog", from_datadog},
+    {"newRelic", "newrelic", from_new_relic},
+    {"cloudWatch", "cloudwatch", from_cloudwatch},
+    {"graphite", "graphite", from_graphite},
+    {"influxdb", "influxdb", from_influxdb},
+    {"web", "web", from_web},
 };
 
 static bool convert_provider(struct metric *m)
