@@ -190,9 +190,10 @@ static enum went go(struct model *model, const struct policy *policy, struct sta
         moves[2] = (struct move){.kind = MOVE_WAIT};
         return ON;
     }
-    if (outcome.requeue == REQUEUE_NEVER && same)
+    bool waits = outcome.requeue == REQUEUE_INTERVAL ? *due : outcome.wakes && !idle;
+    if (outcome.requeue == REQUEUE_NEVER && same && !waits)
         return AT_REST;
-    if (outcome.requeue == REQUEUE_INTERVAL && same && *due) {
+    if (outcome.requeue != REQUEUE_NOW && same && waits) {
         *broken = outcome.warned ? "what lasts is told once" : NULL;
         return *broken ? BROKEN : WAITING;
     }
