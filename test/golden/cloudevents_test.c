@@ -31,7 +31,7 @@ static struct json_object *event_of(struct arena *arena, const struct alert *ale
 {
     const struct address address = {.url = "https://events.example/", .token = "t"};
     struct http_request request;
-    struct json_object *event;
+    struct json_object *event = NULL;
     struct errinfo ei;
 
     if (notify_request(arena, notifier_find("cloudevents"), &address, alert, NULL, &request, &ei) !=
