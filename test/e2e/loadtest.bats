@@ -78,8 +78,8 @@ task_metric() {
 @test "what a task has counted is a metric: too much of it rolls the release back, and no more than allowed lets it through" {
     task_metric 'hey -n 60 -c 2 http://{{ target }}-canary.test/' '{.summary.errorRate}' 10
     release 2.0.3-errors60
+    eventually 60 told 'Halt podinfo.test advancement task [0-9.]+ > 10 [(]task over 1m, expected at most 10, from web at http://flagger-loadtester.flagger[)]'
     eventually 40 phase_is Failed
-    told 'Halt podinfo.test advancement task [0-9.]+ > 10 [(]task over 1m, expected at most 10, from web at http://flagger-loadtester.flagger[)]'
     all_to_primary
     task_metric 'echo counting; echo 12.5' '{.value}' 12.5
     release 2.0.4
