@@ -20,7 +20,7 @@ struct json_object *expect_part(struct json_object *of, const char *key);
  */
 const char *expect_rows(struct arena *arena, const char *path, const char *group,
                         struct json_object *(*run)(struct arena *arena, struct json_object *row));
-/* What comes of a row that is refused. */
+/* The result of a row that is refused. */
 struct json_object *expect_error(struct arena *arena, const char *sentence);
 
 struct expect_names {

@@ -88,7 +88,7 @@ struct reading {
     bool recursive;
     struct input *first, **last;
     size_t count;
-    bool found; /* what is read now */
+    bool found; /* of the file that is being read: it was found in a folder */
 };
 
 /* An editor's byte order mark is no part of the text. */

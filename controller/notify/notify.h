@@ -34,7 +34,7 @@ struct alert_field {
 enum { ALERT_FIELDS_MAX = 8 };
 #define ALERT_REASON "Reason" /* name of the field with the reason */
 
-/* What a release has done to the service. */
+/* The change that a release has made to the service. */
 enum alert_change { ALERT_NO_CHANGE, ALERT_DEPLOYED, ALERT_UPGRADED, ALERT_ROLLED_BACK };
 
 struct alert {

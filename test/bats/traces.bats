@@ -3,23 +3,13 @@
 bats_require_minimum_version 1.5.0
 
 setup_file() {
-    load ../lib/daemon
-    load ../lib/manifest
-    DIR=$(mktemp -d /tmp/flagger-traces.XXXXXX)
-    export DIR KUBECONFIG=$DIR/kubeconfig HOME=$DIR/home
-    mkdir "$HOME"
-    "$FLAGGER_BUILD/flagger-sandbox" --kubeconfig "$KUBECONFIG" --crds "$BATS_TEST_DIRNAME/../../proto/crd" \
-        --no-gateway --no-services >"$DIR/out" 2>"$DIR/log" </dev/null 3>&- &
-    echo $! >"$DIR/sandbox"
-    eventually 60 grep -q '^ready' "$DIR/out" || { cat "$DIR/log" && return 1; }
+    load ../lib/sandbox
+    sandbox_begin "$(mktemp -d /tmp/flagger-traces.XXXXXX)" --no-services
 }
 
 teardown_file() {
-    load ../lib/daemon
-    load ../lib/manifest
-    DAEMON_PID=$(cat "$DIR/sandbox")
-    kill -TERM "$DAEMON_PID" || true
-    eventually 30 daemon_gone || kill -KILL "$DAEMON_PID"
+    load ../lib/sandbox
+    sandbox_end
     rm -rf "$DIR"
 }
 

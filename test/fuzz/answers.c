@@ -33,7 +33,7 @@ static const char *ask_lint(struct arena *arena, const char *text, bool *excused
     for (const struct lint_mistake *at = lint_run(lint); at; at = at->next) {
         if (at->level != LINT_ERROR)
             continue;
-        /* what only a check would have found is an error as well */
+        /* a mistake that only a check would have found is an error as well */
         *excused = *excused || strncmp(at->object, "Canary ", 7) != 0 ||
                    strstr(at->path, "].query") || strstr(at->path, "].templateRef");
         if (!first)

@@ -9,8 +9,8 @@
 
 struct answers {
     const char *lint;   /* the first error; NULL: none */
-    const char *plan;   /* what its only line says; NULL: it has a plan */
-    const char *server; /* what the server or the rules refuse, and why; NULL: nothing */
+    const char *plan;   /* its only line; NULL: it has a plan */
+    const char *server; /* the refusal of server or rules, with its reason; NULL if none */
     bool excused;       /* lint and plan may say more than the server does at once */
     bool unknown;       /* the server refuses an object of others, and plays no release */
     int canaries;       /* that the server has taken */
@@ -24,7 +24,7 @@ void server_free(struct server *server);
 /* All three; texts are in the arena. False: the file is no YAML, and lint and plan say so too or
  * out->server says that they do not. */
 bool answers_of(struct server *server, struct arena *arena, const char *text, struct answers *out);
-/* What they disagree in, NULL if they agree. */
+/* Their disagreement, NULL if they agree. */
 const char *answers_disagree(struct arena *arena, const struct answers *answers);
 
 #endif

@@ -48,7 +48,7 @@ static const char *plural(int n)
     return n == 1 ? "" : "s";
 }
 
-/* What was left out is named with -v, and counted in any case. */
+/* Documents that were left out are counted, and named with -v. */
 static void print_text(const struct ctl *ctl, const struct lint_mistake *first,
                        const struct lint_skipped *skipped, const struct counts *counts)
 {

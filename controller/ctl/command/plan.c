@@ -298,7 +298,7 @@ static void print_data(struct ctl *ctl, const struct plans *plans)
     print_object(ctl, list);
 }
 
-/* What the API server refuses, and what other Canaries claim, lint knows. */
+/* Lint knows what the API server refuses and what other Canaries claim. */
 static const struct lint_mistake *lint_all(struct ctl *ctl, const struct settings *settings,
                                            const struct input *input)
 {

@@ -9,7 +9,7 @@ enum { ANALYSES_DEPTH = 8 };
 /* One template in one analysis. */
 struct run {
     struct rollout *r;
-    struct json_object *analysis; /* what the Rollout says: templates, args, dryRun */
+    struct json_object *analysis; /* of the Rollout: templates, args, dryRun */
     const char *path;             /* of it in the Rollout, "spec.strategy.canary.analysis" */
     struct json_object *spec;     /* of the template */
     const char *name, *label;     /* of the template, "AnalysisTemplate shop/errors" */

@@ -33,7 +33,7 @@ struct rollout {
 
 /* --- convert.c */
 
-/* What has no counterpart, for the list at the end: "LABEL: PATH: TEXT". */
+/* Adds a line to the list at the end, of fields without a counterpart: "LABEL: PATH: TEXT". */
 void conversion_lose(struct conversion *conversion, const char *label, const char *path,
                      const char *fmt, ...) PRINTF_LIKE(4, 5);
 /* The object of this kind and name in the files; one without a namespace matches any. group: of the

@@ -298,7 +298,7 @@ static const char *not_ready_since(struct why *w, struct json_object *object, co
                  : "";
 }
 
-/* What becomes of it in the end: only an analysis has a way back. */
+/* The end of the release; only an analysis has a way back. */
 static const char *deadline_text(struct why *w)
 {
     long long deadline = json_int_at(w->spec, 600, "progressDeadlineSeconds", NULL);
