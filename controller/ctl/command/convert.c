@@ -68,7 +68,15 @@ static int print(struct ctl *ctl, const struct conversion *conversion)
 {
     size_t mistakes = json_len(conversion->mistakes);
 
-    fputs(convert_text(conversion), ctl->out);
+    const char *text = convert_text(conversion);
+
+    if (opt.only && *opt.only && !strstr(text, "kind: ") && mistakes == 0)
+        return ctl_fail(
+            ctl, CTL_SERVER,
+            "convert: --only: nothing is written of a kind in \"%s\"; kinds are written "
+            "as in Deployment,Canary",
+            opt.only);
+    fputs(text, ctl->out);
     for (size_t i = 0; i < mistakes; i++)
         (void)ctl_fail(ctl, CTL_SERVER, "convert: %s",
                        json_object_get_string(json_elem(conversion->mistakes, i)));

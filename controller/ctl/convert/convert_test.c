@@ -260,6 +260,10 @@ CASE(the_page_has_the_table)
 
 CASE(the_command_says_what_is_wrong)
 {
+    static const char one[] =
+        "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: web}\n"
+        "spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, "
+        "spec: {containers: [{name: web, image: 'web:1'}]}}, strategy: {canary: {}}}\n";
     const char *none = unit_put("none.yaml", "kind: Secret\n");
     struct answer answer = run(arena, "convert");
 
@@ -272,6 +276,9 @@ CASE(the_command_says_what_is_wrong)
     assert_int_equal(answer.code, CTL_USAGE);
     assert_non_null(
         strstr(answer.err, "--gate: expected a URL with http:// or https://, found \"gate\""));
+    answer = run(arena, arena_printf(arena, "convert --only canary %s", unit_put("one.yaml", one)));
+    assert_int_equal(answer.code, CTL_SERVER);
+    assert_non_null(strstr(answer.err, "--only: nothing is written of a kind in \"canary\""));
     answer = run(arena, "convert no-such-file.yaml");
     assert_int_equal(answer.code, CTL_USAGE);
     assert_non_null(strstr(answer.err, "cannot open no-such-file.yaml"));
