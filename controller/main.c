@@ -18,6 +18,7 @@
 #include "kube/resource.h"
 #include "kube/selector.h"
 #include "net/child/child.h"
+#include "net/client.h"
 #include "net/server/server.h"
 #include "notify/notify.h"
 #include "router/router.h"
@@ -486,7 +487,7 @@ static enum err check_otlp(struct errinfo *ei)
 {
     const char *url = or_null(opt.otlp_endpoint);
 
-    if (!url || strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0)
+    if (!url || url_same_origin(url, url)) /* with itself: it is valid */
         return ERR_OK;
     return err_set(ei, ERR_INVALID,
                    "--otlp-endpoint: expected a URL such as http://collector:4318, found \"%.80s\"",

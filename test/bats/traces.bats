@@ -215,4 +215,6 @@ holds() { gojq -es "$1" "$DIR/spans" >/dev/null; }
 @test "an endpoint that is no URL is refused at the start" {
     run ! "$FLAGGER_BUILD/flagger-controller" --kubeconfig "$KUBECONFIG" --otlp-endpoint collector:4318
     [[ "$output" == *'--otlp-endpoint: expected a URL such as http://collector:4318, found \"collector:4318\"'* ]]
+    run ! "$FLAGGER_BUILD/flagger-controller" --kubeconfig "$KUBECONFIG" --otlp-endpoint http://
+    [[ "$output" == *'--otlp-endpoint: expected a URL such as http://collector:4318, found \"http://\"'* ]]
 }
