@@ -168,7 +168,9 @@ client() {
     kubectl -n clients wait pod "$case-$1" --for=condition=Ready --timeout=60s >/dev/null
     clients+=("$1")
 }
-clients_at_service() { client new "http://podinfo.$case/" && client kept "http://podinfo.$case/" - keep; }
+# clients_at_service: from the first answer on. The Service may have been made a moment ago, and kube-proxy hears of it within a second.
+clients_at_service() { within 10 service_answers && client new "http://podinfo.$case/" && client kept "http://podinfo.$case/" - keep; }
+service_answers() { curl -fsS --max-time 2 -o /dev/null "http://$(k get service podinfo -o jsonpath='{.spec.clusterIP}')/"; }
 clients_at_gateway() { client new http://traefik.traefik/ "$case.example.com" && client kept http://traefik.traefik/ "$case.example.com" keep; }
 # fault WORDS, until fault_over: what fails meanwhile is its doing
 fault() { echo "$(date +%s) $*" >>"$state/faults.$case"; }
