@@ -22,7 +22,7 @@ progress_of_build() {
 }
 
 # progress_of_tests PRESET SECONDS: reads what ctest prints. SECONDS: lines "NAME SECONDS" of what is to come, by which the rest is
-# estimated. What a failed test has printed follows it, with the command that runs it alone.
+# estimated. What a failed test has printed follows it, with the command that runs it alone; build/PRESET/failed.txt keeps both.
 progress_of_tests() {
     local preset=$1 line name weight number of result seconds begin=$SECONDS done_weight=0 all_weight=0 failures=0 failing= left
     local -A weights=() running=()
@@ -37,6 +37,7 @@ progress_of_tests() {
         progress_line "[$number/$of] $(duration $((SECONDS - begin)))$left, $failures failed: ${!running[*]}"
     }
     number=0 of=${#weights[@]}
+    : >"build/$preset/failed.txt"
     while IFS= read -r line; do
         if [[ $line =~ ^\ +Start\ +[0-9]+:\ (.*)$ ]]; then
             running[${BASH_REMATCH[1]}]=1
@@ -52,14 +53,15 @@ progress_of_tests() {
             *)
                 failures=$((failures + 1)) failing=$name
                 [ ! -t 2 ] || printf '\r\033[K' >&2
-                echo "[$number/$of] $name FAILED after $seconds s; alone: ctest --preset $preset -R '^$name\$' --output-on-failure" >&2
+                echo "[$number/$of] $name FAILED after $seconds s; alone: ctest --preset $preset -R '^$name\$' --output-on-failure" |
+                    tee -a "build/$preset/failed.txt" >&2
                 ;;
             esac
             [ ! -t 2 ] || progress_now
         elif [[ $line =~ ^[0-9]+%\ tests\ passed ]]; then
             failing=
         elif [ -n "$failing" ]; then
-            printf '    %s\n' "$line" >&2
+            printf '    %s\n' "$line" | tee -a "build/$preset/failed.txt" >&2
         fi
     done
     [ ! -t 2 ] || printf '\r\033[K' >&2

@@ -84,4 +84,4 @@ KUBECONFIG=$person kubectl canary approve podinfo -n "$case" --why 'through the 
 comes Succeeded
 primary_runs 6.1.0
 [ "$(reason)" = 'through the API server' ] || fail "the history says: $(reason)"
-gate "/v1/gates/$case/podinfo" | gojq -r '.history[0]' | grep -q "system:serviceaccount:$case:approver" || fail 'the history does not name the account'
+[[ $(gate "/v1/gates/$case/podinfo" | gojq -c '.history[0]') == *"system:serviceaccount:$case:approver"* ]] || fail 'the history does not name the account'
