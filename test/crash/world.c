@@ -264,6 +264,16 @@ static const char *subject(struct world *w, const char *path, struct json_object
     return strchr(rest, '/') || !name ? rest : arena_printf(w->arena, "%s/%s", rest, name);
 }
 
+/* The message without the port of this run's Prometheus, which another run does not have. */
+static const char *without_port(struct world *w, const char *message)
+{
+    const char *port = arena_printf(w->arena, ":%d", http_server_port(w->checks));
+    const char *at = strstr(message, port);
+
+    return at ? arena_printf(w->arena, "%.*s%s", (int)(at - message), message, at + strlen(port))
+              : message;
+}
+
 /* Events have random names: they are known by what they say. what: "events/NAME" */
 static const char *event_key(struct world *w, const char *verb, const char *what,
                              struct json_object *body)
@@ -271,9 +281,8 @@ static const char *event_key(struct world *w, const char *verb, const char *what
     const char *message = json_str_at(body, "message", NULL);
 
     if (message)
-        json_set_str(w->events, what, message);
-    else
-        message = json_str_at(w->events, what, NULL);
+        json_set_str(w->events, what, without_port(w, message));
+    message = json_str_at(w->events, what, NULL);
     return arena_printf(w->arena, "%s event %s", verb, message ? message : "of before");
 }
 
