@@ -162,6 +162,13 @@ struct canary_affinity {
     bool secure, http_only, partitioned;
 };
 
+/* spec.analysis.steps[] */
+struct canary_step {
+    int weight;     /* 1..100, above that of the step before */
+    int64_t for_ms; /* shortest time that it lasts; 0 if none */
+    bool gate;      /* the release pauses at its end */
+};
+
 struct canary_analysis {
     struct json_object *json; /* NULL if there is no analysis, which means skipAnalysis */
     int64_t interval_ms;      /* 60 s if missing; the caller applies the minimum */
@@ -173,8 +180,10 @@ struct canary_analysis {
     int max_weight;       /* effective: 1..100 */
     int max_weight_given; /* as written, 0 if none */
     int step_weight;      /* 0 if none */
-    int *step_weights;    /* n_step_weights of them */
+    int *step_weights;    /* n_step_weights of them; those of `steps` if there are any */
     int n_step_weights;
+    struct canary_step *steps; /* n_steps of them, spec.analysis.steps */
+    int n_steps;
     int step_weight_promotion;
     int primary_ready_threshold; /* percent, 100 */
     int canary_ready_threshold;  /* percent, 100 */

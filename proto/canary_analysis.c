@@ -1,8 +1,8 @@
 /*
  * The analysis of a Canary: metrics, webhooks, alerts, judge, and its numbers.
  *
- * spec.analysis has exactly one of iterations, stepWeight and stepWeights. spec.canaryAnalysis is
- * older than that rule and may have several or none.
+ * spec.analysis has exactly one of iterations, stepWeight, stepWeights and steps.
+ * spec.canaryAnalysis is older than that rule and may have several or none.
  */
 #include "proto/canary.h"
 
@@ -475,9 +475,41 @@ static void read_step_weights(struct json_reader *r, struct json_object *json,
     out->n_step_weights = (int)n;
 }
 
+/* Read as stepWeights with times and gates, so that the rules know one kind of steps. */
+static void read_steps(struct json_reader *r, struct json_object *json, struct canary_analysis *out)
+{
+    struct json_object *array = json_read_array(r, json, "steps", JSON_OPTIONAL);
+    size_t n = json_len(array);
+    int below = 0;
+
+    if (array == NULL)
+        return;
+    if (n == 0 || n > FULL_WEIGHT) {
+        json_reader_fail(r, json, "steps", "expected 1 to %d steps, found %zu", (int)FULL_WEIGHT,
+                         n);
+        return;
+    }
+    out->steps = arena_array(r->arena, n, sizeof *out->steps);
+    out->step_weights = arena_array(r->arena, n, sizeof *out->step_weights);
+    for (size_t i = 0; i < n && r->err == ERR_OK; i++) {
+        struct json_object *element = canary_read_element(r, array, i);
+        if (element == NULL)
+            return;
+        canary_read_fields(r, element, FIELDS_STEP, &out->steps[i]);
+        if (json_at(element, "weight", NULL) == NULL)
+            json_reader_fail(r, element, "weight", "expected a whole number from 1 to 100");
+        else if (r->err == ERR_OK && out->steps[i].weight <= below)
+            json_reader_fail(r, element, "weight", "expected a weight above %d, found %d", below,
+                             out->steps[i].weight);
+        below = out->steps[i].weight;
+        out->step_weights[i] = below;
+    }
+    out->n_steps = out->n_step_weights = (int)n;
+}
+
 static void check_one_strategy(struct json_reader *r, struct json_object *json)
 {
-    static const char *const keys[] = {"iterations", "stepWeight", "stepWeights"};
+    static const char *const keys[] = {"iterations", "stepWeight", "stepWeights", "steps"};
     const char *found = NULL;
     int n = 0;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
@@ -487,7 +519,7 @@ static void check_one_strategy(struct json_reader *r, struct json_object *json)
     }
     if (n != 1)
         json_reader_fail(r, json, NULL,
-                         "expected one of iterations, stepWeight and stepWeights, found %s",
+                         "expected one of iterations, stepWeight, stepWeights and steps, found %s",
                          n == 0 ? "none of them" : found);
 }
 
@@ -559,6 +591,7 @@ void canary_read_analysis(struct json_reader *r, struct json_object *json, bool 
     if (out->threshold == 0)
         out->threshold = 1;
     read_step_weights(r, json, out);
+    read_steps(r, json, out);
     if (r->err == ERR_OK)
         out->max_weight = effective_max_weight(out);
     out->match = read_match(r, json);

@@ -56,6 +56,21 @@ CASE(test_everything)
     assert_string_equal(a.affinity.primary_cookie_name, "p");
 }
 
+CASE(test_steps)
+{
+    struct canary_analysis a =
+        canary_testing_view(arena,
+                            "{'spec':{'analysis':{'stepWeight':null,'maxWeight':80,'steps':[{"
+                            "'weight':1,'for':'1h30m'},{'weight':20,'gate':true},{'weight':60}]}}}")
+            .analysis;
+    assert_int_equal(a.n_steps, 3);
+    assert_int_equal(a.steps[0].for_ms, 5400000);
+    assert_true(a.steps[1].gate && !a.steps[0].gate);
+    assert_int_equal(a.n_step_weights, 3);
+    assert_int_equal(a.step_weights[1], 20);
+    assert_int_equal(a.max_weight, 60);
+}
+
 CASE(test_max_weight)
 {
     static const struct {

@@ -22,6 +22,7 @@ enum { PERCENT = 100, SECOND_MS = 1000, DAY_S = 24 * 60 * 60 };
 #define SPEC(name, type, member, ...)     ROW(name, type, canary, member, __VA_ARGS__)
 #define SERVICE(name, type, member, ...)  ROW(name, type, canary_service, member, __VA_ARGS__)
 #define ANALYSIS(name, type, member, ...) ROW(name, type, canary_analysis, member, __VA_ARGS__)
+#define STEP(name, type, member, ...)     ROW(name, type, canary_step, member, __VA_ARGS__)
 #define AFFINITY(name, type, member, ...) ROW(name, type, canary_affinity, member, __VA_ARGS__)
 #define JUDGE(name, type, member, ...)    ROW(name, type, canary_judge, member, __VA_ARGS__)
 #define METRIC(name, type, member, ...)   ROW(name, type, canary_metric, member, __VA_ARGS__)
@@ -76,6 +77,13 @@ static const struct canary_field analysis[] = {
     {.name = NULL},
 };
 
+static const struct canary_field step[] = {
+    STEP("weight", FIELD_INT, weight, .min = 1, TO_PERCENT),
+    STEP("for", FIELD_DURATION, for_ms),
+    STEP("gate", FIELD_BOOL, gate),
+    {.name = NULL},
+};
+
 static const struct canary_field capacity[] = {
     ANALYSIS("canary", FIELD_SECOND, any_capacity, WORDS("Proportional", "None")),
     ANALYSIS("matchedShare", FIELD_INT, matched_share, .min = 1, TO_PERCENT, .missing = PERCENT),
@@ -116,6 +124,7 @@ const struct canary_group canary_groups[FIELDS_COUNT] = {
     [FIELDS_SPEC] = {"spec", spec},
     [FIELDS_SERVICE] = {"spec.service", service},
     [FIELDS_ANALYSIS] = {"spec.analysis", analysis},
+    [FIELDS_STEP] = {"spec.analysis.steps", step},
     [FIELDS_CAPACITY] = {"spec.analysis.capacity", capacity},
     [FIELDS_AFFINITY] = {"spec.analysis.sessionAffinity", affinity},
     [FIELDS_JUDGE] = {"spec.analysis.judge", judge},

@@ -38,6 +38,7 @@ enum canary_fields {
     FIELDS_SPEC,     /* (struct canary) */
     FIELDS_SERVICE,  /* (struct canary_service) */
     FIELDS_ANALYSIS, /* (struct canary_analysis) */
+    FIELDS_STEP,     /* one of steps (struct canary_step) */
     FIELDS_CAPACITY, /* (struct canary_analysis) */
     FIELDS_AFFINITY, /* (struct canary_affinity) */
     FIELDS_JUDGE,    /* (struct canary_judge) */

@@ -209,7 +209,7 @@ CASE(test_both_spellings_of_analysis)
     struct json_object *legacy = json_at(spec, "canaryAnalysis", NULL);
     assert_true(
         json_same(json_at(analysis, "properties", NULL), json_at(legacy, "properties", NULL)));
-    assert_int_equal(json_len(json_at(analysis, "oneOf", NULL)), 3);
+    assert_int_equal(json_len(json_at(analysis, "oneOf", NULL)), 4);
     assert_null(json_at(legacy, "oneOf", NULL));
     assert_null(json_at(legacy, "required", NULL));
 }

@@ -149,7 +149,7 @@ static const char *refuse_no_step(struct release *r)
         return NULL;
     return arena_printf(r->tick->arena,
                         "spec.%s: an analysis with no step checks nothing; set stepWeight (1 to "
-                        "100), stepWeights or iterations",
+                        "100), stepWeights, steps or iterations",
                         analysis->legacy ? "canaryAnalysis" : "analysis");
 }
 
@@ -187,6 +187,18 @@ static const char *refuse_finish(struct release *r)
                         r->canary->target.kind);
 }
 
+/* Flagger makes a blue/green release of stepWeights where the traffic cannot be split; times and
+ * gates of steps would be lost without a word. */
+static const char *refuse_steps(struct release *r)
+{
+    if (r->canary->analysis.n_steps == 0 || r->strategy == STRATEGY_CANARY)
+        return NULL;
+    return arena_printf(r->tick->arena, "spec.analysis.steps: provider %s %s; expected iterations",
+                        r->tick->provider,
+                        r->router->weighted ? "gives the canary all requests that match, or none"
+                                            : "cannot split the traffic");
+}
+
 /*
  * With plain Services an A/B test becomes a blue/green release, as in Flagger; begin_release()
  * reports it.
@@ -206,6 +218,8 @@ static const char *refuse_analysis(struct release *r)
     if (analysis->affinity.cookie_name && !r->router->session_affinity)
         return refuse_feature(r, "sessionAffinity:", can_bind);
     const char *sentence = refuse_finish(r);
+    if (!sentence)
+        sentence = refuse_steps(r);
     return sentence ? sentence : refuse_no_step(r);
 }
 

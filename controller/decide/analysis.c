@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/clock.h"
 #include "decide/checks.h"
 #include "decide/condition.h"
 #include "decide/gates.h"
@@ -14,6 +15,7 @@
 #include "decide/share.h"
 #include "decide/status.h"
 #include "decide/steering.h"
+#include "tick/edit.h"
 
 static enum rule_result fail(struct release *r)
 {
@@ -91,11 +93,105 @@ enum rule_result analysis_check(struct release *r)
  * cannot be recorded without being done, or done twice.
  */
 
+/*
+ * A step of spec.analysis.steps lasts for its time, and pauses the release at its end if it is a
+ * gate, as `kubectl canary pause` does. status.step records it.
+ */
+
+static const char step_field[] = "step"; /* of the status */
+
+/* NULL: no step has this weight, of a list edited meanwhile, or there is no list. */
+static const struct canary_step *running_step(const struct release *r)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+
+    for (int i = 0; i < analysis->n_steps; i++) {
+        if (analysis->steps[i].weight == r->weights.canary)
+            return &analysis->steps[i];
+    }
+    return NULL;
+}
+
+static const char *name_step(const struct release *r, const struct canary_step *step)
+{
+    return arena_printf(r->tick->arena, "spec.analysis.steps[%d]",
+                        (int)(step - r->canary->analysis.steps));
+}
+
+static void note_step(struct release *r, int weight, int64_t since, bool paused)
+{
+    struct json_object *out = edit_object(r->tick->arena);
+    char text[CLOCK_TEXT];
+
+    if (r->canary->analysis.n_steps == 0)
+        return;
+    json_set_str(out, "revision", release_checksum(r));
+    json_set_int(out, "weight", weight);
+    json_set_str(out, "since", clock_rfc3339(since, text));
+    json_set(out, "paused", NULL); /* of the step before */
+    if (paused)
+        json_set_bool(out, "paused", true);
+    status_object(r, step_field, out);
+}
+
+/* False: this step is not recorded, as after a crash between its route and its status. A time in
+ * the future was written by a wrong clock. */
+static bool read_step(struct release *r, int64_t *since, bool *paused)
+{
+    struct json_object *noted = json_at(r->canary->status.json, step_field, NULL);
+    const char *revision = json_str_at(noted, "revision", NULL);
+    const char *began = json_str_at(noted, "since", NULL);
+
+    *paused = json_bool_at(noted, false, "paused", NULL);
+    return revision && strcmp(revision, release_checksum(r)) == 0 && began &&
+           json_int_at(noted, 0, "weight", NULL) == r->weights.canary &&
+           clock_parse(began, since, NULL) == ERR_OK && *since <= r->tick->now_ms;
+}
+
+static void pause_at_gate(struct release *r, const struct canary_step *step)
+{
+    const char *at = arena_printf(r->tick->arena, "%s.gate", name_step(r, step));
+
+    steering_pause_at_gate(
+        r, at, arena_printf(r->tick->arena, "a person decides at weight %d", step->weight));
+    event_warning(r, "Halt %s advancement, paused at weight %d until it is resumed (%s)",
+                  release_canary(r), step->weight, at);
+    plan_alert(r->tick, "warn", false, "Canary is paused at weight %d until it is resumed",
+               step->weight);
+}
+
+/* CONTINUE: the next step may be made. */
+static enum rule_result finish_step(struct release *r)
+{
+    const struct canary_step *step = running_step(r);
+    int64_t since;
+    bool paused;
+
+    if (!step || (step->for_ms == 0 && !step->gate))
+        return RULE_CONTINUE;
+    if (!read_step(r, &since, &paused)) {
+        since = r->tick->now_ms;
+        paused = false;
+        note_step(r, step->weight, since, false);
+    }
+    if (r->tick->now_ms - since < step->for_ms) {
+        r->tick->plan->waits = true;
+        return RULE_DONE;
+    }
+    if (!step->gate || paused)
+        return RULE_CONTINUE;
+    note_step(r, step->weight, since, true);
+    pause_at_gate(r, step);
+    return RULE_DONE;
+}
+
 enum rule_result canary_advance(struct release *r)
 {
     int weight = r->weights.canary;
-    enum rule_result verdict = RULE_CONTINUE;
+    enum rule_result verdict = finish_step(r);
 
+    if (verdict != RULE_CONTINUE)
+        return verdict;
     /*
      * also while waiting for the promotion, if the maximum was raised meanwhile; the first weight
      * after the mirror step is the increase already approved
@@ -119,6 +215,8 @@ enum rule_result canary_advance(struct release *r)
         return verdict;
     status_phase(r, PHASE_Progressing);
     status_weight(r, next);
+    if (!mirrors)
+        note_step(r, next, r->tick->now_ms, false);
     event_normal(r, "Advance %s canary weight %d", release_canary(r), next);
     return RULE_DONE;
 }

@@ -410,7 +410,7 @@ static enum rule_result wait_to_begin(struct release *r, bool kept)
  */
 static enum rule_result pass_gate(struct release *r, bool kept)
 {
-    bool paused = steering_is_paused(r);
+    bool paused = steering_is_paused(r) && !steering_is_at_gate(r);
     enum rule_result verdict = paused ? RULE_DONE : gates_confirm_rollout(r);
 
     if (paused) {

@@ -232,6 +232,13 @@ static void forget_evidence(struct release *r)
         status_object(r, "judge", NULL);
 }
 
+/* A step is one of a release that is analysed. */
+static void forget_step(struct release *r)
+{
+    if (json_at(r->canary->status.json, "step", NULL) && (!release_is_analysing(r) || r->cancelled))
+        status_object(r, "step", NULL);
+}
+
 /* Also for the first status of a Canary that is refused or suspended when found. */
 static struct json_object *complete(struct release *r)
 {
@@ -246,6 +253,7 @@ void status_write(struct release *r)
 {
     struct json_object *patch = edit_object(r->tick->arena);
     forget_evidence(r);
+    forget_step(r);
     struct json_object *diff = difference(r);
     struct json_object *spec = spec_to_note(r);
     char now[CLOCK_TEXT];

@@ -37,6 +37,11 @@ bool steering_is_paused(const struct release *r)
     return json_object_is_type(json_at(r->canary->status.json, paused, NULL), json_type_object);
 }
 
+bool steering_is_at_gate(const struct release *r)
+{
+    return json_bool_at(r->canary->status.json, false, paused, "gate", NULL);
+}
+
 /* The target decides, whatever is being released. */
 bool steering_is_analysed_again(const struct release *r)
 {
@@ -72,7 +77,7 @@ static void note(struct release *r, const char *key, const char *text)
     json_set_str(notes, key, text);
 }
 
-void steering_pause(struct release *r, const char *by, const char *why)
+static struct json_object *pause_of(struct release *r, const char *by, const char *why)
 {
     struct json_object *out = edit_object(r->tick->arena);
     char now[CLOCK_TEXT];
@@ -81,6 +86,19 @@ void steering_pause(struct release *r, const char *by, const char *why)
     json_set_str(out, "by", by);
     json_set_str(out, "why", why);
     json_set_str(out, "since", clock_rfc3339(r->tick->now_ms, now));
+    return out;
+}
+
+void steering_pause(struct release *r, const char *by, const char *why)
+{
+    status_object(r, paused, pause_of(r, by, why));
+}
+
+void steering_pause_at_gate(struct release *r, const char *gate, const char *why)
+{
+    struct json_object *out = pause_of(r, gate, why);
+
+    json_set_bool(out, "gate", true);
     status_object(r, paused, out);
 }
 
@@ -120,6 +138,8 @@ void steering_end_pause(struct release *r)
 void steering_forget(struct release *r)
 {
     forget(r, steer);
+    if (steering_is_at_gate(r))
+        forget(r, paused);
 }
 
 /* The pause names the revision that it holds. */

@@ -2,8 +2,9 @@
  * Requests of people about a release (decide/RULES.md): their record in the status, and the
  * objects.
  *
- * Recorded: paused, analysis ended, analysed again. A pause belongs to the Canary and lasts until
- * a person ends it; the others are about one revision and end with its release.
+ * Recorded: paused, analysis ended, analysed again. A person's pause belongs to the Canary and
+ * lasts until a person ends it; that of a gate and the others are about one revision and end with
+ * its release.
  */
 #ifndef DECIDE_STEERING_H
 #define DECIDE_STEERING_H
@@ -18,6 +19,7 @@ const char *steering_revision(const struct release *r);
 
 /* State as of the beginning of the tick; all but the first for that revision. */
 bool steering_is_paused(const struct release *r);
+bool steering_is_at_gate(const struct release *r);        /* paused by its spec, not by a person */
 bool steering_is_analysed_again(const struct release *r); /* although it has failed */
 bool steering_ends_analysis(const struct release *r);     /* promoted without further analysis */
 /* True if deadlines of unready sides are suspended: it is paused, or was recently. */
@@ -25,6 +27,8 @@ bool steering_stops_clock(const struct release *r);
 
 /* These record a request. */
 void steering_pause(struct release *r, const char *by, const char *why);
+/* The spec asks for a pause; `gate` is its path. It is one of the release, and ends with that. */
+void steering_pause_at_gate(struct release *r, const char *gate, const char *why);
 void steering_resume(struct release *r);
 void steering_analyse_again(struct release *r);
 void steering_end_analysis(struct release *r);

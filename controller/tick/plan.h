@@ -85,8 +85,9 @@ struct plan {
     bool stepped;    /* a gate, check, weight step or shift ran: the interval restarts */
     /* A rule has read the status of an object: a change may change the plan. */
     bool reads_status;
-    bool waits; /* a step was due and waits, with an event */
-    bool held;  /* by missing permissions: retried as after a failure */
+    bool
+        waits; /* a step was due and waits, with an event, or for the time that the spec gives it */
+    bool held; /* by missing permissions: retried as after a failure */
     /*
      * For the limit of concurrent releases: a new revision waits for its slot (struct tick's
      * `queued`); a release is under way although the phase does not show it yet.

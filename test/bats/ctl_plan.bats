@@ -59,6 +59,15 @@ TEXT
     [[ $output == *"Rolled back after 4m0s, even when all is well: Rolling back web.shop, the analysis has lasted longer than 4m0s (maxDuration)"* ]]
 }
 
+@test "steps with times and gates: a person resumes at once" {
+    sed -i '/maxWeight/d; s/stepWeight: .*/steps: [{weight: 5, for: 3m}, {weight: 50, gate: true}]/' canary.yaml
+    run -0 --separate-stderr plan canary.yaml
+    [[ $output == *"1m0s  Progressing  95%      5%"*"3m0s  Progressing  95%      5%"*"4m0s  Progressing  50%      50%"*"6m0s  Promoting    50%      50%"* ]]
+    [[ $output == *"Promoted after 8m0s"* ]]
+    run -0 --separate-stderr plan -o json canary.yaml
+    gojq -e '[.[0].steps[].events] | add | test("paused at weight 50 until it is resumed")' <<<"$output"
+}
+
 @test "the objects are YAML that can be applied, and JSON has everything" {
     run -0 --separate-stderr plan canary.yaml -o yaml
     gojq --yaml-input -e '.kind == "List" and ([.items[] | "\(.kind) \(.metadata.name)"] | index("VirtualService web", "Deployment web-primary") != null)' <<<"$output"

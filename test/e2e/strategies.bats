@@ -1,9 +1,9 @@
-# A/B tests, mirroring and session affinity through the gateway, judged by what clients outside received.
+# A/B tests, mirroring, session affinity and steps with times and gates through the gateway, judged by what clients outside received.
 #
-# Four apps on one stage, each with a Canary of its own, are released at the same time. Each analysis is held by a gate
+# Five apps on one stage, each with a Canary of its own, are released at the same time. Each analysis is held by a gate
 # of its own name until the test has seen enough: a `rollout` check that fails keeps the step that was made.
 
-APPS="ab mirror affinity back"
+APPS="ab mirror affinity back steps"
 USERS=25
 
 # A Canary: app NAME, its analysis as JSON
@@ -57,6 +57,9 @@ apps() {
     app back '{"interval": "1s", "threshold": 1000, "stepWeight": 40, "maxWeight": 40,
         "sessionAffinity": {"cookieName": "on-canary", "primaryCookieName": "on-primary"},
         "webhooks": ['"$HOLD"', '"$BACK"']}'
+    echo ---
+    app steps '{"interval": "1s", "threshold": 1000,
+        "steps": [{"weight": 5, "for": "6s"}, {"weight": 20, "gate": true}, {"weight": 50, "for": "2s"}]}'
 }
 
 setup_file() {
@@ -215,4 +218,34 @@ answers() { cat "$BATS_FILE_TMPDIR/$1-user-"* | tally; }
     tell "session affinity, rolled back: $(answers back), cookies left: $(bound back)"
     [ "$(answers back)" = "$((USERS * 5)) 1.0.0" ]
     [ "$(bound back)" -eq 0 ]
+}
+
+# while_weight WEIGHT FILE: requests until the canary has another one
+while_weight() {
+    while status_is steps canaryWeight "$1"; do ask steps 100 >>"$2"; done
+}
+
+@test "steps: each has its share for its time, and a gate holds until a person resumes" {
+    push steps
+    eventually 30 status_is steps canaryWeight 5
+    began=$SECONDS
+    while_weight 5 "$BATS_TEST_TMPDIR/five"
+    lasted=$((SECONDS - began))
+    eventually 20 status_is steps paused.by 'spec.analysis.steps[1].gate'
+    eventually 5 status_is steps canaryWeight 20
+    ask steps 1000 >"$BATS_TEST_TMPDIR/twenty"
+    sleep 3
+    status_is steps canaryWeight 20
+    run -0 "$FLAGGER_BUILD/kubectl-canary" why steps -n test
+    [[ $output == *'steps has come to spec.analysis.steps[1].gate'* ]]
+    "$FLAGGER_BUILD/kubectl-canary" resume steps -n test >/dev/null
+    : >"$BATS_TEST_TMPDIR/rest"
+    until is_in steps Succeeded; do ask steps 20 >>"$BATS_TEST_TMPDIR/rest"; done
+    tell "steps: 5 % for $lasted s ($(tally <"$BATS_TEST_TMPDIR/five")), 20 % ($(tally <"$BATS_TEST_TMPDIR/twenty")), then $(tally <"$BATS_TEST_TMPDIR/rest")"
+    [ "$lasted" -ge 5 ]
+    [ "$(count_failed "$BATS_TEST_TMPDIR/"{five,twenty,rest})" -eq 0 ]
+    two=$(grep -cx 2.0.0 "$BATS_TEST_TMPDIR/twenty")
+    [ "$two" -ge 150 ] && [ "$two" -le 250 ]
+    [ "$(ask steps 50 | tally)" = "50 2.0.0" ]
+    [ -z "$(of_canary test steps .status.paused)$(of_canary test steps .status.step)" ]
 }

@@ -622,7 +622,8 @@ static void check_consent(const struct world *world, const struct canary *before
         assert_string_equal(world->about, known);
     if (!begins || !before->status.service_name || world->safety_off || world->flaggers_crd)
         return;
-    if (json_at(before->status.json, "paused", NULL))
+    if (json_at(before->status.json, "paused", NULL) &&
+        !json_bool_at(before->status.json, false, "paused", "gate", NULL))
         fail_msg("a revision begins while the Canary is paused");
     for (int i = 0; i < before->analysis.n_webhooks; i++) {
         if (before->analysis.webhooks[i].type == HOOK_CONFIRM_ROLLOUT && !names(world->let_in, now))

@@ -48,6 +48,11 @@ bool asked_to_pause(const struct canary *canary)
     return json_at(canary->status.json, "paused", NULL) != NULL;
 }
 
+bool asked_at_gate(const struct canary *canary)
+{
+    return json_bool_at(canary->status.json, false, "paused", "gate", NULL);
+}
+
 bool asked_is_left(struct model *model, const struct cluster *cluster)
 {
     return request_of(model, cluster) != NULL;
@@ -85,12 +90,41 @@ static bool holds_still(struct model *model, const struct canary *canary,
            model_look(model, facts, ROLE_PRIMARY)->known;
 }
 
+static bool was_resumed(const struct canary *canary)
+{
+    struct json_object *list = noted(canary);
+
+    for (size_t i = 0; i < json_len(list); i++) {
+        if (is_text(json_elem(list, i), "action", "resume") &&
+            is_text(json_elem(list, i), "outcome", "done"))
+            return true;
+    }
+    return false;
+}
+
+/* The scenario has one step with a gate, the last; what a person resumes is revision 2. */
+static const char *check_gate(struct model *model, const struct cluster *facts,
+                              const struct canary *was, const struct canary *is)
+{
+    const struct canary_analysis *analysis = &was->analysis;
+    bool gated = analysis->n_steps > 0 && analysis->steps[analysis->n_steps - 1].gate;
+
+    if (asked_at_gate(is) && is->status.phase != PHASE_Progressing)
+        return "the pause of a gate ends with its release";
+    if (gated && was->status.phase == PHASE_Progressing && is->status.phase == PHASE_Promoting &&
+        model_primary_revision(model, facts) != model_revision(model, facts) && !was_resumed(was))
+        return "a release that comes to a gate waits for a person";
+    return NULL;
+}
+
 const char *asked_step(struct model *model, const struct cluster *facts,
                        const struct cluster *before, const struct cluster *after)
 {
     const struct canary *canary = model_canary(model, facts), *is = model_canary(model, after);
     const char *broken = is ? check_noted(model, facts, model_canary(model, before), is) : NULL;
 
+    if (!broken && is && canary)
+        broken = check_gate(model, facts, canary, is);
     if (broken || !is || !holds_still(model, canary, facts))
         return broken;
     if (model_weight(model, after) > model_weight(model, before) &&

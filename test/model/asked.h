@@ -13,6 +13,7 @@ bool asked_to_abort(struct model *model, const struct cluster *cluster);
 bool asked_to_skip(const struct canary *canary);
 /* What is released, or would be, is paused. */
 bool asked_to_pause(const struct canary *canary);
+bool asked_at_gate(const struct canary *canary); /* the spec asks for the pause, not a person */
 /* A request is still there. */
 bool asked_is_left(struct model *model, const struct cluster *cluster);
 /* The rule that a write breaks; NULL if none. */

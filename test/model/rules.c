@@ -423,7 +423,7 @@ static const char *check_consent(struct model *model, const struct cluster *fact
     const struct canary *is = model_canary(model, after);
     bool analysing = said_analysing(canary), begins = begins_analysis(model, canary, is, step);
 
-    if (begins && json_at(canary->status.json, "paused", NULL))
+    if (begins && asked_to_pause(canary) && !asked_at_gate(canary))
         return SAFE_CONSENT ": it is paused";
     if (canary->suspend && !canary->deleting && step->place != model->place[ROLE_CANARY])
         return "nothing is done while it is suspended";

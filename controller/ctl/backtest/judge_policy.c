@@ -62,7 +62,7 @@ static struct json_object *with_steps(struct arena *arena, struct json_object *a
     struct json_object *copy = json_copy(arena, analysis);
 
     if (!json_at(copy, "iterations", NULL) && !json_at(copy, "stepWeight", NULL) &&
-        !json_at(copy, "stepWeights", NULL))
+        !json_at(copy, "stepWeights", NULL) && !json_at(copy, "steps", NULL))
         json_set_int(copy, "iterations", 1);
     return copy;
 }

@@ -355,7 +355,8 @@ const struct ctl_command ctl_plan = {
     .usage = "[FILE...] [-f FILE] [-k FOLDER]",
     .help =
         "The rules of the controller play a release of each Canary in the files in a cluster that "
-        "is only pretended: pods are ready at once, metrics are in their ranges, webhooks pass. "
+        "is only pretended: pods are ready at once, metrics are in their ranges, webhooks pass, "
+        "and people resume what waits for them. "
         "What else is in the files is there before, such as the Deployment; what is missing is "
         "assumed. \"-\" is the standard input, and a folder stands for the files .yaml, .yml and "
         ".json in it. What the API server or the controller refuses has no plan, and one sentence "

@@ -78,10 +78,22 @@ static int64_t least_intervals(const struct look *look)
     return step > 0 ? (analysis->max_weight + step - 1) / step + 1LL : 1;
 }
 
+/* The same as a time: a step may last longer than an interval. */
+static int64_t least_ms(const struct look *look)
+{
+    int64_t interval = tick_canary_interval_ms(look->canary, look->document->lint->settings);
+    int64_t out = least_intervals(look) * interval;
+
+    for (int i = 0; i < look->analysis->n_steps; i++) {
+        int64_t longer = look->analysis->steps[i].for_ms - interval;
+        out += longer > 0 ? longer : 0;
+    }
+    return out;
+}
+
 static void warn_duration(const struct look *look)
 {
-    int64_t least = least_intervals(look) *
-                    tick_canary_interval_ms(look->canary, look->document->lint->settings);
+    int64_t least = least_ms(look);
 
     if (look->analysis->max_duration_ms == 0 || look->analysis->max_duration_ms > least)
         return;
@@ -127,6 +139,14 @@ static void warn_steps(const struct look *look)
     const struct canary_analysis *analysis = look->analysis;
     int step = analysis->step_weight, most = analysis->max_weight;
 
+    for (int i = 0; i < analysis->n_steps; i++) {
+        int64_t interval = tick_canary_interval_ms(look->canary, look->document->lint->settings);
+        if (analysis->steps[i].for_ms > 0 && analysis->steps[i].for_ms < interval)
+            document_warn(
+                look->document, field(look, arena_printf(look->arena, "steps[%d].for", i)),
+                "%s is shorter than the interval of %s, which a step lasts at least",
+                duration(look->arena, analysis->steps[i].for_ms), duration(look->arena, interval));
+    }
     if (look->canary->strategy != STRATEGY_CANARY || analysis->n_step_weights > 0 || step <= 0)
         return;
     if (step > most)

@@ -157,6 +157,15 @@ static int64_t pause_after(struct player *p, const struct tick *tick, bool wrote
     return wake_sleeps(tick->plan) ? -1 : after < 0 ? interval : after;
 }
 
+/* A person resumes what the spec has paused, as every other gate opens. */
+static void resume_at_gate(struct player *p)
+{
+    struct json_object *status = json_at(p->cluster.copies.canary, "status", NULL);
+
+    if (json_bool_at(status, false, "paused", "gate", NULL))
+        json_del(status, "paused");
+}
+
 /* One run, with an arena of its own: returns as pause_after(). */
 static int64_t run_in(struct player *p, struct arena *arena, struct simulation_step *step)
 {
@@ -171,6 +180,7 @@ static int64_t run_in(struct player *p, struct arena *arena, struct simulation_s
         return -1;
     note_events(p, tick, step);
     bool wrote = copies_carry_out(&p->cluster.copies, tick);
+    resume_at_gate(p);
     if (!see_canary(p, &ei)) {
         p->broken = arena_strdup(p->arena, ei.text);
         return -1;

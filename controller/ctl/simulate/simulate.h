@@ -1,6 +1,6 @@
 /*
  * Simulates a release: the rules of the controller run in a cluster in memory. Pods are ready at
- * once, metrics and webhooks pass, no rollback is requested, and time jumps to the next wake-up.
+ * once, metrics and webhooks pass, gates are opened, no rollback is requested, and time jumps to the next wake-up.
  * The Canary is initialised, then its target gets a new revision. Pure: nothing is written or
  * asked.
  */

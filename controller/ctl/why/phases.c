@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/duration.h"
 #include "ctl/state.h"
 #include "ctl/why/parts.h"
 #include "fleet/rules/waves.h"
@@ -112,6 +113,28 @@ static const char *limit(struct why *w)
     return arena_printf(w->arena, ", at most for %s since %s (maxDuration)", most, began);
 }
 
+/* The step that runs, if its time is not over; "" otherwise. */
+static const char *stays(struct why *w)
+{
+    struct json_object *steps = json_at(w->spec, "analysis", "steps", NULL);
+    struct json_object *running = json_at(w->status, "step", NULL);
+    const char *since = json_str_at(running, "since", NULL);
+    int64_t began, time;
+    char until[CLOCK_TEXT];
+
+    for (size_t i = 0; since && i < json_len(steps); i++) {
+        const char *text = json_str_at(json_elem(steps, i), "for", NULL);
+        if (!text || json_int_at(json_elem(steps, i), 0, "weight", NULL) !=
+                         json_int_at(running, -1, "weight", NULL))
+            continue;
+        if (clock_parse(since, &began, NULL) == ERR_OK &&
+            duration_parse_ms(text, &time, NULL) == ERR_OK && began + time > w->facts->now_ms)
+            return arena_printf(w->arena, ", not before %s (spec.analysis.steps[%zu].for)",
+                                clock_rfc3339(began + time, until), i);
+    }
+    return "";
+}
+
 static bool under_way(struct why *w)
 {
     const char *interval = json_str_at(w->spec, "analysis", "interval", NULL);
@@ -121,9 +144,9 @@ static bool under_way(struct why *w)
     return why_say(
         w, arena_printf(w->arena, "%s get %s -n %s -w", w->program, w->name, w->namespace_),
         "Nothing holds %s: it is %s at %lld percent, its last change was %s ago, and "
-        "it goes on every %s%s%s",
+        "it goes on every %s%s%s%s",
         w->name, phase_name(w->phase), (long long)json_int_at(w->status, 0, "canaryWeight", NULL),
-        since(w), interval ? interval : "1m", limit(w), approvals(w));
+        since(w), interval ? interval : "1m", stays(w), limit(w), approvals(w));
 }
 
 static bool companions_unfit(struct why *w)
@@ -340,6 +363,12 @@ static bool paused(struct why *w)
 
     if (!paused_)
         return false;
+    if (json_bool_at(paused_, false, "gate", NULL))
+        return why_say(w, why_ctl(w, "resume"),
+                       "%s has come to %s, %s ago: no step is made until a person resumes it, "
+                       "while its checks go on",
+                       w->name, print_clean(w->arena, json_str_at(paused_, "by", NULL)),
+                       print_age(w->arena, json_str_at(paused_, "since", NULL), w->facts->now_ms));
     return why_say(
         w, why_ctl(w, "resume"),
         "%s has paused the release of %s, %s ago%s%s: no step is made, while its checks go on",

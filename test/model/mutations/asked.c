@@ -29,3 +29,22 @@ MUTATION("a request for the promotion does not ask the gate", "asked to promote 
 
 MUTATION("a release that is paused takes its steps", "asked to pause and resume",
          .rule = steer_hold, .ask = mutation_nothing)
+
+/* --- gates of steps */
+
+static void pause_nothing(struct release *r, const char *gate, const char *why)
+{
+    (void)r;
+    (void)gate;
+    (void)why;
+}
+MUTATION("a gate of a step pauses nothing", "steps with a gate",
+         .acts.steering_pause_at_gate = pause_nothing)
+
+static bool never_at_gate(const struct release *r)
+{
+    (void)r;
+    return false;
+}
+MUTATION("the pause of a gate outlives its release", "steps with a gate",
+         .acts.steering_is_at_gate = never_at_gate)
