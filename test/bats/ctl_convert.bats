@@ -52,21 +52,21 @@ convert() { "$FLAGGER_BUILD/kubectl-canary" convert "$@"; }
     [ "$stderr" = '1 field without a counterpart: see the list at the end' ]
     diff <(gojq --yaml-input -s -c 'map([.kind, .metadata.namespace, .metadata.name])' <<<"$output") - <<<'[["Deployment","shop","web"],["MetricTemplate","shop","errors"],["Canary","shop","web"]]'
     gojq --yaml-input -s -e '.[2].spec | .provider == "istio" and .service.port == 80 and .service.hosts == ["web.example.com"]
-        and .analysis.stepWeights == [20, 40] and .analysis.interval == "2m" and .analysis.threshold == 4
-        and .analysis.webhooks[0].type == "confirm-promotion" and .analysis.metrics[0].templateRef.name == "errors"' <<<"$output"
+        and .analysis.steps == [{weight: 20, for: "2m"}, {weight: 40, gate: true}] and .analysis.interval == "1m" and .analysis.threshold == 4
+        and (.analysis | has("webhooks") | not) and .analysis.metrics[0].templateRef.name == "errors"' <<<"$output"
     [[ $output == *'# - spec.strategy.canary.steps[4].experiment: there is no third version'* ]]
     printf '%s\n' "$output" >canary.yaml
     run -0 "$FLAGGER_BUILD/kubectl-canary" lint canary.yaml
     [[ $output == *'0 errors and 0 warnings in 2 objects'* ]]
     run -0 "$FLAGGER_BUILD/kubectl-canary" plan canary.yaml
-    [[ $output == *'Canary shop/web: canary with istio, every 2m0s'*'40%'*'Promoted after'* ]]
+    [[ $output == *'Canary shop/web: canary with istio, every 1m0s'*'40%'*'Promoted after'* ]]
 }
 
 @test "files may come by a pipe, and parts of the result by --only" {
-    run -0 --separate-stderr convert --only Deployment,Canary --gate https://gate.example/gate/check - < <(cat rollout.yaml && echo --- && cat others.yaml)
+    run -0 --separate-stderr convert --only Deployment,Canary --gate https://gate.example/gate/check - < <(sed 's/steps: \[/&{pause: {}}, /' rollout.yaml && echo --- && cat others.yaml)
     [ -z "$stderr" ]
     diff <(gojq --yaml-input -s -c 'map(.kind)' <<<"$output") - <<<'["Deployment","Canary"]'
-    [[ $output == *'url: "https://gate.example/gate/check?hook=approval-promotion"'* ]]
+    [[ $output == *'url: "https://gate.example/gate/check?hook=approval-begin"'* ]]
     run -0 --separate-stderr convert --live rollout.yaml others.yaml
     [[ $output == *'#   '*' convert rollout.yaml others.yaml --only Deployment | kubectl apply -f -'* ]]
     cp rollout.yaml "it's one.yaml"

@@ -200,56 +200,7 @@ static void add_gate(struct rollout *r, const char *type, const char *name, cons
                   comment);
 }
 
-/* The weights below the last one that wait for a person: "20%, 40%". */
-static const char *gated(const struct plan *plan, int *count)
-{
-    const char *text = "";
-
-    *count = 0;
-    for (int i = 1; i < plan->n; i++)
-        if (plan->holds[i].gate)
-            text = arena_printf(plan->r->arena, "%s%s%d%%", text, (*count)++ > 0 ? ", " : "",
-                                plan->holds[i].weight);
-    return text;
-}
-
-static void add_gates(const struct plan *plan)
-{
-    struct rollout *r = plan->r;
-    int count;
-    const char *where = gated(plan, &count);
-
-    if (plan->holds[0].gate)
-        add_gate(r, "confirm-rollout", "approval-begin", NULL,
-                 "the pause before the first weight: nothing runs of the new version until then");
-    if (count > 0)
-        add_gate(
-            r, "confirm-traffic-increase", "approval-step", NULL,
-            arena_printf(r->arena,
-                         "was asked at %s; this hook is asked before every increase, also the "
-                         "first. An approval without a time lets the revision through to its "
-                         "end: approve for less than one interval (the gate's \"for\"), and it "
-                         "is asked again at the next weight",
-                         where));
-    if (plan->n > 0 && plan->holds[plan->n].gate)
-        add_gate(r, "confirm-promotion", "approval-promotion", NULL,
-                 "the pause at the last weight; checks go on while it waits");
-}
-
 /* --- canary */
-
-static const char *held(const struct plan *plan)
-{
-    const char *text = "";
-
-    for (int i = 1; i <= plan->n; i++)
-        text = arena_printf(plan->r->arena, "%s%s%d%% %s", text, i > 1 ? ", " : "",
-                            plan->holds[i].weight,
-                            plan->holds[i].ms > 0 || !plan->holds[i].gate
-                                ? duration_text(plan->r->arena, plan->holds[i].ms)
-                                : "until a person agreed");
-    return text;
-}
 
 static void set_interval(struct rollout *r, int64_t ms)
 {
@@ -263,33 +214,54 @@ static void set_interval(struct rollout *r, int64_t ms)
     json_set_str(r->analysis, "interval", duration_text(r->arena, ms));
 }
 
-/* The longest time at a weight, so that nothing goes faster than it did. */
+/* Weights with times of their own, or a person to wait for. */
+static bool needs_steps(const struct plan *plan)
+{
+    bool needs = false;
+
+    for (int i = 1; i <= plan->n; i++)
+        needs = needs || plan->holds[i].gate || plan->holds[i].ms != plan->holds[1].ms;
+    return needs && plan->r->splits;
+}
+
+/* The time at each weight; with steps, whose times are their own, the shortest of them. */
 static void set_interval_of_holds(const struct plan *plan)
 {
     struct rollout *r = plan->r;
-    int64_t longest = 0;
-    bool differ = false;
+    int64_t interval = needs_steps(plan) ? DEFAULT_INTERVAL_MS : 0;
 
     for (int i = 1; i <= plan->n; i++) {
-        longest = plan->holds[i].ms > longest ? plan->holds[i].ms : longest;
-        differ = differ || (i > 1 && plan->holds[i].ms != plan->holds[i - 1].ms);
+        int64_t ms = plan->holds[i].ms;
+        if (needs_steps(plan) ? ms > 0 && ms < interval : ms > interval)
+            interval = ms;
     }
-    if (longest == 0) {
+    if (interval == 0) {
         commented_add(r->arena, r->out, "spec.analysis.interval",
                       "no pause had a duration; in a minute most metrics have values");
-        longest = DEFAULT_INTERVAL_MS;
-    } else if (differ) {
+        interval = DEFAULT_INTERVAL_MS;
+    } else if (needs_steps(plan)) {
         commented_add(r->arena, r->out, "spec.analysis.interval",
-                      "one interval for all weights, the longest, so that none is shorter than it "
-                      "was. They were: %s",
-                      held(plan));
+                      "checks are made so often, and a step without a time of its own lasts as "
+                      "long");
     }
     if (plan->holds[0].ms > 0)
         conversion_lose(r->conversion, r->label, "spec.strategy.canary.steps",
                         "a pause of %s before the first weight: a webhook of type pre-rollout is "
                         "called there, and the first weight follows as soon as pods are ready",
                         duration_text(r->arena, plan->holds[0].ms));
-    set_interval(r, longest);
+    set_interval(r, interval);
+}
+
+static void add_step(const struct plan *plan, struct json_object *steps, const struct hold *hold)
+{
+    struct json_object *step = json_object_new_object();
+
+    json_set_int(step, "weight", hold->weight);
+    if (hold->ms > plan->r->interval_ms)
+        json_set_str(step, "for", duration_text(plan->r->arena, hold->ms));
+    if (hold->gate)
+        json_set_bool(step, "gate", true);
+    json_object_array_add(steps, step);
 }
 
 static void set_weights(const struct plan *plan)
@@ -297,10 +269,24 @@ static void set_weights(const struct plan *plan)
     struct rollout *r = plan->r;
     struct json_object *weights = json_own(r->arena, json_object_new_array());
     int last = plan->holds[plan->n].weight;
+    bool steps = needs_steps(plan), gate = false;
 
-    for (int i = 1; i <= plan->n; i++)
-        json_object_array_add(weights, json_object_new_int(plan->holds[i].weight));
-    json_set(r->analysis, "stepWeights", weights);
+    for (int i = 1; i <= plan->n; i++) {
+        gate = gate || plan->holds[i].gate;
+        if (steps)
+            add_step(plan, weights, &plan->holds[i]);
+        else
+            json_object_array_add(weights, json_object_new_int(plan->holds[i].weight));
+    }
+    json_set(r->analysis, steps ? "steps" : "stepWeights", weights);
+    if (gate)
+        commented_add(r->arena, r->out, "spec.analysis.steps",
+                      "a gate is a pause without duration; in place of kubectl argo rollouts "
+                      "promote: kubectl canary resume %s",
+                      r->target);
+    if (plan->holds[0].gate)
+        add_gate(r, "confirm-rollout", "approval-begin", NULL,
+                 "the pause before the first weight: nothing runs of the new version until then");
     if (last <= HALF)
         return;
     json_set_int(r->analysis, "stepWeightPromotion", HALF);
@@ -354,12 +340,10 @@ static void convert_canary(struct rollout *r)
     *plan = (struct plan){.r = r, .tests = json_own(r->arena, json_object_new_array())};
     read_steps(plan);
     set_interval_of_holds(plan);
-    if (r->splits && plan->n > 0) {
+    if (r->splits && plan->n > 0)
         set_weights(plan);
-        add_gates(plan);
-    } else {
+    else
         set_iterations(plan);
-    }
     if (json_len(plan->tests) > 0 && r->tests && plan->n == 0)
         set_tests(plan);
     else if (json_len(plan->tests) > 0)
