@@ -169,6 +169,14 @@ struct canary_step {
     bool gate;      /* the release pauses at its end */
 };
 
+/* spec.analysis.canaryScale: one of them, if given. */
+struct canary_scale {
+    bool given;
+    int replicas;      /* 0 if none */
+    int percent;       /* of the primary's pods; 0 if none */
+    bool match_weight; /* what the first step needs */
+};
+
 struct canary_analysis {
     struct json_object *json; /* NULL if there is no analysis, which means skipAnalysis */
     int64_t interval_ms;      /* 60 s if missing; the caller applies the minimum */
@@ -190,7 +198,8 @@ struct canary_analysis {
     bool waits_for_primary; /* also for one without a ready pod, without limit; default false */
     bool finishes;          /* another revision waits until the release has ended; default false */
     bool any_capacity;      /* a share may grow regardless of the canary's pods; default false */
-    int matched_share;      /* percent of the requests that `match` may select; default 100 */
+    struct canary_scale scale;
+    int matched_share;         /* percent of the requests that `match` may select; default 100 */
     struct json_object *match; /* non-empty array or NULL */
     struct canary_affinity affinity;
     struct canary_metric *metrics;

@@ -572,6 +572,23 @@ static void read_affinity(struct json_reader *r, struct json_object *json,
         out->max_age_s = DEFAULT_MAX_AGE_S;
 }
 
+static void read_scale(struct json_reader *r, struct json_object *analysis,
+                       struct canary_scale *out)
+{
+    struct json_object *json = json_read_obj(r, analysis, "canaryScale", JSON_OPTIONAL);
+    int given = 0;
+
+    *out = (struct canary_scale){.given = json != NULL};
+    if (json == NULL)
+        return;
+    canary_read_fields(r, json, FIELDS_SCALE, out);
+    given = (out->replicas > 0) + (out->percent > 0) + out->match_weight;
+    if (given != 1)
+        json_reader_fail(
+            r, json, NULL,
+            "expected one of replicas, percent and matchWeight: true, found %d of them", given);
+}
+
 static int effective_max_weight(const struct canary_analysis *analysis)
 {
     if (analysis->n_step_weights > 0)
@@ -597,6 +614,7 @@ void canary_read_analysis(struct json_reader *r, struct json_object *json, bool 
     out->match = read_match(r, json);
     read_affinity(r, json, &out->affinity);
     canary_read_fields(r, json_read_obj(r, json, "capacity", JSON_OPTIONAL), FIELDS_CAPACITY, out);
+    read_scale(r, json, &out->scale);
     canary_read_judge(r, json, &out->judge);
     canary_read_metrics(r, json, out);
     canary_read_webhooks(r, json, out);

@@ -71,6 +71,19 @@ CASE(test_steps)
     assert_int_equal(a.max_weight, 60);
 }
 
+CASE(test_canary_scale)
+{
+    struct canary_analysis none = canary_testing_view(arena, "{}").analysis;
+    struct canary_analysis match =
+        canary_testing_view(arena, "{'spec':{'analysis':{'canaryScale':{'matchWeight':true}}}}")
+            .analysis;
+    struct canary_analysis part =
+        canary_testing_view(arena, "{'spec':{'analysis':{'canaryScale':{'percent':20}}}}").analysis;
+    assert_false(none.scale.given);
+    assert_true(match.scale.given && match.scale.match_weight);
+    assert_int_equal(part.scale.percent, 20);
+}
+
 CASE(test_max_weight)
 {
     static const struct {

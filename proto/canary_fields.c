@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { PERCENT = 100, SECOND_MS = 1000, DAY_S = 24 * 60 * 60 };
+enum { MOST_REPLICAS = 10000, PERCENT = 100, SECOND_MS = 1000, DAY_S = 24 * 60 * 60 };
 
 /* Most seconds of a cookie: a hundred years. */
 #define COOKIE_MAX_S (INT64_C(100) * 365 * DAY_S)
@@ -23,6 +23,7 @@ enum { PERCENT = 100, SECOND_MS = 1000, DAY_S = 24 * 60 * 60 };
 #define SERVICE(name, type, member, ...)  ROW(name, type, canary_service, member, __VA_ARGS__)
 #define ANALYSIS(name, type, member, ...) ROW(name, type, canary_analysis, member, __VA_ARGS__)
 #define STEP(name, type, member, ...)     ROW(name, type, canary_step, member, __VA_ARGS__)
+#define SCALE(name, type, member, ...)    ROW(name, type, canary_scale, member, __VA_ARGS__)
 #define AFFINITY(name, type, member, ...) ROW(name, type, canary_affinity, member, __VA_ARGS__)
 #define JUDGE(name, type, member, ...)    ROW(name, type, canary_judge, member, __VA_ARGS__)
 #define METRIC(name, type, member, ...)   ROW(name, type, canary_metric, member, __VA_ARGS__)
@@ -90,6 +91,13 @@ static const struct canary_field capacity[] = {
     {.name = NULL},
 };
 
+static const struct canary_field scale[] = {
+    SCALE("replicas", FIELD_INT, replicas, .min = 1, .max = MOST_REPLICAS),
+    SCALE("percent", FIELD_INT, percent, .min = 1, TO_PERCENT),
+    SCALE("matchWeight", FIELD_BOOL, match_weight),
+    {.name = NULL},
+};
+
 static const struct canary_field affinity[] = {
     AFFINITY("maxAge", FIELD_INT64, max_age_s, .max = COOKIE_MAX_S, .missing = DAY_S),
     AFFINITY("secure", FIELD_BOOL, secure),
@@ -126,6 +134,7 @@ const struct canary_group canary_groups[FIELDS_COUNT] = {
     [FIELDS_ANALYSIS] = {"spec.analysis", analysis},
     [FIELDS_STEP] = {"spec.analysis.steps", step},
     [FIELDS_CAPACITY] = {"spec.analysis.capacity", capacity},
+    [FIELDS_SCALE] = {"spec.analysis.canaryScale", scale},
     [FIELDS_AFFINITY] = {"spec.analysis.sessionAffinity", affinity},
     [FIELDS_JUDGE] = {"spec.analysis.judge", judge},
     [FIELDS_METRIC] = {"spec.analysis.metrics", metric},

@@ -40,6 +40,7 @@ enum canary_fields {
     FIELDS_ANALYSIS, /* (struct canary_analysis) */
     FIELDS_STEP,     /* one of steps (struct canary_step) */
     FIELDS_CAPACITY, /* (struct canary_analysis) */
+    FIELDS_SCALE,    /* (struct canary_scale) */
     FIELDS_AFFINITY, /* (struct canary_affinity) */
     FIELDS_JUDGE,    /* (struct canary_judge) */
     FIELDS_METRIC,   /* one of metrics (struct canary_metric) */

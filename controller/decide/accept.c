@@ -187,6 +187,21 @@ static const char *refuse_finish(struct release *r)
                         r->canary->target.kind);
 }
 
+static const char *refuse_scale(struct release *r)
+{
+    if (!r->canary->analysis.scale.given || !r->target)
+        return NULL;
+    if (!r->target->raise_target)
+        return arena_printf(r->tick->arena,
+                            "spec.analysis.canaryScale: a %s has no replicas of its own; expected "
+                            "a Deployment as the target",
+                            r->canary->target.kind);
+    return r->canary->autoscaler.name
+               ? "spec.analysis.canaryScale: an autoscaler sizes the canary, from its minimum on; "
+                 "expected one of spec.autoscalerRef and canaryScale"
+               : NULL;
+}
+
 /* Flagger makes a blue/green release of stepWeights where the traffic cannot be split; times and
  * gates of steps would be lost without a word. */
 static const char *refuse_steps(struct release *r)
@@ -220,6 +235,8 @@ static const char *refuse_analysis(struct release *r)
     const char *sentence = refuse_finish(r);
     if (!sentence)
         sentence = refuse_steps(r);
+    if (!sentence)
+        sentence = refuse_scale(r);
     return sentence ? sentence : refuse_no_step(r);
 }
 

@@ -23,6 +23,7 @@
 #include "decide/checks.h"
 #include "decide/condition.h"
 #include "decide/release.h"
+#include "decide/share.h"
 #include "decide/status.h"
 #include "target/shared/primary.h"
 #include "tick/edit.h"
@@ -480,6 +481,8 @@ enum rule_result scale_up_target(struct release *r)
     const struct own_scaler *own = &r->own_scaler[SIDE_CANARY];
     if (!r->scaler && own->object)
         replicas = own->kind->start(own->object);
+    else if (!r->scaler)
+        replicas = share_start(r);
     if (verdict == RULE_CONTINUE)
         r->target->scale_from_zero(r->tick, &r->info, replicas);
     return verdict;

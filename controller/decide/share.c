@@ -111,6 +111,51 @@ enum rule_result share_wait(struct release *r, int percent)
     return RULE_DONE;
 }
 
+/* --- the size at the beginning */
+
+/* Percent of the traffic that the canary meets first: by match, as a copy, or by weight. */
+static int first_share(const struct release *r)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+
+    if (r->strategy == STRATEGY_AB_TESTING)
+        return analysis->matched_share;
+    if (analysis->mirror)
+        return analysis->mirror_weight > 0 ? analysis->mirror_weight : 100;
+    return r->strategy == STRATEGY_CANARY ? release_next_weight(r, 0) : 0;
+}
+
+static int64_t start_size(struct release *r, int64_t own)
+{
+    const struct canary_scale *scale = &r->canary->analysis.scale;
+    int percent = scale->percent > 0 ? scale->percent : first_share(r);
+    int64_t size = scale->replicas > 0 ? scale->replicas : (own * percent + 99) / 100;
+
+    return size > 0 ? size : 1;
+}
+
+int share_start(struct release *r)
+{
+    int64_t own = json_int_at(r->info.primary, 1, "spec", "replicas", NULL);
+    int64_t has = json_int_at(r->info.object, 1, "spec", "replicas", NULL);
+    struct json_object *capacity;
+
+    if (!r->canary->analysis.scale.given || !r->target->raise_target || !r->info.primary ||
+        own == 0 || r->canary->skip_analysis || capacity_is_scaled(r) ||
+        r->own_scaler[SIDE_CANARY].object)
+        return 0;
+    int64_t size = start_size(r, own);
+    /* also where the process ended between the start and its status */
+    if (!r->info.at_zero && has != size)
+        return 0;
+    capacity = edit_object(r->tick->arena);
+    json_set_int(capacity, "replicas", size);
+    json_set_int(capacity, "own", own);
+    json_set_int(capacity, "total", own);
+    status_object(r, "canaryCapacity", capacity);
+    return (int)size;
+}
+
 /* --- holding */
 
 void share_begin(struct release *r)
@@ -145,7 +190,10 @@ void share_note_own(struct release *r)
     const struct canary_status *status = &r->canary->status;
     int64_t has = json_int_at(r->info.object, 1, "spec", "replicas", NULL);
 
-    r->info.own_replicas = has == status->share_replicas && has > 0 ? status->share_own : 0;
+    /* what a person makes of a canary with a size of its own is about the canary */
+    bool is_own = r->canary->analysis.scale.given || has == status->share_replicas;
+
+    r->info.own_replicas = is_own && has > 0 && status->share_replicas > 0 ? status->share_own : 0;
 }
 
 enum rule_result share_hold(struct release *r, int primary_floor)

@@ -11,6 +11,11 @@
  */
 enum rule_result share_wait(struct release *r, int percent);
 /*
+ * The pods that a target at zero starts with by spec.analysis.canaryScale, 0 if it has none to say:
+ * recorded with the number that the target has by itself, which the primary keeps.
+ */
+int share_start(struct release *r);
+/*
  * A release begins: records the replicas that an autoscaler has given the primary for all traffic,
  * before it shrinks.
  */

@@ -159,9 +159,17 @@ void status_forget_waits(struct release *r)
     status_text(r, "gate", NULL);
 }
 
+/* A target that still has pods by request keeps its own number until they are gone: another release
+ * may begin on them. */
+static bool has_requested_pods(const struct release *r)
+{
+    return r->canary->analysis.scale.given && r->info.object && !r->info.at_zero &&
+           r->info.own_replicas > 0;
+}
+
 void status_forget_capacity(struct release *r)
 {
-    if (json_at(r->canary->status.json, "canaryCapacity", NULL))
+    if (!has_requested_pods(r) && json_at(r->canary->status.json, "canaryCapacity", NULL))
         status_object(r, "canaryCapacity", NULL);
 }
 

@@ -59,7 +59,8 @@ apps() {
         "webhooks": ['"$HOLD"', '"$BACK"']}'
     echo ---
     app steps '{"interval": "1s", "threshold": 1000,
-        "steps": [{"weight": 5, "for": "6s"}, {"weight": 20, "gate": true}, {"weight": 50, "for": "2s"}]}'
+        "steps": [{"weight": 5, "for": "6s"}, {"weight": 20, "gate": true}, {"weight": 50, "for": "2s"}],
+        "canaryScale": {"matchWeight": true}}'
 }
 
 setup_file() {
@@ -225,8 +226,23 @@ while_weight() {
     while status_is steps canaryWeight "$1"; do ask steps 100 >>"$2"; done
 }
 
-@test "steps: each has its share for its time, and a gate holds until a person resumes" {
+primary_has() { [ "$(kubectl -n test get deployment steps-primary -o jsonpath='{.status.readyReplicas}')" = "$1" ]; }
+# note_pods FILE: a line when the canary's pods or share have changed, until the release has ended
+note_pods() {
+    local line last=
+    until is_in steps Succeeded; do
+        line="$(kubectl -n test get deployment steps -o jsonpath='{.status.readyReplicas}') pods at $(of_canary test steps .status.canaryWeight) %"
+        [ "$line" = "$last" ] || echo "$line" >>"$1"
+        last=$line
+    done
+}
+
+@test "steps: each has its share for its time with the pods for it, and a gate holds until a person resumes" {
+    kubectl -n test scale deployment steps-primary --replicas 4 >/dev/null
+    eventually 20 primary_has 4
     push steps
+    note_pods "$BATS_TEST_TMPDIR/pods" &
+    local noting=$!
     eventually 30 status_is steps canaryWeight 5
     began=$SECONDS
     while_weight 5 "$BATS_TEST_TMPDIR/five"
@@ -247,5 +263,12 @@ while_weight() {
     two=$(grep -cx 2.0.0 "$BATS_TEST_TMPDIR/twenty")
     [ "$two" -ge 150 ] && [ "$two" -le 250 ]
     [ "$(ask steps 50 | tally)" = "50 2.0.0" ]
+    wait "$noting"
+    tell "steps, the canary's pods: $(paste -sd, "$BATS_TEST_TMPDIR/pods")"
+    grep -qx '1 pods at 5 %' "$BATS_TEST_TMPDIR/pods"
+    grep -qx '1 pods at 20 %' "$BATS_TEST_TMPDIR/pods"
+    grep -qx '2 pods at 50 %' "$BATS_TEST_TMPDIR/pods"
+    ! grep -E '^[34] pods|^1 pods at 50' "$BATS_TEST_TMPDIR/pods"
+    [ "$(kubectl -n test get deployment steps-primary -o jsonpath='{.spec.replicas}')" = 4 ]
     [ -z "$(of_canary test steps .status.paused)$(of_canary test steps .status.step)" ]
 }

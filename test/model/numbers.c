@@ -57,6 +57,12 @@ const char *numbers_replicas(struct model *model, const struct cluster *before,
     struct json_object *was = objects_tree(model->objects, at, before->at[at]);
     struct json_object *is = objects_tree(model->objects, at, after->at[at]);
 
+    const struct canary *canary = model_canary(model, before);
+
+    if (at == model->place[ROLE_PRIMARY] && canary && canary->analysis.scale.given && was && is &&
+        json_int_at(was, 1, "spec", "replicas", NULL) !=
+            json_int_at(is, 1, "spec", "replicas", NULL))
+        return "the size of the canary is not that of the primary";
     for (int place = 0; place < objects_places(model->objects); place++) {
         const char *key = objects_key(model->objects, place);
         struct json_object *scaler = objects_tree(model->objects, place, after->at[place]);

@@ -318,6 +318,17 @@ MUTATION("blue/green gives the canary all traffic whatever pods it has",
          "sides of different sizes, blue/green", .breaks = SAFE_CAPACITY, .rule = bluegreen_advance,
          .acts.share_wait = share_anyhow)
 
+MUTATION("a small canary gets its share whatever pods it has",
+         "sides of different sizes, a small canary", .breaks = SAFE_CAPACITY,
+         .rule = canary_advance, .acts.share_wait = share_anyhow)
+
+static void note_nothing(struct release *r)
+{
+    (void)r;
+}
+MUTATION("the primary gets the number of a small canary",
+         "sides of different sizes, a small canary", .acts.share_note_own = note_nothing)
+
 static int64_t one_pod(struct release *r)
 {
     (void)r;
