@@ -20,7 +20,7 @@
 /*
  * A primary that serves a part continues to serve, even with some of its pods. One that serves
  * nothing, or was left by a failed promotion, must be ready before it gets more: otherwise the
- * canary keeps its share; also if no pod answers on the primary any more. (Flagger routes all
+ * canary keeps its share, as long as it answers or the primary does not. (Flagger routes all
  * traffic to the broken primary and scales the healthy canary to zero.)
  */
 enum rule_result rollback_to_primary(struct release *r, const char *reason, bool *kept)
@@ -28,9 +28,10 @@ enum rule_result rollback_to_primary(struct release *r, const char *reason, bool
     const char *why;
     bool waits = capacity_waits(r, NULL);
     bool is_ready = release_ready(r, SIDE_PRIMARY, &why) == READY;
+    bool nobody_else = !release_serves(r, SIDE_CANARY) && capacity_answers(r);
 
     *kept = r->weights.canary > 0;
-    if (release_goes_forward(r) && !waits && !is_ready)
+    if (release_goes_forward(r) && !waits && !is_ready && !nobody_else)
         return RULE_CONTINUE;
     enum rule_result verdict = capacity_wait(r, reason);
     if (verdict != RULE_CONTINUE)
