@@ -144,10 +144,17 @@ int share_start(struct release *r)
         own == 0 || r->canary->skip_analysis || capacity_is_scaled(r) ||
         r->own_scaler[SIDE_CANARY].object)
         return 0;
+    /* what an apply of its manifest has written is the number of the primary to come */
+    bool written = !r->info.at_zero && !condition_is_set(r, CONDITION_DRAINED) &&
+                   r->weights.canary == 0 && r->info.own_replicas == 0;
     int64_t size = start_size(r, own);
-    /* also where the process ended between the start and its status */
-    if (!r->info.at_zero && has != size)
+    if (written && has > size) {
+        own = has;
+        size = start_size(r, own);
+        r->target->size_target(r->tick, &r->info, (int)size);
+    } else if (!r->info.at_zero && has != size) { /* also after a crash between start and status */
         return 0;
+    }
     capacity = edit_object(r->tick->arena);
     json_set_int(capacity, "replicas", size);
     json_set_int(capacity, "own", own);

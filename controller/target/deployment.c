@@ -241,6 +241,12 @@ static void deployment_raise_target(struct tick *tick, const struct target_info 
         plan_replicas(tick, info, replicas);
 }
 
+static void deployment_size_target(struct tick *tick, const struct target_info *info, int replicas)
+{
+    if (json_int_at(info->object, 1, "spec", "replicas", NULL) != replicas)
+        plan_replicas(tick, info, replicas);
+}
+
 /* True if the primary follows the target's number. */
 static bool has_number(struct tick *tick, const struct target_info *info)
 {
@@ -389,6 +395,7 @@ const struct target target_deployment = {
     .available = deployment_available,
     .raise_primary = deployment_raise_primary,
     .raise_target = deployment_raise_target,
+    .size_target = deployment_size_target,
     .settle_primary = deployment_settle_primary,
     .scale_to_zero = deployment_scale_to_zero,
     .scale_from_zero = deployment_scale_from_zero,

@@ -100,6 +100,8 @@ struct target {
     void (*raise_primary)(struct tick *tick, const struct target_info *info, int replicas);
     /* the same for the target, which is not at zero */
     void (*raise_target)(struct tick *tick, const struct target_info *info, int replicas);
+    /* Sets the number of the target, which has no traffic. NULL, as raise_target. */
+    void (*size_target)(struct tick *tick, const struct target_info *info, int replicas);
     /* The release is over: lowers the primary to the target's number, which a promotion does not do
      * while traffic moves. */
     void (*settle_primary)(struct tick *tick, const struct target_info *info);
