@@ -4,7 +4,13 @@
 #include "ctl/convert/parts.h"
 #include "tick/tick.h"
 
-enum { MOST_WEIGHTS = 100, DEFAULT_INTERVAL_MS = 60 * 1000, MOST_ITERATIONS = 1000, HALF = 50 };
+enum {
+    MOST_WEIGHTS = 100,
+    DEFAULT_INTERVAL_MS = 60 * 1000,
+    MOST_ITERATIONS = 1000,
+    MOST_REPLICAS = 10000,
+    HALF = 50
+};
 
 /* The time at one weight; the first one is before any weight. */
 struct hold {
@@ -20,6 +26,7 @@ struct plan {
     struct json_object *tests; /* of header routes, entries of analysis.match */
     int mirror;                /* percent of the requests; 0 if none */
     int ready_percent;         /* 0 if not given */
+    int replicas;              /* of the canary at the beginning; 0 if not given */
     const char *path;          /* of the step that is read */
 };
 
@@ -72,16 +79,25 @@ static void read_pause(struct plan *plan, struct json_object *pause)
         lose(plan, "pause.duration", "expected seconds, or a duration such as 10m: it is left out");
 }
 
+/* A number before the first weight is what the canary begins with; from then on it gets what its
+ * share needs, as with matchTrafficWeight. */
 static void read_scale(struct plan *plan, struct json_object *scale)
 {
-    static const char why[] =
-        "the canary has pods in proportion to its share, as with matchTrafficWeight: an autoscaler "
-        "with minReplicas gives it more, analysis.capacity.canary: None only those that it has";
+    static const char why[] = "the canary begins with a size of its own (analysis.canaryScale), "
+                              "and gets the pods that its "
+                              "share needs before that grows";
+    int64_t replicas;
 
-    if (json_at(scale, "replicas", NULL))
+    if (!json_at(scale, "replicas", NULL)) {
+        if (json_at(scale, "weight", NULL))
+            lose(plan, "setCanaryScale.weight", why);
+    } else if (plan->n == 0 && !plan->r->scaler &&
+               json_to_int(json_at(scale, "replicas", NULL), &replicas) && replicas >= 1 &&
+               replicas <= MOST_REPLICAS) {
+        plan->replicas = (int)replicas;
+    } else {
         lose(plan, "setCanaryScale.replicas", why);
-    if (json_at(scale, "weight", NULL))
-        lose(plan, "setCanaryScale.weight", why);
+    }
 }
 
 /* All headers of a route must be there; one without a match ends a route. */
@@ -264,6 +280,20 @@ static void add_step(const struct plan *plan, struct json_object *steps, const s
     json_object_array_add(steps, step);
 }
 
+/* With traffic routing Argo gives the canary the pods of its weight; an autoscaler sizes it here. */
+static void set_scale(const struct plan *plan)
+{
+    struct json_object *scale = json_object_new_object();
+
+    if (plan->replicas > 0)
+        json_set_int(scale, "replicas", plan->replicas);
+    else
+        json_set_bool(scale, "matchWeight", true);
+    if (!plan->r->scaler)
+        json_set(plan->r->analysis, "canaryScale", scale);
+    json_object_put(scale);
+}
+
 static void set_weights(const struct plan *plan)
 {
     struct rollout *r = plan->r;
@@ -279,6 +309,7 @@ static void set_weights(const struct plan *plan)
             json_object_array_add(weights, json_object_new_int(plan->holds[i].weight));
     }
     json_set(r->analysis, steps ? "steps" : "stepWeights", weights);
+    set_scale(plan);
     if (gate)
         commented_add(r->arena, r->out, "spec.analysis.steps",
                       "a gate is a pause without duration; in place of kubectl argo rollouts "
