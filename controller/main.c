@@ -13,6 +13,7 @@
 #include "ctl/ctl.h"
 #include "engine/engine.h"
 #include "engine/peer_controllers.h"
+#include "engine/trace_headers.h"
 #include "fleet/main.h"
 #include "kube/lease.h"
 #include "kube/resource.h"
@@ -27,7 +28,7 @@ static struct {
     const char *kubeconfig, *kubeconfig_mesh, *master, *namespace_, *log_level, *mesh_provider,
         *metrics_server, *ca_file, *ingress_class, *ingress_prefix;
     const char *tenant_addresses, *selector_labels, *include_label_prefix, *event_webhook,
-        *cluster_name, *external_url, *otlp_endpoint;
+        *cluster_name, *external_url, *otlp_endpoint, *otlp_headers_file;
     const char *slack_url, *slack_token, *slack_proxy, *slack_user, *slack_channel;
     const char *msteams_url, *msteams_proxy;
     const char *leader_election_namespace, *address, *watch_selector, *ui_token_file,
@@ -136,6 +137,11 @@ static const struct option_row rows[] = {
            .help =
                "collector of OpenTelemetry, http://collector:4318: gets a trace of each release "
                "by OTLP over HTTP (JSON), at URL/v1/traces; default none"),
+    OPTION(STRING, "otlp-headers-file", &opt.otlp_headers_file, .arg = "FILE",
+           .group = "Notifications",
+           .help = "headers for --otlp-endpoint, such as Authorization=Bearer%20TOKEN: NAME=VALUE, "
+                   "separated by commas or line breaks, values percent-encoded; followed when it "
+                   "changes; default the text of the variable OTEL_EXPORTER_OTLP_HEADERS"),
     OPTION(STRING, "slack-url", &opt.slack_url, .env = "SLACK_URL", .arg = "URL",
            .group = "Notifications", .env_wins = true, .secret = true,
            .help = "incoming webhook for the alerts of Canaries without alerts of their own"),
@@ -204,7 +210,8 @@ struct controller {
     struct engine *engine;
     struct lease *lease;
     struct http_server *server;
-    struct tokens *tokens; /* tokens for the release page; NULL if none is needed */
+    struct tokens *tokens;         /* tokens for the release page; NULL if none is needed */
+    struct trace_headers *headers; /* for the collector of traces; NULL if none */
     struct page page;
     struct debug_view debug; /* of the above; argument of the server's handlers */
 };
@@ -334,6 +341,7 @@ static void close_clients(void *arg)
     http_client_free(controller->outside);
     if (controller->tokens)
         tokens_stop(controller->tokens);
+    trace_headers_stop(controller->headers);
     controller->api = controller->outside = NULL;
 }
 
@@ -494,6 +502,21 @@ static enum err check_otlp(struct errinfo *ei)
                    url);
 }
 
+/* Not an option: arguments can be read by every user of a machine. */
+static enum err open_headers(struct controller *controller, struct errinfo *ei)
+{
+    static const char variable[] = "OTEL_EXPORTER_OTLP_HEADERS";
+    const char *file = or_null(opt.otlp_headers_file), *text = or_null(getenv(variable));
+
+    if (!or_null(opt.otlp_endpoint) && file)
+        return err_set(ei, ERR_INVALID,
+                       "--otlp-headers-file: expected --otlp-endpoint beside it, which gets them");
+    if (!or_null(opt.otlp_endpoint) || (!file && !text))
+        return ERR_OK;
+    enum err err = trace_headers_new(controller->loop, file, text, &controller->headers, ei);
+    return err == ERR_OK ? ERR_OK : err_wrap(ei, err, file ? "--otlp-headers-file" : variable);
+}
+
 static int fail(const struct errinfo *ei)
 {
     log_error("start_failed", NULL, ei->text);
@@ -552,6 +575,7 @@ static void end_loop(struct controller *controller)
 {
     loop_free(controller->loop);
     tokens_free(controller->tokens);
+    trace_headers_free(controller->headers);
 }
 
 static int run(struct arena *arena)
@@ -571,6 +595,10 @@ static int run(struct arena *arena)
         return fail(&ei);
     struct settings settings = read_settings(arena, &scope);
     struct controller controller = {.loop = loop_new(20000)};
+    if (open_headers(&controller, &ei) != ERR_OK) {
+        end_loop(&controller);
+        return fail(&ei);
+    }
     open_clients(&controller, &config, &mesh, reach);
     scope.mesh = controller.mesh;
     settings.mesh_apart = controller.mesh != NULL;
@@ -582,6 +610,7 @@ static int run(struct arena *arena)
                                  .scope = scope,
                                  .event_webhook = or_null(opt.event_webhook),
                                  .otlp_endpoint = or_null(opt.otlp_endpoint),
+                                 .otlp_headers = controller.headers,
                                  .max_runs = (int)opt.threadiness * 16,
                                  .max_releases = (int)opt.max_releases,
                                  .max_releases_per_namespace = (int)opt.max_releases_per_namespace,

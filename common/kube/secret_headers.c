@@ -40,6 +40,24 @@ static struct http_header *find(struct secret_headers *headers, const char *name
     return NULL;
 }
 
+/* The name and the value live as long as the list. */
+static enum err put(struct secret_headers *headers, const char *name, const char *value,
+                    struct errinfo *ei)
+{
+    struct http_header *header = find(headers, name);
+
+    if (!header && headers->count == SECRET_HEADERS_MAX)
+        return err_set(ei, ERR_INVALID, "more than %d headers", (int)SECRET_HEADERS_MAX);
+    headers->bytes += strlen(name) + strlen(value);
+    if (headers->bytes > SECRET_HEADERS_MAX_BYTES)
+        return err_set(ei, ERR_INVALID, "the headers are longer than %d bytes",
+                       (int)SECRET_HEADERS_MAX_BYTES);
+    if (!header)
+        header = &headers->list[headers->count++];
+    *header = (struct http_header){name, value};
+    return ERR_OK;
+}
+
 static enum err decode(struct arena *arena, const char *secret, const char *key,
                        struct json_object *encoded, const char **out, struct errinfo *ei)
 {
@@ -125,17 +143,99 @@ enum err secret_headers_add(struct secret_headers *headers, struct arena *arena,
         if (err != ERR_OK)
             return err;
         assert(value);
-        struct http_header *header = find(headers, key);
-        if (!header && headers->count == SECRET_HEADERS_MAX)
-            return err_set(ei, ERR_INVALID, "Secret %s: more than %d headers", name,
-                           (int)SECRET_HEADERS_MAX);
-        headers->bytes += strlen(key) + strlen(value);
-        if (headers->bytes > SECRET_HEADERS_MAX_BYTES)
-            return err_set(ei, ERR_INVALID, "Secret %s: the headers are longer than %d bytes", name,
-                           (int)SECRET_HEADERS_MAX_BYTES);
-        if (!header)
-            header = &headers->list[headers->count++];
-        *header = (struct http_header){arena_strdup(arena, key), value};
+        err = put(headers, arena_strdup(arena, key), value, ei);
+        if (err != ERR_OK)
+            return err_wrap(ei, err, "Secret %s", name);
+    }
+    return ERR_OK;
+}
+
+static const char blanks[] = " \t\r";
+
+static const char *trimmed(struct arena *arena, const char *text, size_t len)
+{
+    size_t before = strspn(text, blanks);
+
+    if (before >= len)
+        return "";
+    while (len > before && strchr(blanks, text[len - 1]))
+        len--;
+    return arena_strndup(arena, text + before, len - before);
+}
+
+static int digit_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* NULL if a percent sign is not followed by two digits. */
+static const char *unescaped(struct arena *arena, const char *text, size_t *len)
+{
+    char *out = arena_alloc(arena, strlen(text) + 1), *at = out;
+
+    for (; *text; text++) {
+        if (*text != '%') {
+            *at++ = *text;
+            continue;
+        }
+        int high = digit_of(text[1]), low = high < 0 ? -1 : digit_of(text[2]);
+        if (low < 0)
+            return NULL;
+        *at++ = (char)(high * 16 + low);
+        text += 2;
+    }
+    *at = '\0';
+    *len = (size_t)(at - out);
+    return out;
+}
+
+/* "NAME=VALUE" without blanks around it. */
+static enum err add_entry(struct secret_headers *headers, struct arena *arena, const char *entry,
+                          struct errinfo *ei)
+{
+    const char *equal = strchr(entry, '=');
+    size_t len = 0;
+
+    if (!equal)
+        return err_set(ei, ERR_INVALID, "expected NAME=VALUE");
+    const char *name = trimmed(arena, entry, (size_t)(equal - entry));
+    const char *value = unescaped(arena, trimmed(arena, equal + 1, strlen(equal + 1)), &len);
+    if (!is_name(name))
+        return err_set(ei, ERR_INVALID, "expected the name of a header in front of =");
+    if (is_reserved(name))
+        return err_set(ei, ERR_INVALID, "%.80s is a header that cannot be set", name);
+    if (!value)
+        return err_set(ei, ERR_INVALID,
+                       "the value of %.80s has a %% without two hexadecimal digits behind it; a %% "
+                       "itself is %%25",
+                       name);
+    if (has_control(value, len))
+        return err_set(ei, ERR_INVALID,
+                       "the value of %.80s has a line break or another control character in it, "
+                       "which no header may have",
+                       name);
+    return put(headers, name, value, ei);
+}
+
+enum err secret_headers_parse(struct secret_headers *headers, struct arena *arena, const char *text,
+                              struct errinfo *ei)
+{
+    int number = 0;
+
+    for (const char *next; *text; text = next) {
+        size_t len = strcspn(text, ",\n");
+        const char *entry = trimmed(arena, text, len);
+        next = text + len + (text[len] != '\0');
+        if (!*entry)
+            continue;
+        number++;
+        enum err err = add_entry(headers, arena, entry, ei);
+        if (err != ERR_OK)
+            return err_wrap(ei, err, "header %d", number);
     }
     return ERR_OK;
 }

@@ -1,6 +1,6 @@
 /*
  * Request headers from Secrets: each key is a header (headersFrom of a webhook, secretRef of a
- * MetricTemplate of type web). Pure.
+ * MetricTemplate of type web); or from a list of them (of the collector of traces). Pure.
  *
  * They are credentials: their values appear in no log line, error or event. Only Secrets that are
  * meant for it are sent: by the label flagger.app/headers: "true", or because each key is
@@ -29,6 +29,14 @@ struct secret_headers {
  */
 enum err secret_headers_add(struct secret_headers *headers, struct arena *arena, const char *name,
                             struct json_object *secret, struct errinfo *ei) MUST_USE;
+/*
+ * The same for a list in the form of OTEL_EXPORTER_OTLP_HEADERS: NAME=VALUE,NAME=VALUE, where a
+ * value is percent-encoded (%2C for a comma, %20 for a blank, which may stand as it is, too). A
+ * line break separates like a comma, blanks around names and values do not count, and neither do
+ * empty entries. Errors name an entry by its number: it may be a secret without a name.
+ */
+enum err secret_headers_parse(struct secret_headers *headers, struct arena *arena, const char *text,
+                              struct errinfo *ei) MUST_USE;
 /* The text with every header value removed: a service may echo its request. */
 const char *secret_headers_redact(const struct secret_headers *headers, struct arena *arena,
                                   const char *text);

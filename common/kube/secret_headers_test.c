@@ -165,3 +165,72 @@ CASE(test_values_are_struck_out)
                         "you sent ***, that is ***, ****** and 1");
     assert_string_equal(secret_headers_redact(&headers, arena, ""), "");
 }
+
+CASE(test_a_list_of_headers)
+{
+    static const struct {
+        const char *text;
+        const char *list; /* "NAME=VALUE|..." */
+    } cases[] = {
+        {"", ""},
+        {" , \n,", ""},
+        {"Authorization=Bearer abc", "Authorization=Bearer abc"},
+        {"Authorization=Bearer%20abc\n", "Authorization=Bearer abc"},
+        {"api-key=a=b==,X-Team = blue%2Cgreen%25 ", "api-key=a=b==|X-Team=blue,green%"},
+        {"a=1\r\nb=2\r\n", "a=1|b=2"},
+        {"a=1,A=2", "A=2"}, /* the later one counts */
+        {"empty=", "empty="},
+        {"a=%C3%a4", "a=\xc3\xa4"},
+    };
+
+    EACH_ROW (row, cases) {
+        struct secret_headers headers = {0};
+        struct errinfo ei = {0};
+        const char *list = "";
+        if (secret_headers_parse(&headers, arena, row->text, &ei) != ERR_OK)
+            fail_msg("%s: %s", row->text, ei.text);
+        for (int i = 0; i < headers.count; i++)
+            list = arena_printf(arena, "%s%s%s=%s", list, i > 0 ? "|" : "", headers.list[i].name,
+                                headers.list[i].value);
+        assert_string_equal(list, row->list);
+        assert_null(headers.list[headers.count].name);
+    }
+}
+
+CASE(test_what_is_no_list_of_headers)
+{
+    const char *many = "";
+    char large[SECRET_HEADERS_MAX_BYTES + 3];
+    for (int i = 0; i <= SECRET_HEADERS_MAX; i++)
+        many = arena_printf(arena, "%sh%d=,", many, i);
+    memset(large, 'x', sizeof(large) - 1);
+    large[1] = '=';
+    large[sizeof(large) - 1] = '\0';
+    const struct {
+        const char *text, *told;
+    } cases[] = {
+        {"hidden", "header 1: expected NAME=VALUE"},
+        {"a=b,,hidden", "header 2: expected NAME=VALUE"},
+        {"a b=hidden", "header 1: expected the name of a header in front of ="},
+        {"=hidden", "header 1: expected the name of a header in front of ="},
+        {"host=hidden", "header 1: host is a header that cannot be set"},
+        {"a=b\nContent-Type=hidden", "header 2: Content-Type is a header that cannot be set"},
+        {"a=hidden%", "header 1: the value of a has a % without two hexadecimal digits behind it; "
+                      "a % itself is %25"},
+        {"a=hidden%2", "header 1: the value of a has a % without two"},
+        {"a=hidden%x2", "header 1: the value of a has a % without two"},
+        {"a=hidden%0d%0ab: c", "header 1: the value of a has a line break or another control"},
+        {"a=hidden%00", "header 1: the value of a has a line break or another control"},
+        {many, "header 33: more than 32 headers"},
+        {large, "header 1: the headers are longer than 16384 bytes"},
+    };
+
+    EACH_ROW (row, cases) {
+        struct secret_headers headers = {0};
+        struct errinfo ei = {0};
+        assert_int_equal(secret_headers_parse(&headers, arena, row->text, &ei), ERR_INVALID);
+        if (!strstr(ei.text, row->told))
+            fail_msg("%s and not %s", ei.text, row->told);
+        assert_null(strstr(ei.text, "hidden"));
+    }
+}

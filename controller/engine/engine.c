@@ -502,6 +502,7 @@ struct engine *engine_new(const struct engine_options *options)
             traces_new(&(struct traces_options){.loop = options->loop,
                                                 .http = options->http,
                                                 .endpoint = options->otlp_endpoint,
+                                                .headers = options->otlp_headers,
                                                 .cluster = options->settings->cluster_name});
     engine->context.recent_plans = recent_plans_new();
     engine->context.templates = template_kept_new(TEMPLATES_MAX);

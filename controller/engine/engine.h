@@ -18,6 +18,7 @@ struct engine_options {
     struct cache_scope scope;
     const char *event_webhook; /* NULL if none */
     const char *otlp_endpoint; /* collector of traces (engine/traces.h); NULL if none */
+    const struct trace_headers *otlp_headers; /* for it; NULL if none */
     int max_runs; /* concurrent runs; those that wait for webhooks or metrics do not count */
     /* Limits of concurrent releases, in total and per namespace; 0 for no limit. */
     int max_releases, max_releases_per_namespace;

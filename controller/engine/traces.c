@@ -240,13 +240,15 @@ static void end_batch(struct traces *traces, size_t refused, const char *reason)
         schedule(traces, 0);
 }
 
-/* Logged once, until a request succeeds. */
+/* Logged once, until a request succeeds; without the headers, which a collector may echo. */
 static void tell(struct traces *traces, const char *why)
 {
     struct arena *arena = arena_new();
 
     if (!traces->told)
-        log_warn("traces_not_taken", NULL, why, LOG_STR("to", url_origin(arena, traces->url)));
+        log_warn("traces_not_taken", NULL,
+                 secret_headers_redact(trace_headers_list(traces->options.headers), arena, why),
+                 LOG_STR("to", url_origin(arena, traces->url)));
     traces->told = true;
     arena_free(arena);
 }
@@ -329,10 +331,11 @@ static void on_answer(void *arg, const struct http_result *result)
 
 static void send_batch(void *arg)
 {
-    static const struct http_header headers[] = {{"Content-Type", "application/json"},
-                                                 {NULL, NULL}};
     struct traces *traces = arg;
+    const struct secret_headers *given = trace_headers_list(traces->options.headers);
+    struct http_header headers[SECRET_HEADERS_MAX + 2] = {{"Content-Type", "application/json"}};
 
+    memcpy(headers + 1, given->list, (size_t)given->count * sizeof(headers[0]));
     traces->timer = NULL;
     if (traces->batch == 0)
         fill_batch(traces);

@@ -9,6 +9,7 @@
 #ifndef ENGINE_TRACES_H
 #define ENGINE_TRACES_H
 
+#include "engine/trace_headers.h"
 #include "net/client.h"
 
 enum {
@@ -46,9 +47,10 @@ void span_id_of(const char *trace_id, const char *text, char id[SPAN_ID_TEXT]);
 struct traces_options {
     struct loop *loop;
     struct http_client *http;
-    const char *endpoint; /* "http://collector:4318" */
-    const char *cluster;  /* NULL if it has no name */
-    int64_t delay_ms;     /* collects spans before a request is made; 0: 1 s */
+    const char *endpoint;                /* "http://collector:4318" */
+    const char *cluster;                 /* NULL if it has no name */
+    const struct trace_headers *headers; /* of each request; NULL if none */
+    int64_t delay_ms;                    /* collects spans before a request is made; 0: 1 s */
 };
 struct traces;
 /* The options' pointers must outlive it. */

@@ -1,8 +1,11 @@
 /* Spans on their way to a collector, a real server: one request for many, repeats, refusals, and a
  * queue that is full; and the spans that follow from a status. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/log.h"
 #include "base/metrics.h"
 #include "engine/release_spans.h"
 #include "net/server/server.h"
@@ -23,6 +26,8 @@ struct fixture {
     struct http_conn_request *held;
     bool hold;
     int requests;
+    const char *authorization; /* header of the last request */
+    struct trace_headers *headers;
     struct json_object *last; /* the spans of the last request */
     size_t spans;             /* of all taken with 200 */
 };
@@ -52,6 +57,7 @@ static void on_traces(void *arg, struct http_conn_request *req)
     struct json_object *scope = json_elem(
         json_at(json_elem(json_at(body, "resourceSpans", NULL), 0), "scopeSpans", NULL), 0);
     f->last = json_at(scope, "spans", NULL);
+    f->authorization = arena_strdup(f->arena, http_req_header(req, "authorization"));
     f->requests++;
     if (f->hold) {
         f->held = req;
@@ -80,8 +86,14 @@ static int set_up(void **state)
     f->http = http_client_new(f->loop, NULL);
     const char *endpoint =
         arena_printf(f->arena, "http://127.0.0.1:%d/", http_server_port(f->server));
-    f->traces = traces_new(&(struct traces_options){
-        .loop = f->loop, .http = f->http, .endpoint = endpoint, .delay_ms = DELAY_MS});
+    assert_int_equal(
+        trace_headers_new(f->loop, NULL, "Authorization=Bearer%20secret-token", &f->headers, &info),
+        ERR_OK);
+    f->traces = traces_new(&(struct traces_options){.loop = f->loop,
+                                                    .http = f->http,
+                                                    .endpoint = endpoint,
+                                                    .headers = f->headers,
+                                                    .delay_ms = DELAY_MS});
     *state = f;
     return 0;
 }
@@ -93,6 +105,7 @@ static int tear_down(void **state)
     if (f->held)
         http_req_drop(f->held);
     traces_free(f->traces);
+    trace_headers_free(f->headers);
     loop_drain(f->loop);
     http_client_free(f->http);
     loop_run(f->loop);
@@ -172,6 +185,27 @@ FIXTURE_CASE(what_is_refused_is_dropped_and_counted)
     add(f, "d");
     RUN_UNTIL(f, counter(f, DROPPED("refused")) == refused + 3);
     assert_int_equal(f->requests, 2);
+}
+
+/* A collector may echo what it refuses. */
+FIXTURE_CASE(headers_go_with_each_request_and_into_no_log_line)
+{
+    double refused = counter(f, DROPPED("refused"));
+    FILE *file = tmpfile();
+    char logged[4096] = "";
+
+    log_set_fd(fileno(file));
+    f->status = 401;
+    f->answer = "no Bearer secret-token here: secret-token";
+    add(f, "a");
+    RUN_UNTIL(f, counter(f, DROPPED("refused")) == refused + 1);
+    log_set_fd(STDERR_FILENO);
+    rewind(file);
+    assert_true(fread(logged, 1, sizeof(logged) - 1, file) > 0);
+    (void)fclose(file);
+    assert_string_equal(f->authorization, "Bearer secret-token");
+    assert_non_null(strstr(logged, "the collector answers 401: no"));
+    assert_null(strstr(logged, "secret-token"));
 }
 
 /* The request under way and the full queue behind it; the rest is dropped, and nothing waits. */

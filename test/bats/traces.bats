@@ -1,9 +1,12 @@
-# The trace of a release at a collector of OpenTelemetry, which checks what it gets strictly; also through a controller that is killed.
+# The trace of a release at a collector of OpenTelemetry: one that checks what it gets strictly, and the makers' own; also through a
+# controller that is killed.
 
 bats_require_minimum_version 1.5.0
 
 setup_file() {
     load ../lib/sandbox
+    # The makers' collector, which is optional; a sandbox has a HOME of its own.
+    export FLAGGER_COLLECTOR=${FLAGGER_COLLECTOR:-${XDG_CACHE_HOME:-$HOME/.cache}/flagger-c/collector}
     sandbox_begin "$(mktemp -d /tmp/flagger-traces.XXXXXX)" --no-services
 }
 
@@ -19,8 +22,12 @@ setup() {
 }
 
 teardown() {
-    daemon_stop
-    [ ! -e "$DIR/collector.pid" ] || kill "$(cat "$DIR/collector.pid")" 2>/dev/null || true
+    [ -z "${DAEMON_PID:-}" ] || daemon_stop
+    local file
+    for file in "$DIR"/{collector,real}.pid; do
+        [ ! -e "$file" ] || kill "$(cat "$file")" || true
+        rm -f "$file"
+    done
 }
 
 # A collector: a line of JSON for each span in $DIR/spans, one for each mistake in $DIR/wrong, and how many spans each request had in
@@ -101,6 +108,30 @@ PY
     eventually 60 test -s "$DIR/port"
     COLLECTOR=http://127.0.0.1:$(cat "$DIR/port")
 }
+
+# real_collector TOKEN: the makers' collector, which takes only requests with this token: $REAL is its URL. It writes what it has taken
+# to $DIR/taken, a line for each request.
+real_collector() {
+    local port
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    : >"$DIR/taken"
+    cat >"$DIR/collector.yaml" <<YAML
+extensions: {bearertokenauth: {token: "$1"}}
+receivers: {otlp: {protocols: {http: {endpoint: "127.0.0.1:$port", auth: {authenticator: bearertokenauth}}}}}
+exporters: {file: {path: "$DIR/taken", append: true}}
+service:
+  extensions: [bearertokenauth]
+  telemetry: {metrics: {level: none}, logs: {encoding: json}}
+  pipelines: {traces: {receivers: [otlp], exporters: [file]}}
+YAML
+    "$FLAGGER_COLLECTOR" --config "$DIR/collector.yaml" >"$DIR/real.log" 2>&1 3>&- &
+    echo $! >"$DIR/real.pid"
+    eventually 60 grep -q 'Everything is ready' "$DIR/real.log" || { cat "$DIR/real.log" && return 1; }
+    REAL=http://127.0.0.1:$port
+}
+# The spans that it has taken, as one list, each with the attributes of its resource.
+taken() { gojq -s "[.[].resourceSpans[] | .resource.attributes as \$resource | .scopeSpans[].spans[] | .resource = \$resource] | $1" "$DIR/taken"; }
+took() { taken "$1" | gojq -e . >/dev/null; }
 
 controller() {
     daemon_start "$FLAGGER_BUILD/flagger-controller" --mesh-provider kubernetes --min-analysis-interval 1s --cluster-name north "$@"
@@ -217,4 +248,74 @@ holds() { gojq -es "$1" "$DIR/spans" >/dev/null; }
     [[ "$output" == *'--otlp-endpoint: expected a URL such as http://collector:4318, found \"collector:4318\"'* ]]
     run ! "$FLAGGER_BUILD/flagger-controller" --kubeconfig "$KUBECONFIG" --otlp-endpoint http://
     [[ "$output" == *'--otlp-endpoint: expected a URL such as http://collector:4318, found \"http://\"'* ]]
+}
+
+# What the receiver cannot read it refuses, and the controller counts: nothing may be dropped. Repeats after a kill are the same span.
+@test "the makers' collector takes the trace of a release, with a token from a file, also when the controller is killed in the middle" {
+    [ -x "$FLAGGER_COLLECTOR" ] || skip "no collector; test/setup --collector builds it"
+    collector
+    real_collector 'first%of=two'
+    echo 'Authorization=Bearer%20first%25of=two' >"$DIR/headers"
+    controller --otlp-endpoint "$REAL" --otlp-headers-file "$DIR/headers"
+    stage real hook
+    kubectl -n real set image deployment/app app=app:2 >/dev/null
+    eventually 60 phase_is WaitingPromotion
+    eventually 60 took 'any(.name == "webhook gate")'
+    curl -s "$DAEMON_URL/metrics" | refute grep '^flagger_trace_spans_dropped_total{.*} [1-9]'
+    kill -KILL "$DAEMON_PID"
+    wait "$DAEMON_PID" || true
+    OTEL_EXPORTER_OTLP_HEADERS=$(cat "$DIR/headers") controller --otlp-endpoint "$REAL"
+    touch "$DIR/open"
+    eventually 60 phase_is Succeeded
+    eventually 60 took 'any((.parentSpanId // "") == "")'
+    curl -s "$DAEMON_URL/metrics" | refute grep '^flagger_trace_spans_dropped_total{.*} [1-9]'
+    curl -s "$DAEMON_URL/metrics" | grep -q '^flagger_trace_spans_sent_total [1-9]'
+    refute grep -q '"event":"traces_not_taken"' "$DAEMON_LOG"
+    refute grep -qE '"level":"(warn|error)"' "$DIR/real.log"
+    took '(map(.traceId) | unique | length) == 1 and (map(select((.parentSpanId // "") == "")) | length) == 1
+        and ([.[].spanId] | length == (unique | length)) and ([.[].parentSpanId // "" | select(. != "")] | unique) - [.[].spanId] == []'
+    took '(map(select((.parentSpanId // "") == ""))[0]) as $root | map(select(.parentSpanId == $root.spanId)) as $steps
+        | $root.name == "release app.real" and ($root.status.code // 0) == 0
+        and ($steps | map(.name) | unique) == ["begin", "iteration"] and ($steps | length) >= 4
+        and (map(select(.kind == 3)) | map(.name) | unique) == ["metric metrics[0].templateRef", "webhook check", "webhook gate"]
+        and (map(select(.kind == 3).parentSpanId) - ($steps | map(.spanId))) == []'
+    took 'all(.[].resource; any(.[]; .key == "service.name" and .value.stringValue == "flagger-controller") and any(.[]; .key == "k8s.cluster.name"))'
+    echo "# $(taken length) spans in $(wc -l <"$DIR/taken") requests" >&3
+}
+
+@test "the headers' file is followed, and a collector that refuses them holds nothing up and learns of no secret in the log" {
+    [ -x "$FLAGGER_COLLECTOR" ] || skip "no collector; test/setup --collector builds it"
+    collector
+    real_collector right
+    echo 'authorization=Bearer wrong-token' >"$DIR/headers"
+    controller --otlp-endpoint "$REAL" --otlp-headers-file "$DIR/headers"
+    touch "$DIR/open"
+    stage four hook
+    kubectl -n four set image deployment/app app=app:2 >/dev/null
+    eventually 60 phase_is Succeeded
+    eventually 60 grep -q '"event":"traces_not_taken".*the collector answers 401' "$DAEMON_LOG"
+    [ ! -s "$DIR/taken" ]
+    echo 'authorization' >"$DIR/headers"
+    kill -HUP "$DAEMON_PID"
+    eventually 60 grep -q '"event":"trace_headers_unread".*header 1: expected NAME=VALUE' "$DAEMON_LOG"
+    echo 'authorization=Bearer right' >"$DIR/headers"
+    kill -HUP "$DAEMON_PID"
+    eventually 60 grep -q '"event":"trace_headers_read"' "$DAEMON_LOG"
+    kubectl -n four set image deployment/app app=app:3 >/dev/null
+    eventually 60 phase_is Progressing
+    eventually 60 phase_is Succeeded
+    eventually 60 took 'any((.parentSpanId // "") == "")'
+    refute grep -q 'wrong-token' "$DAEMON_LOG"
+}
+
+@test "headers that are none are refused at the start, without their text" {
+    refused() { # SENTENCE OPTION...
+        run ! "$FLAGGER_BUILD/flagger-controller" --kubeconfig "$KUBECONFIG" "${@:2}"
+        [[ "$output" == *"$1"* && "$output" != *hidden* ]] || { echo "$output" && return 1; }
+    }
+    echo 'hidden' >"$DIR/headers"
+    refused "--otlp-headers-file: $DIR/headers: header 1: expected NAME=VALUE" --otlp-endpoint http://c:4318 --otlp-headers-file "$DIR/headers"
+    refused "--otlp-headers-file: expected --otlp-endpoint beside it" --otlp-headers-file "$DIR/headers"
+    refused "--otlp-headers-file: cannot open $DIR/none" --otlp-endpoint http://c:4318 --otlp-headers-file "$DIR/none"
+    OTEL_EXPORTER_OTLP_HEADERS=a=b,Host=hidden refused "OTEL_EXPORTER_OTLP_HEADERS: header 2: Host is a header that cannot be set" --otlp-endpoint http://c:4318
 }
