@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cloudevents.h"
+#include "decide/alerts.h"
 #include "router/router.h"
 #include "test/pretend.h"
 #include "world_kind.h"
@@ -539,10 +541,12 @@ static void forget_alerts(struct world *world)
 }
 
 /* The receiver knows a repeat by its key. */
-static void take_alert(struct world *world, const struct effect *effect)
+static void take_alert(struct world *world, struct tick *tick, const struct effect *effect)
 {
     if (effect->kind != EFFECT_ALERT || !effect->key)
         return;
+    const struct alert alert = alerts_message(tick, effect);
+    cloudevents_check(tick->arena, cloudevents_event(tick->arena, &alert));
     if (json_object_object_get_ex(world->alerts, effect->key, NULL))
         fail_msg("alert %s is sent twice", effect->key);
     json_set(world->alerts, effect->key, NULL);
@@ -560,8 +564,9 @@ static void crash(struct world *world)
     world->restarted = true;
 }
 
-static void apply_plan(struct world *world, const struct plan *plan)
+static void apply_plan(struct world *world, struct tick *tick)
 {
+    const struct plan *plan = tick->plan;
     bool told = false;
 
     check_alerts(world, plan);
@@ -586,7 +591,7 @@ static void apply_plan(struct world *world, const struct plan *plan)
             crash(world);
             return;
         }
-        take_alert(world, effect);
+        take_alert(world, tick, effect);
     }
 }
 
@@ -753,7 +758,7 @@ const char *world_tick(struct world *world)
     world_wake_planned(world, tick);
     for (const struct effect *effect = tick->plan->first; effect; effect = effect->next)
         world_uses_effect(tick, effect);
-    apply_plan(world, tick->plan);
+    apply_plan(world, tick);
     world_refusal_end(world, tick->plan);
     world_wake_end(world, tick_interval_ms(tick));
     check_shares(world, text, canary.status.phase);
