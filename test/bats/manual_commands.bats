@@ -1,5 +1,7 @@
 # What deploy/manual prints to be typed is typed: against a gate, a load tester and a sandbox.
 
+bats_require_minimum_version 1.5.0
+
 load ../lib/postgres_file
 
 setup() {
@@ -96,4 +98,51 @@ while (my $client = $server->accept) {
     typed operations 2
     gone() { ! kubectl -n test get canary podinfo; }
     eventually 30 gone
+}
+
+# What Flagger's overlay of Istio leaves: a Deployment with a selector of its own, in a namespace of its own.
+@test "the commands of MIGRATION.md for a Flagger without helm leave one controller, with the rights of ours" {
+    [ "$(kubectl version --client -o json | gojq -r '.clientVersion.minor | sub("[^0-9].*"; "")')" -ge 21 ] || skip "kubectl is older than 1.21"
+    sandbox_begin "$BATS_TEST_TMPDIR" --no-services
+    subjects() { kubectl get clusterrolebinding flagger -o json | gojq -c '[.subjects[].namespace]'; }
+    deployments() { kubectl get deployments --all-namespaces -o json | gojq -c '[.items[].metadata | .namespace + "/" + .name]'; }
+    flagger() { # NAMESPACE
+        kubectl create namespace "$1" --dry-run=client -o yaml
+        cat <<YAML
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: flagger, namespace: $1}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: flagger}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: flagger}
+subjects: [{kind: ServiceAccount, name: flagger, namespace: $1}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: flagger, namespace: $1}
+spec:
+  selector: {matchLabels: {app: flagger}}
+  template: {metadata: {labels: {app: flagger}}, spec: {containers: [{name: flagger, image: 'flagger:1'}]}}
+YAML
+    }
+    # Why it is deleted first.
+    flagger flagger-system | kubectl apply -f - >/dev/null
+    run ! kubectl apply -k deploy/kustomize/istio
+    [[ $output == *'field is immutable'* ]]
+    kubectl delete namespace flagger-system >/dev/null
+    flagger istio-system | kubectl apply -f - >/dev/null
+    eventually 30 kubectl -n istio-system wait --for=condition=Available deployment/flagger --timeout=1s
+    # Printed line by line: after the first no pod of Flagger is left.
+    block ../MIGRATION 4 >"$BATS_TEST_TMPDIR/lines"
+    # shellcheck disable=SC1090
+    source <(head -n 1 "$BATS_TEST_TMPDIR/lines")
+    [ "$(deployments)" = '[]' ]
+    [ -z "$(kubectl -n istio-system get pods -o name)" ]
+    # shellcheck disable=SC1090
+    source <(tail -n +2 "$BATS_TEST_TMPDIR/lines")
+    [ "$(deployments)" = '["flagger-system/flagger"]' ]
+    [ "$(subjects)" = '["flagger-system"]' ]
 }
