@@ -482,7 +482,11 @@ static enum err read_key(struct reader *r, struct json_object *obj, const char *
         return r->err;
     json_own(r->arena, value);
     enum json_type type = json_object_get_type(value);
-    if (type == json_type_null || type == json_type_array || type == json_type_object)
+    if (type == json_type_object) /* {{x}} without quotes: a map in a map */
+        return fail(r, mark,
+                    "a key must be a string, number or boolean, not a map; text that begins with "
+                    "{{ must be in quotes");
+    if (type == json_type_null || type == json_type_array)
         return fail(r, mark, "a key must be a string, number or boolean");
     bool is_string = type == json_type_string;
     *key = is_string ? json_object_get_string(value) : json_text(r->arena, value);

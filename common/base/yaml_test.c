@@ -73,6 +73,9 @@ CASE(errors_name_the_place)
          "x.yaml:2:5: unknown anchor \"x\", or an alias inside of what it stands for"},
         {"[a]: 1\n", "x.yaml:1:1: a key must be a string, number or boolean"},
         {"~: 1\n", "x.yaml:1:1: a key must be a string, number or boolean"},
+        {"a: {{args.x}}\n",
+         "x.yaml:1:5: a key must be a string, number or boolean, not a map; text "
+         "that begins with {{ must be in quotes"},
         {"\"a\\0b\": 1\n", "x.yaml:1:1: a key must not contain U+0000"},
         {"a: .inf\n", "x.yaml:1:4: expected a number that JSON can hold, found \".inf\""},
         {"a: !!int abc\n", "x.yaml:1:4: expected a whole number behind !!int, found \"abc\""},

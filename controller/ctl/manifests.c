@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/yaml.h"
+#include "ctl/lint/lint.h"
 #include "tick/edit.h"
 
 /* {serviceName, servicePort} of v1beta1 is {service: {name, port: {name or number}}} of v1. */
@@ -67,8 +68,14 @@ enum err manifests_add(struct manifests *manifests, const struct input *input, s
     enum err err = yaml_parse(manifests->arena, input->name, input->text, input->len,
                               INPUTS_MAX_BYTES, &docs, ei);
 
-    if (err != ERR_OK)
-        return err;
+    if (err != ERR_OK) {
+        size_t line = lint_template_line(input->text, true);
+        return line == 0 ? err
+                         : err_set(ei, ERR_INVALID,
+                                   "%s:%zu:1: it is a template that is not rendered; take what "
+                                   "`helm template` prints",
+                                   input->name, line);
+    }
     if (!manifests->objects)
         manifests->objects = json_own(manifests->arena, json_object_new_array());
     for (size_t i = 0; i < json_len(docs); i++) {

@@ -101,3 +101,15 @@ YAML
         [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ]
     done
 }
+
+@test "a chart's template is refused as one, by every command that reads files" {
+    sed '/^metadata/s/web/{{ include "web.fullname" . }}/' rollout.yaml >template.yaml
+    for command in convert plan 'lint'; do
+        run ! --separate-stderr "$FLAGGER_BUILD/kubectl-canary" "$command" template.yaml
+        [[ "$output$stderr" == *'template.yaml:3:1: '*'it is a template that is not rendered; '*'`helm template` prints'* ]] || { echo "$output$stderr" && return 1; }
+    done
+    # Argo's own arguments without quotes are no YAML either; kubectl says so in its own words.
+    sed '/^metadata/s/web/{{args.name}}/' rollout.yaml >template.yaml
+    run -2 --separate-stderr convert template.yaml
+    [[ $stderr == *'template.yaml:3:19: a key must be a string, number or boolean, not a map; text that begins with {{ must be in quotes' ]]
+}

@@ -120,10 +120,8 @@ static void add_syntax(struct lint *lint, const char *file, const char *text)
     mistake->text = arena_strdup(lint->arena, text);
 }
 
-/* The line of the first action of a Helm template, from 1; 0 if there is none. Queries of
- * MetricTemplates have braces as well, with other words in them; control words count in a file that
- * is no YAML. */
-static size_t template_line(const char *text, bool broken)
+/* Queries of MetricTemplates have braces as well, with other words in them. */
+size_t lint_template_line(const char *text, bool broken)
 {
     static const char *const values[] = {".Values", ".Release", ".Chart", NULL};
     static const char *const control[] = {"include ", "if ",  "range ", "with ",   "end ", "end}",
@@ -151,7 +149,7 @@ static bool is_template(struct lint *lint, const char *file, const char *text, b
 {
     static const char why[] =
         "is a template that is not rendered; lint what `helm template` prints";
-    size_t line = template_line(text, broken);
+    size_t line = lint_template_line(text, broken);
 
     if (line == 0)
         return false;

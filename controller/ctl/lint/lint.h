@@ -43,6 +43,9 @@ void lint_namespace(struct lint *lint, const char *namespace_);
 /* Reads the documents of a file, or the items of a List in it; text is NUL-terminated and must
  * outlive the lint. found: in a folder; a Helm template among its files is left out. */
 void lint_add(struct lint *lint, const char *file, const char *text, size_t len, bool found);
+/* The line of the first action of a Helm template that is not rendered, from 1; 0 if there is none.
+ * broken: the text is no YAML, so that control words in braces count as well. */
+size_t lint_template_line(const char *text, bool broken);
 /* After the last file: what was found, in the order of files and lines. */
 const struct lint_mistake *lint_run(struct lint *lint);
 /* "error", "warning" */
