@@ -113,6 +113,22 @@ struct json_object *object_new(struct arena *arena, const char *api_version, con
 
 /* --- values */
 
+struct json_object *object_as_written(struct arena *arena, struct json_object *object)
+{
+    static const char *const keys[] = {
+        "uid",           "resourceVersion",   "generation",       "selfLink",
+        "managedFields", "creationTimestamp", "deletionTimestamp"};
+    static const char applied[] = "kubectl.kubernetes.io/last-applied-configuration";
+    struct json_object *copy = json_copy(arena, object);
+    struct json_object *metadata = json_at(copy, "metadata", NULL);
+
+    json_del(copy, "status");
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        json_del(metadata, keys[i]);
+    json_del(json_at(metadata, "annotations", NULL), applied);
+    return copy;
+}
+
 const char *value_text(struct arena *arena, struct json_object *value)
 {
     switch (json_object_get_type(value)) {

@@ -134,9 +134,15 @@ static void write_canary(struct switching *s)
 {
     const struct rollout *r = s->r;
 
-    begin_step(s, "The Canary.");
-    say(s, "  %s --only HorizontalPodAutoscaler,ScaledObject,MetricTemplate,Canary | %s apply -f -",
-        s->convert, s->kubectl);
+    bool apisix = strcmp(r->provider, "apisix") == 0;
+
+    begin_step(s, apisix ? "The Canary, and the ApisixRoute with one backend: if it is not in the "
+                           "files, take the other one out of its rule by hand, for the Canary "
+                           "waits for that."
+                         : "The Canary.");
+    say(s,
+        "  %s --only HorizontalPodAutoscaler,ScaledObject,%sMetricTemplate,Canary | %s apply -f -",
+        s->convert, apisix ? "ApisixRoute," : "", s->kubectl);
     say(s, "  %s wait canary/%s --for=condition=promoted --timeout=10m", s->kubectl, r->target);
     say(s,
         "Serves: the pods of the Deployment, until those of %s-primary are ready; then these, by "
@@ -157,7 +163,6 @@ static void write_routes(const struct switching *s)
         {"traefik", "the old TraefikService, once the IngressRoute leads to that of the Service's "
                     "name"},
         {"smi", "the old TrafficSplit, where it has another name than the Service"},
-        {"apisix", "the second backend of the ApisixRoute's rule"},
         {"appmesh", "the old VirtualNodes, VirtualRouter and VirtualService"},
         {"gatewayapi", "the old route, where it has another name than the Service: of two routes "
                        "for one host the older one counts, so the new one serves from then on"},

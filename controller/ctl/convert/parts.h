@@ -49,6 +49,8 @@ struct commented *conversion_add(struct conversion *conversion, struct json_obje
 /* An object with apiVersion, kind, name and, if it is not "", namespace. */
 struct json_object *object_new(struct arena *arena, const char *api_version, const char *kind,
                                const char *namespace_, const char *name);
+/* A copy without what an API server has put into it. */
+struct json_object *object_as_written(struct arena *arena, struct json_object *object);
 /* The text of a string, number or boolean; NULL for other values. */
 const char *value_text(struct arena *arena, struct json_object *value);
 /* A pause or interval: seconds as a number or text, or a Go duration. False if it is none. */

@@ -136,14 +136,52 @@ static void convert_smi(struct rollout *r, struct json_object *routing, struct j
                   "linkerd or osm, whose own measurements are known");
 }
 
+/* Takes the Service of the canary out of the backends. False if it is not in them. */
+static bool drop_backend(const struct rollout *r, struct json_object *rule)
+{
+    struct json_object *backends = json_at(rule, "backends", NULL);
+
+    for (size_t i = 0; i < json_len(backends); i++) {
+        const char *name = json_str_at(json_elem(backends, i), "serviceName", NULL);
+        if (name && strcmp(name, r->canary_service) == 0)
+            return json_object_array_del_idx(backends, i, 1) == 0;
+    }
+    return false;
+}
+
+/* The ApisixRoute of the files with one backend in each rule. False if it need not be written. */
+static bool write_apisix(struct rollout *r, const char *name)
+{
+    static const char group[] = "apisix.apache.org";
+    struct json_object *found =
+        conversion_find(r->conversion, group, "ApisixRoute", r->namespace_, name);
+    bool changed = false;
+
+    if (!found || !r->canary_service)
+        return false;
+    struct json_object *route = object_as_written(r->arena, found);
+    struct json_object *rules = json_at(route, "spec", "http", NULL);
+    for (size_t i = 0; i < json_len(rules); i++)
+        changed = drop_backend(r, json_elem(rules, i)) || changed;
+    if (changed)
+        commented_add(r->arena, conversion_add(r->conversion, route), "spec.http",
+                      "without %s, which Argo's controller gave its share: this one makes a copy "
+                      "of the rule, with a higher priority and the weights",
+                      r->canary_service);
+    return changed;
+}
+
 static void convert_apisix(struct rollout *r, struct json_object *routing, struct json_object *spec)
 {
     const char *name = json_str_at(routing, "route", "name", NULL);
 
-    set_ref(spec, "routeRef", "apisix.apache.org/v2", "ApisixRoute", name ? name : r->target);
-    commented_add(r->arena, r->out, "spec.routeRef",
-                  "let its rule lead to the Service of spec.service alone: the controller makes a "
-                  "copy with a higher priority, which has the weights");
+    name = name ? name : r->target;
+    set_ref(spec, "routeRef", "apisix.apache.org/v2", "ApisixRoute", name);
+    if (!write_apisix(r, name))
+        commented_add(
+            r->arena, r->out, "spec.routeRef",
+            "let its rule lead to the Service of spec.service alone: the controller makes a "
+            "copy with a higher priority, which has the weights");
 }
 
 static void convert_appmesh(struct rollout *r, struct json_object *routing,

@@ -25,23 +25,6 @@ static void copy_metadata(const struct rollout *r, struct json_object *to, const
     }
 }
 
-/* A copy without what an API server has put into it. */
-static struct json_object *as_written(const struct rollout *r, struct json_object *object)
-{
-    static const char *const keys[] = {
-        "uid",           "resourceVersion",   "generation",       "selfLink",
-        "managedFields", "creationTimestamp", "deletionTimestamp"};
-    static const char applied[] = "kubectl.kubernetes.io/last-applied-configuration";
-    struct json_object *copy = json_copy(r->arena, object);
-    struct json_object *metadata = json_at(copy, "metadata", NULL);
-
-    json_del(copy, "status");
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        json_del(metadata, keys[i]);
-    json_del(json_at(metadata, "annotations", NULL), applied);
-    return copy;
-}
-
 /* --- the label that tells both sides apart */
 
 static bool has_label_of_selector(struct json_object *labels)
@@ -128,7 +111,7 @@ static bool from_workload(struct rollout *r, struct json_object *ref)
                         name);
         return true;
     }
-    struct json_object *deployment = as_written(r, found);
+    struct json_object *deployment = object_as_written(r->arena, found);
     r->deployment = conversion_add(r->conversion, deployment);
     if (replicas && !json_same(replicas, json_at(deployment, "spec", "replicas", NULL))) {
         json_set(json_sub(deployment, "spec"), "replicas", replicas);
@@ -176,7 +159,7 @@ static bool on_scaler(void *arg, struct json_object *object)
 
     if (!name || !scales(r, object) || r->scaler)
         return false;
-    struct json_object *scaler = as_written(r, object);
+    struct json_object *scaler = object_as_written(r->arena, object);
     struct json_object *target = json_sub(json_sub(scaler, "spec"), "scaleTargetRef");
     json_set_str(target, "apiVersion", "apps/v1");
     json_set_str(target, "kind", "Deployment");
