@@ -1,0 +1,103 @@
+# Rollouts with each traffic routing of Argo, as their owners have them with Services and routes: what `kubectl canary convert` writes is
+# applied over these, and a new version is released to its end. The meshes' own controllers do not run here: only the objects are there.
+
+bats_require_minimum_version 1.5.0
+
+# NAME, traffic routing, the owner's route
+ROWS="
+none {}
+istio {istio: {virtualService: {name: istio-old}}} {apiVersion: networking.istio.io/v1beta1, kind: VirtualService, metadata: {name: istio-old}, spec: {hosts: [istio.example.com], gateways: [infra/gateway], http: [{name: primary, route: [{destination: {host: istio-stable}, weight: 100}, {destination: {host: istio-canary}, weight: 0}]}]}}
+nginx {nginx: {stableIngress: nginx}} {apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: nginx}, spec: {ingressClassName: nginx, rules: [{host: nginx.example.com, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: nginx-stable, port: {number: 80}}}}]}}]}}
+apisix {apisix: {route: {name: apisix, rules: [main]}}} {apiVersion: apisix.apache.org/v2, kind: ApisixRoute, metadata: {name: apisix}, spec: {http: [{name: main, match: {paths: [/*]}, backends: [{serviceName: apisix-stable, servicePort: 80}, {serviceName: apisix-canary, servicePort: 80}]}]}}
+smi {smi: {rootService: smi-root}} {apiVersion: v1, kind: Service, metadata: {name: smi-root}, spec: {selector: {app: smi}, ports: [{name: http, port: 80, targetPort: http}]}}
+traefik {traefik: {weightedTraefikServiceName: traefik-old}} {apiVersion: traefik.io/v1alpha1, kind: TraefikService, metadata: {name: traefik-old}, spec: {weighted: {services: [{name: traefik-stable, port: 80}, {name: traefik-canary, port: 80}]}}}
+appmesh {appMesh: {virtualService: {name: appmesh-old}}} {apiVersion: appmesh.k8s.aws/v1beta2, kind: VirtualService, metadata: {name: appmesh-old}, spec: {}}
+gateway {plugins: {argoproj-labs/gatewayAPI: {httpRoute: gateway-old}}} {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: gateway-old}, spec: {hostnames: [gateway.example.com], parentRefs: [{name: gateway, namespace: infra}], rules: [{backendRefs: [{name: gateway-stable, port: 80}, {name: gateway-canary, port: 80}]}]}}
+"
+names() { awk 'NF { print $1 }' <<<"$ROWS"; }
+row() { grep "^$1 " <<<"$ROWS" | cut -d ' ' -f 2-; }
+
+crd() { # GROUP KIND VERSION...: of a mesh
+    local version versions=
+    for version in "${@:3}"; do
+        versions+="{name: $version, served: true, storage: $([ "$version" = "$3" ] && echo true || echo false), schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}, "
+    done
+    cat <<YAML
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: ${2,,}s.$1}
+spec: {group: $1, scope: Namespaced, names: {kind: $2, listKind: $2List, plural: ${2,,}s, singular: ${2,,}}, versions: [$versions]}
+YAML
+}
+
+# owned NAME: the files of its owner
+owned() {
+    local name=$1 routing route service
+    routing=$(row "$name" | sed 's/ {apiVersion.*//') route=$(row "$name" | sed -n 's/.* \({apiVersion.*\)/\1/p')
+    cat <<YAML
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: $name}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: $name}}
+  template:
+    metadata: {labels: {app: $name}}
+    spec: {containers: [{name: app, image: 'app:1', ports: [{name: http, containerPort: 8080}]}]}
+  strategy: {canary: {stableService: $name-stable, canaryService: $name-canary, trafficRouting: $routing, steps: [{setWeight: 25}, {pause: {duration: 1}}, {setWeight: 50}, {pause: {duration: 1}}]}}
+YAML
+    for service in stable canary; do
+        printf -- '---\napiVersion: v1\nkind: Service\nmetadata: {name: %s}\nspec: {selector: {app: %s}, ports: [{name: http, port: 80, targetPort: http}]}\n' "$name-$service" "$name"
+    done
+    [ -z "$route" ] || printf -- '---\n%s\n' "$route"
+}
+
+setup() {
+    load ../lib/sandbox
+    sandbox_begin "$(mktemp -d /tmp/flagger-convert.XXXXXX)" --no-services
+    {
+        crd networking.istio.io VirtualService v1beta1 v1
+        crd networking.istio.io DestinationRule v1beta1 v1
+        crd apisix.apache.org ApisixRoute v2
+        crd split.smi-spec.io TrafficSplit v1alpha1
+        crd traefik.io TraefikService v1alpha1
+        for kind in VirtualNode VirtualRouter VirtualService; do crd appmesh.k8s.aws "$kind" v1beta2; done
+    } | kubectl apply -f - >/dev/null
+    daemon_start "$FLAGGER_BUILD/flagger-controller" --mesh-provider kubernetes --min-analysis-interval 1s
+}
+
+teardown() {
+    daemon_stop
+    sandbox_end
+    rm -rf "$DIR"
+}
+
+phase_is() { [ "$(of_canary "$1" "$1" .status.phase)" = "$2" ]; }
+reaches() { # PHASE
+    local name
+    for name in $(names); do
+        eventually 60 phase_is "$name" "$1" || { "$FLAGGER_BUILD/kubectl-canary" why "$name" -n "$name" && return 1; }
+    done
+}
+
+@test "what is written of a Rollout is initialised beside its owner's objects, and releases, with each traffic routing" {
+    local name
+    for name in $(names); do
+        kubectl create namespace "$name" >/dev/null
+        owned "$name" >"$DIR/$name.yaml"
+        # As a repository has it: all but what Argo's kinds were.
+        gojq --yaml-input --yaml-output 'select(.kind != "Rollout")' "$DIR/$name.yaml" >"$DIR/$name.own"
+        eventually 20 kubectl -n "$name" apply -f "$DIR/$name.own" >/dev/null
+        "$FLAGGER_BUILD/kubectl-canary" convert -n "$name" "$DIR/$name.yaml" 2>/dev/null >"$DIR/$name.new"
+        kubectl -n "$name" apply -f "$DIR/$name.new" >/dev/null 2>&1 || { cat "$DIR/$name.new" && return 1; }
+    done
+    reaches Initialized
+    for name in $(names); do kubectl -n "$name" set image "deployment/$name" app=app:2 >/dev/null; done
+    reaches Succeeded
+    for name in $(names); do
+        [ "$(kubectl -n "$name" get deployment "$name-primary" -o jsonpath='{.spec.template.spec.containers[0].image}')" = app:2 ]
+    done
+    [ "$(kubectl get canaries -A -o json | gojq -r '[.items[].spec.provider] | sort | join(" ")')" = \
+        'apisix appmesh:v1beta2 gatewayapi:v1 istio kubernetes nginx smi:v1alpha1 traefik' ]
+}
