@@ -340,6 +340,19 @@ enum rule_result settled_or_hold(struct release *r)
     return condition_hold(r, CONDITION_ROUTES, "RoutesPending", why);
 }
 
+void blocked_note(struct release *r)
+{
+    static const char blocked[] = "RoutesBlocked";
+    const char *why = r->tick->plan->blocked;
+
+    if (!r->tick->due)
+        return; /* the finding of the last step stands */
+    if (why)
+        condition_set(r, CONDITION_ROUTES, blocked, why);
+    else if (condition_has_reason(r, CONDITION_ROUTES, blocked))
+        condition_clear(r, CONDITION_ROUTES);
+}
+
 void hold_plan(struct release *r, const struct effect *end)
 {
     struct plan *plan = r->tick->plan;

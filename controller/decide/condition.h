@@ -81,6 +81,9 @@ int64_t pause_left_ms(struct release *r, const struct pause *pause);
  * RoutesSettled until it is.
  */
 enum rule_result settled_or_hold(struct release *r);
+/* After the rules: RoutesSettled is False while an object that people look after blocks the routes
+ * (plan_block()). */
+void blocked_note(struct release *r);
 
 /* Plans that cannot be applied as a whole. */
 

@@ -5,6 +5,7 @@
 #include "decide/decide.h"
 
 #include "decide/alerts.h"
+#include "decide/condition.h"
 #include "decide/refused_write.h"
 #include "decide/release.h"
 #include "decide/rules.h"
@@ -72,6 +73,7 @@ enum rule_result decide(struct tick *tick)
     unserved_hold(&release);
     denied_hold(&release);
     refused_write_hold(&release);
+    blocked_note(&release);
     stall_note(&release);
     alerts_owe(&release);
     status_write(&release);

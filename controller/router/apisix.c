@@ -123,7 +123,7 @@ static enum rule_result wanted(struct tick *tick, const struct weights *weights,
         return RULE_NEEDS_FACTS;
     struct json_object *rule = source_rule(tick, source, &why);
     if (!rule && (!live || !split->split))
-        return plan_stop(tick, "%s", why);
+        return plan_block(tick, "%s", why);
     *out = rule ? source_metadata(tick, source, NULL) : edit_object(tick->arena);
     if (rule)
         json_set(*out, "spec", source_tree(tick->arena, json_at(source, "spec", NULL)));

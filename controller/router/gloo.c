@@ -99,10 +99,10 @@ static enum rule_result group_wanted(struct tick *tick, const struct weights *we
 
     (void)live;
     if (weights->matched && weights->canary > 0)
-        return plan_stop(tick,
-                         "spec.analysis.match: an UpstreamGroup splits every request; delete "
-                         "UpstreamGroup %s.%s, and a RouteTable is made, which can match",
-                         group_name(tick), tick->canary->namespace_);
+        return plan_block(tick,
+                          "spec.analysis.match: an UpstreamGroup splits every request; delete "
+                          "UpstreamGroup %s.%s, and a RouteTable is made, which can match",
+                          group_name(tick), tick->canary->namespace_);
     add_group_destination(tick, list, service->primary_name, weights->primary, split->primary);
     add_group_destination(tick, list, service->canary_name, weights->canary, split->canary);
     *out = group_spec(tick, list);
@@ -383,16 +383,16 @@ static enum rule_result reconcile_table(struct tick *tick)
     bool made = found.live[0] && found.live[1];
     if (found.settings && !may_read(tick, found.settings)) {
         if (!made)
-            return plan_stop(tick,
-                             "spec.upstreamRef: Upstream %s.%s names certificates or a proxy and "
-                             "is not about this namespace; expected one with "
-                             "spec.kube.serviceNamespace: %s",
-                             ref.name, ref.namespace_, tick->canary->namespace_);
+            return plan_block(tick,
+                              "spec.upstreamRef: Upstream %s.%s names certificates or a proxy and "
+                              "is not about this namespace; expected one with "
+                              "spec.kube.serviceNamespace: %s",
+                              ref.name, ref.namespace_, tick->canary->namespace_);
         found.settings = NULL;
     }
     if (ref.name && !found.settings && !made)
-        return plan_stop(tick, "spec.upstreamRef: Upstream %s.%s not found", ref.name,
-                         ref.namespace_);
+        return plan_block(tick, "spec.upstreamRef: Upstream %s.%s not found", ref.name,
+                          ref.namespace_);
     for (int i = 0; i < 2; i++) {
         const char *side = i == 0 ? service->primary_name : service->canary_name;
         struct json_object *live = found.live[i];

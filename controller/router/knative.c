@@ -83,8 +83,8 @@ static enum rule_result knative_set(struct tick *tick, const struct weights *wei
         return RULE_NEEDS_FACTS;
     const char *primary = knative_primary(service);
     if (!primary)
-        return plan_stop(tick, "Knative Service %s.%s has no annotation " KNATIVE_PRIMARY,
-                         tick->canary->target.name, tick->canary->namespace_);
+        return plan_block(tick, "Knative Service %s.%s has no annotation " KNATIVE_PRIMARY,
+                          tick->canary->target.name, tick->canary->namespace_);
     if (knative_share(spec_traffic(service)) != weights->canary ||
         !knative_named(spec_traffic(service)))
         knative_route(

@@ -231,17 +231,32 @@ void plan_why(struct tick *tick, const char *fmt, ...)
     va_end(args);
 }
 
-enum rule_result plan_stop(struct tick *tick, const char *fmt, ...)
+static enum rule_result stop(struct tick *tick, const char *text)
 {
-    va_list args;
-
     if (!tick->due)
         return RULE_DONE;
-    va_start(args, fmt);
-    const char *text = arena_vprintf(tick->arena, fmt, args);
-    va_end(args);
     plan_event(tick, "Warning", tick->canary->status.phase, "%s", text);
     tick->plan->stepped = true;
     tick->plan->waits = true;
     return RULE_DONE;
+}
+
+enum rule_result plan_stop(struct tick *tick, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    const char *text = arena_vprintf(tick->arena, fmt, args);
+    va_end(args);
+    return stop(tick, text);
+}
+
+enum rule_result plan_block(struct tick *tick, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    tick->plan->blocked = arena_vprintf(tick->arena, fmt, args);
+    va_end(args);
+    return stop(tick, tick->plan->blocked);
 }

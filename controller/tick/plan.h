@@ -85,9 +85,9 @@ struct plan {
     bool stepped;    /* a gate, check, weight step or shift ran: the interval restarts */
     /* A rule has read the status of an object: a change may change the plan. */
     bool reads_status;
-    bool
-        waits; /* a step was due and waits, with an event, or for the time that the spec gives it */
-    bool held; /* by missing permissions: retried as after a failure */
+    bool waits;          /* a step was due and waits, with an event or for the time of its spec */
+    const char *blocked; /* why the routes cannot be made or written: plan_block(); NULL if not */
+    bool held;           /* by missing permissions: retried as after a failure */
     /*
      * For the limit of concurrent releases: a new revision waits for its slot (struct tick's
      * `queued`); a release is under way although the phase does not show it yet.
@@ -134,6 +134,9 @@ void plan_why(struct tick *tick, const char *fmt, ...) PRINTF_LIKE(2, 3);
  * so that a lasting state is reported once an interval).
  */
 enum rule_result plan_stop(struct tick *tick, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* The same for routers: an object that people look after is missing or wrong, and until it is
+ * mended no route can be made or written. The condition RoutesSettled says so. */
+enum rule_result plan_block(struct tick *tick, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /*
  * The plan as text, one line per effect and a last line `again interval, stepped`: for golden
  * cases, dry runs and debug logs. Owned by the arena.

@@ -27,6 +27,19 @@ static struct json_object *failed_check(const struct why *w, const char *reason)
     return why_is(json_str_at(condition, "reason", NULL), reason) ? condition : NULL;
 }
 
+/* What people look after is missing or wrong: the rules say which object, and what it lacks. */
+static bool routes_blocked(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "RoutesSettled", "False");
+
+    if (!condition || !why_is(json_str_at(condition, "reason", NULL), "RoutesBlocked"))
+        return false;
+    return why_say(w, why_kubectl(w, "describe canary %s", w->name),
+                   "The routes of %s cannot be made, for %s: %s. It goes on by itself when that is "
+                   "mended",
+                   w->name, why_since(w, condition), why_message(w, condition));
+}
+
 static bool routes_pending(struct why *w)
 {
     struct json_object *condition = why_condition(w, "RoutesSettled", "False");
@@ -179,7 +192,8 @@ static bool out_of_range(struct why *w)
 const struct why_situation why_verdicts[] = {
     {"judged-worse", judged_worse}, {"too-long", too_long}, {0}};
 
-const struct why_situation why_checks[] = {{"routes-pending", routes_pending},
+const struct why_situation why_checks[] = {{"routes-blocked", routes_blocked},
+                                           {"routes-pending", routes_pending},
                                            {"stalled", stalled},
                                            {"metrics-held", metrics_held},
                                            {"hook-failing", hook_failing},

@@ -357,9 +357,9 @@ enum rule_result route_set(struct tick *tick, const struct weights *weights)
     const struct split_sides sides = sides_of(tick->arena, route_of(tick), tick->canary);
     struct split split = read_split(tick, live);
     if (!split.split)
-        return plan_stop(tick, "%s %s.%s has no rule with the backends %s and %s",
-                         route_of(tick)->resource->kind, name_of(tick), tick->canary->namespace_,
-                         sides.primary, sides.canary);
+        return plan_block(tick, "%s %s.%s has no rule with the backends %s and %s",
+                          route_of(tick)->resource->kind, name_of(tick), tick->canary->namespace_,
+                          sides.primary, sides.canary);
     return write_route(tick, live, &split, weights, "");
 }
 

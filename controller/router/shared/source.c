@@ -234,7 +234,7 @@ enum rule_result source_ingress_reconcile(struct tick *tick)
         return RULE_NEEDS_FACTS;
     const char *mistake = mistake_of(tick, source);
     if (mistake)
-        return live ? RULE_CONTINUE : plan_stop(tick, "%s", mistake);
+        return live ? RULE_CONTINUE : plan_block(tick, "%s", mistake);
     struct weights weights = route_kept(tick, own(tick)->read(tick, live), live);
     const struct source_writing writing = {source, live, &weights, false};
     write_copy(tick, &writing, "as the spec says, ");
@@ -269,8 +269,8 @@ enum rule_result source_ingress_set(struct tick *tick, const struct weights *wei
     if (!need_both(tick, &source, &live))
         return RULE_NEEDS_FACTS;
     if (!live)
-        return plan_stop(tick, "Ingress %s.%s not found", copy_name(tick->arena, tick->canary),
-                         tick->canary->namespace_);
+        return plan_block(tick, "Ingress %s.%s not found", copy_name(tick->arena, tick->canary),
+                          tick->canary->namespace_);
     const struct source_writing writing = {source, live, weights, true};
     if (mistake_of(tick, source))
         write_weights(tick, live, weights);
