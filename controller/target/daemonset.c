@@ -53,11 +53,34 @@ static enum rule_result daemonset_find(struct tick *tick, struct target_info *ou
     return verdict;
 }
 
+/* The update strategy if it does not replace pods, else NULL. */
+static const char *other_strategy(struct json_object *daemonset)
+{
+    const char *type = json_str_at(daemonset, "spec", "updateStrategy", "type", NULL);
+
+    return type && *type && strcmp(type, "RollingUpdate") != 0 ? type : NULL;
+}
+
+/* The same sentence whenever it stands in the way. */
+#define OTHER_STRATEGY "daemonset %s.%s must have RollingUpdate strategy but have %s"
+
+/* A Canary that has not begun says so in its condition; what was begun ends (ensure_primary). */
+static bool has_begun(const struct tick *tick)
+{
+    enum phase phase = tick->canary->status.phase;
+
+    return phase != PHASE_NONE && phase != PHASE_Initializing;
+}
+
 static enum rule_result daemonset_read(struct tick *tick, struct target_info *out)
 {
     enum rule_result verdict = workload_read(tick, &kind, out);
+    const char *strategy = verdict == RULE_CONTINUE ? other_strategy(out->object) : NULL;
 
     measure(out);
+    if (strategy && !has_begun(tick))
+        return target_unusable(tick, out, OTHER_STRATEGY, tick->canary->target.name,
+                               tick->canary->namespace_, strategy);
     return verdict;
 }
 
@@ -72,14 +95,6 @@ static void plan_selector(struct tick *tick, struct json_object *from, bool zero
     else
         json_del(json_sub(spec, "nodeSelector"), ZERO_SELECTOR);
     plan_update(tick, &kube_daemonsets, from, to);
-}
-
-/* The update strategy if it does not replace pods, else NULL. */
-static const char *other_strategy(struct json_object *daemonset)
-{
-    const char *type = json_str_at(daemonset, "spec", "updateStrategy", "type", NULL);
-
-    return type && *type && strcmp(type, "RollingUpdate") != 0 ? type : NULL;
 }
 
 /* A running release continues to its end: a rollback must stay possible. */
@@ -101,8 +116,8 @@ static enum rule_result daemonset_ensure_primary(struct tick *tick, const struct
     struct json_object *primary;
 
     if (strategy && !is_running(tick->canary->status.phase))
-        return plan_stop(tick, "daemonset %s.%s must have RollingUpdate strategy but have %s",
-                         tick->canary->target.name, tick->canary->namespace_, strategy);
+        return plan_stop(tick, OTHER_STRATEGY, tick->canary->target.name, tick->canary->namespace_,
+                         strategy);
     /* Flagger copies the selector if the target is at zero: a primary without pods. */
     if (info->primary) {
         if (is_at_zero(info->primary))
