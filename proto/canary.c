@@ -47,6 +47,52 @@ static struct json_object *read_target_port(struct json_reader *r, struct json_o
     return canary_read_int(r, json, "targetPort", 0, 65535, 0) > 0 ? port : NULL;
 }
 
+/* Names and indices of rules; NULL if there are none. */
+static struct json_object *read_route_rules(struct json_reader *r, struct json_object *ref)
+{
+    struct json_object *rules = json_read_array(r, ref, "rules", JSON_OPTIONAL);
+    size_t n = json_len(rules);
+    int64_t index;
+
+    if (n > CANARY_MAX_ROUTE_RULES)
+        json_reader_fail(r, ref, "rules", "expected at most %d rules, found %zu",
+                         CANARY_MAX_ROUTE_RULES, n);
+    for (size_t i = 0; i < n && r->err == ERR_OK; i++) {
+        struct json_object *rule = json_elem(rules, i);
+        bool named = json_object_is_type(rule, json_type_string);
+        if (named ? json_object_get_string_len(rule) == 0
+                  : !json_to_int(rule, &index) || index < 0 || index > CANARY_MAX_ROUTE_RULE)
+            canary_fail_element(r, rules, i,
+                                arena_printf(r->arena,
+                                             "the name of a rule or its index from 0 to %d",
+                                             CANARY_MAX_ROUTE_RULE));
+    }
+    return n > 0 ? rules : NULL;
+}
+
+static void read_route_refs(struct json_reader *r, struct json_object *json,
+                            struct canary_service *out)
+{
+    struct json_object *array = json_read_array(r, json, "routeRefs", JSON_OPTIONAL);
+    size_t n = json_len(array);
+
+    if (n > CANARY_MAX_ROUTE_REFS)
+        json_reader_fail(r, json, "routeRefs", "expected at most %d routes, found %zu",
+                         CANARY_MAX_ROUTE_REFS, n);
+    out->route_refs = arena_array(r->arena, n, sizeof *out->route_refs);
+    for (size_t i = 0; i < n && r->err == ERR_OK; i++) {
+        struct json_object *ref = canary_read_element(r, array, i);
+        if (ref == NULL)
+            break;
+        out->route_refs[i] = (struct canary_route_ref){
+            .kind = canary_read_name(r, ref, "kind", JSON_REQUIRED),
+            .name = canary_read_name(r, ref, "name", JSON_REQUIRED),
+            .rules = read_route_rules(r, ref),
+        };
+    }
+    out->n_route_refs = r->err == ERR_OK ? (int)n : 0;
+}
+
 static void read_given(struct json_reader *r, struct json_object *json, struct canary_service *out)
 {
     canary_read_fields(r, json, FIELDS_SERVICE, out);
@@ -58,6 +104,7 @@ static void read_given(struct json_reader *r, struct json_object *json, struct c
     for (size_t i = 0; i < json_len(out->gateway_refs); i++)
         canary_read_element(r, out->gateway_refs, i);
     out->hosts = canary_read_strings(r, json, "hosts");
+    read_route_refs(r, json, out);
 }
 
 static void read_service(struct json_reader *r, struct json_object *spec, struct canary *out)

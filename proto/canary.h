@@ -26,6 +26,17 @@ struct canary_ref {
     const char *namespace_; /* NULL: the Canary's own */
 };
 
+/* Maxima of spec.service.routeRefs, of the rules of one, and of the index of a rule. */
+enum { CANARY_MAX_ROUTE_REFS = 16, CANARY_MAX_ROUTE_RULES = 64, CANARY_MAX_ROUTE_RULE = 1023 };
+
+/* One of spec.service.routeRefs: a route of the user, of which only weights are written. */
+struct canary_route_ref {
+    const char *kind; /* "HTTPRoute" */
+    const char *name; /* in the namespace of the Canary */
+    /* Names and indices of its rules, not empty; NULL: each rule with a backend of the Canary. */
+    struct json_object *rules;
+};
+
 /* spec.service: fields used by rules; routers read the rest from `json`. */
 struct canary_service {
     struct json_object *json;        /* NULL if missing */
@@ -44,6 +55,8 @@ struct canary_service {
     const char **unmanaged_annotations; /* the same */
     struct json_object *gateway_refs;   /* array or NULL */
     struct json_object *hosts;          /* array or NULL */
+    struct canary_route_ref *route_refs;
+    int n_route_refs; /* above 0: no route is made */
 };
 
 /* Effect on the step of a metric without values, or of a failing metric server. */

@@ -82,6 +82,11 @@ enum err accept_view(struct arena *arena, struct json_object *object, struct can
     return canary_view(arena, object, out, ei);
 }
 
+static bool can_refer(const struct router *router)
+{
+    return router->refs;
+}
+
 static const char *refuse_provider(struct release *r)
 {
     const char *field = r->canary->provider ? "spec.provider" : "--mesh-provider";
@@ -90,6 +95,10 @@ static const char *refuse_provider(struct release *r)
         return arena_printf(
             r->tick->arena, "%s: \"%s\" is not served by this version, which has %s", field,
             r->tick->provider ? r->tick->provider : "", router_names(r->tick->arena));
+    if (r->canary->service.n_route_refs > 0 && !r->router->ref_kinds)
+        return arena_printf(r->tick->arena,
+                            "spec.service.routeRefs: not possible with provider %s; it is with %s",
+                            r->tick->provider, router_names_that(r->tick->arena, can_refer));
     return r->router->check(r->tick->arena, r->canary);
 }
 

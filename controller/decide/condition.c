@@ -337,7 +337,10 @@ enum rule_result settled_or_hold(struct release *r)
     if (verdict != RULE_DONE || !r->tick->due)
         return verdict;
     r->tick->plan->stepped = true; /* check again an interval later */
-    return condition_hold(r, CONDITION_ROUTES, "RoutesPending", why);
+    /* a sentence about a route of the user begins with the field that names it */
+    return condition_hold(
+        r, CONDITION_ROUTES,
+        strncmp(why, "spec.", strlen("spec.")) == 0 ? "RouteUnfit" : "RoutesPending", why);
 }
 
 void blocked_note(struct release *r)

@@ -131,9 +131,10 @@ static enum rule_result repair_idle_weights(struct release *r)
 {
     int told = r->canary->status.canary_weight;
 
-    if (r->router->weighted && told > 0 && told == r->weights.canary)
+    if (r->router->weighted && told > 0 && told == r->weights.canary && !r->weights.uneven)
         return repair_left_traffic(r);
-    if (!r->router->weighted || (r->weights.canary == told && !r->weights.mirrored))
+    if (!r->router->weighted ||
+        (r->weights.canary == told && !r->weights.mirrored && !r->weights.uneven))
         return repair_idle_scaler(r);
     if (told == 0)
         return release_route(r, 0) == RULE_NEEDS_FACTS ? RULE_NEEDS_FACTS : RULE_DONE;

@@ -327,12 +327,50 @@ enum rule_result guard_mirror(struct release *r)
     return RULE_CONTINUE;
 }
 
+/* Weights that a rule has written before its status: guard_weights() takes them over. */
+static bool is_ahead_of_status(const struct release *r, int told)
+{
+    if (r->strategy == STRATEGY_CANARY && is_of_another_strategy(r, told))
+        return true;
+    return release_is_analysing(r) && !r->weights.uneven && is_next_step(r, told);
+}
+
+/* Each side that gets a share then can take it; other rules move the share of one that cannot. */
+static bool can_take(struct release *r, int told)
+{
+    const char *why;
+
+    if (told > 0 && (r->info.at_zero || release_ready(r, SIDE_CANARY, &why) != READY))
+        return false;
+    return told == 100 || release_serves(r, SIDE_PRIMARY);
+}
+
+/*
+ * Someone who applies the user's route again puts back the weights of his file: they are put right
+ * at once, not when a step is due.
+ */
+enum rule_result guard_refs(struct release *r)
+{
+    int told = r->canary->status.canary_weight;
+
+    if (!r->router->ref_kinds || (r->weights.canary == told && !r->weights.uneven) ||
+        is_ahead_of_status(r, told) || !can_take(r, told))
+        return RULE_CONTINUE;
+    enum rule_result verdict = release_route(r, told);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    plan_weights(r->tick, r->weights.primary, r->weights.canary);
+    if (r->tick->due)
+        release_requeue(r, REQUEUE_NOW);
+    return RULE_DONE;
+}
+
 enum rule_result guard_weights(struct release *r)
 {
     int told = r->canary->status.canary_weight;
     const char *why;
 
-    if (!r->router->weighted || r->weights.canary == told)
+    if (!r->router->weighted || (r->weights.canary == told && !r->weights.uneven))
         return RULE_CONTINUE;
     /* The canary took everything when the primary was lost; the primary is back but not ready. */
     if (release_canary_serves_all(r) && release_ready(r, SIDE_PRIMARY, &why) != READY) {

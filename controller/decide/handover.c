@@ -445,18 +445,29 @@ static bool read_kind(struct release *r, const struct kube_resource *kind, struc
     return known;
 }
 
+static bool read_kinds(struct release *r, const struct kube_resource *const *kind,
+                       struct routes **routes)
+{
+    bool known = true;
+
+    for (; *kind; kind++)
+        if (!kube_resource_same(*kind, &kube_services) && !has_kind(*routes, *kind))
+            known = read_kind(r, *kind, routes) && known;
+    return known;
+}
+
 /* Reads the routes of all routers that have routes of their own. False if not known yet. */
 static bool read_routes(struct release *r, struct routes **routes)
 {
     bool known = true;
 
     *routes = NULL;
-    for (size_t i = 0; router_table[i]; i++) {
-        const struct kube_resource *const *kind = router_table[i]->resources;
-        for (; !router_table[i]->only_target && *kind; kind++)
-            if (!kube_resource_same(*kind, &kube_services) && !has_kind(*routes, *kind))
-                known = read_kind(r, *kind, routes) && known;
-    }
+    for (size_t i = 0; router_table[i]; i++)
+        if (!router_table[i]->only_target)
+            known = read_kinds(r, router_table[i]->resources, routes) && known;
+    /* kinds that no router makes */
+    if (r->router && r->router->ref_kinds)
+        known = read_kinds(r, r->router->resources, routes) && known;
     return known;
 }
 

@@ -247,6 +247,18 @@ static const char *refuse_service_move(struct release *r)
                         name, r->canary->service.name, status->canary_weight);
 }
 
+/* The rules that are written would be others, and the share of those before would stay there. */
+static const char *refuse_refs_move(struct release *r)
+{
+    struct json_object *before = r->canary->status.accepted_spec;
+
+    if (!before || json_same(json_at(before, "service", "routeRefs", NULL),
+                             json_at(r->canary->service.json, "routeRefs", NULL)))
+        return NULL;
+    return "spec.service.routeRefs: changed in the middle of a release; put it back until the "
+           "release is over";
+}
+
 /*
  * Two autoscalers would scale the same pods until the release is over; a removed one is left then
  * (leave_scaler).
@@ -270,6 +282,8 @@ const char *move_refusal(struct release *r)
 
     if (!sentence && move_is_bound(r))
         sentence = refuse_service_move(r);
+    if (!sentence && move_is_bound(r))
+        sentence = refuse_refs_move(r);
     return sentence || !move_is_bound(r) ? sentence : refuse_scaler_move(r);
 }
 

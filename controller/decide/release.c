@@ -42,7 +42,7 @@ void release_follow(struct release *r, const struct canary *canary)
 {
     tick_follow(r->tick, canary);
     r->canary = canary;
-    r->router = router_find(r->tick->provider);
+    r->router = router_of(r->tick->provider, canary);
     r->target = target_find(canary->target.api_version, canary->target.kind);
     r->scaler = canary->autoscaler.name ? scaler_find(canary->autoscaler.kind) : NULL;
     r->strategy = canary->strategy;
@@ -194,7 +194,8 @@ bool release_is_promoting(const struct release *r)
 
 bool release_canary_serves_all(const struct release *r)
 {
-    return r->router->weighted && r->weights.canary == 100 && !r->weights.matched;
+    return r->router->weighted && r->weights.canary == 100 && !r->weights.matched &&
+           !r->weights.uneven;
 }
 
 bool release_goes_forward(const struct release *r)
@@ -261,9 +262,9 @@ bool release_is_first_step(const struct release *r)
 /* Plans the difference to the current routes, and records it. */
 static enum rule_result route(struct release *r, struct weights weights)
 {
-    if (!r->router->weighted ||
-        (r->weights.canary == weights.canary && r->weights.mirrored == weights.mirrored &&
-         (r->weights.matched == weights.matched || weights.canary == 0)))
+    if (!r->router->weighted || (!r->weights.uneven && r->weights.canary == weights.canary &&
+                                 r->weights.mirrored == weights.mirrored &&
+                                 (r->weights.matched == weights.matched || weights.canary == 0)))
         return RULE_CONTINUE;
     weights.cookies = affinity_cookies(r, weights.canary);
     enum rule_result verdict = r->router->set(r->tick, &weights);

@@ -3,22 +3,22 @@
 #include "router/router.h"
 #include "router/shared/services.h"
 
-static const struct router *router_of(const struct called *called)
+static const struct router *router_called(const struct called *called)
 {
-    return router_find(called->f->canary.provider);
+    return router_of(called->f->canary.provider, &called->f->canary);
 }
 
 /* --- a router */
 
 static enum rule_result reconcile(struct called *called)
 {
-    return router_of(called)->reconcile(called->f->tick);
+    return router_called(called)->reconcile(called->f->tick);
 }
 
 static enum rule_result get(struct called *called)
 {
     struct weights found = {0};
-    enum rule_result verdict = router_of(called)->get(called->f->tick, &found);
+    enum rule_result verdict = router_called(called)->get(called->f->tick, &found);
 
     json_set_int(called->got, "primary", found.primary);
     json_set_int(called->got, "canary", found.canary);
@@ -46,13 +46,13 @@ static enum rule_result set(struct called *called)
                     .previous = json_str_at(with, "cookies", "previous", NULL)},
     };
 
-    return router_of(called)->set(called->f->tick, &weights);
+    return router_called(called)->set(called->f->tick, &weights);
 }
 
 static enum rule_result settled(struct called *called)
 {
     const char *why = NULL;
-    enum rule_result verdict = router_of(called)->settled(called->f->tick, &why);
+    enum rule_result verdict = router_called(called)->settled(called->f->tick, &why);
 
     json_set_str(called->got, "why", verdict == RULE_DONE ? why : NULL);
     return verdict;
@@ -66,18 +66,18 @@ static bool is_anew(const struct called *called)
 
 static enum rule_result revert(struct called *called)
 {
-    return router_of(called)->revert(called->f->tick, is_anew(called));
+    return router_called(called)->revert(called->f->tick, is_anew(called));
 }
 
 static enum rule_result disown(struct called *called)
 {
-    return router_of(called)->disown(called->f->tick);
+    return router_called(called)->disown(called->f->tick);
 }
 
 static enum rule_result check(struct called *called)
 {
     json_set_str(called->got, "sentence",
-                 router_of(called)->check(called->f->arena, &called->f->canary));
+                 router_called(called)->check(called->f->arena, &called->f->canary));
     return RULE_CONTINUE;
 }
 

@@ -7,6 +7,7 @@
 
 #include "router/shared/headers.h"
 #include "router/shared/httproute.h"
+#include "router/shared/route_refs.h"
 #include "router/shared/spec_checks.h"
 #include "tick/applied.h"
 #include "tick/edit.h"
@@ -84,18 +85,16 @@ static bool is_same_parent(struct json_object *parent, struct json_object *statu
     return ref && json_same(parent, ref);
 }
 
-static enum rule_result httproute_settled(struct tick *tick, const char **why)
+/* CONTINUE if every parent that reports on the route has accepted it as this plan leaves it. */
+static enum rule_result parents_settled(struct tick *tick, const struct kube_resource *resource,
+                                        struct json_object *live, const char **why)
 {
-    const struct kube_resource *resource = httproute_version_of(tick)->resource;
-    struct json_object *live;
-
-    if (!route_need(tick, &live))
-        return RULE_NEEDS_FACTS;
-    int64_t generation =
-        json_int_at(live, 0, "metadata", "generation", NULL) +
-        plan_writes(tick, resource, tick->canary->namespace_, tick->canary->service.name);
+    const char *name = json_str_at(live, "metadata", "name", NULL);
+    int64_t generation = json_int_at(live, 0, "metadata", "generation", NULL) +
+                         plan_writes(tick, resource, tick->canary->namespace_, name);
     struct json_object *parents = json_at(live, "spec", "parentRefs", NULL);
     struct json_object *statuses = json_at(live, "status", "parents", NULL);
+
     for (size_t i = 0; i < json_len(parents); i++) {
         for (size_t j = 0; j < json_len(statuses); j++) {
             struct json_object *parent = json_elem(parents, i);
@@ -110,13 +109,22 @@ static enum rule_result httproute_settled(struct tick *tick, const char **why)
                 tick->arena,
                 "%s %s.%s parent %s is not ready (status: %s, observed generation: %lld, "
                 "current generation: %lld)",
-                resource->kind, tick->canary->service.name, tick->canary->namespace_,
-                json_str_at(parent, "name", NULL), status ? status : "", (long long)observed,
-                (long long)generation);
+                resource->kind, name, tick->canary->namespace_, json_str_at(parent, "name", NULL),
+                status ? status : "", (long long)observed, (long long)generation);
             return RULE_DONE;
         }
     }
     return RULE_CONTINUE;
+}
+
+static enum rule_result httproute_settled(struct tick *tick, const char **why)
+{
+    struct json_object *live;
+
+    if (!route_need(tick, &live))
+        return RULE_NEEDS_FACTS;
+    return live ? parents_settled(tick, httproute_version_of(tick)->resource, live, why)
+                : RULE_CONTINUE;
 }
 
 /* --- reading: weights, mirroring and cookies of a live route */
@@ -299,26 +307,31 @@ static enum rule_result httproute_revert(struct tick *tick, bool recreate)
     return RULE_CONTINUE;
 }
 
-/* --- the routers: a route of a version, and the row of a router with such a route */
+/* --- routes of the user */
 
-#define HTTPROUTE_ROUTE(kind, version)                                                             \
-    {                                                                                              \
-        .resource = (kind), .format = httproute_format, .read = httproute_read,                    \
-        .wanted = httproute_wanted, .more = (version)                                              \
-    }
-#define HTTPROUTE_ROUTER(names, kinds, version_route, checks, ignores, cookies, family, line)      \
-    {                                                                                              \
-        .providers = (names), .about = (line), .resources = (kinds), .metric_family = (family),    \
-        .route = (version_route), .weighted = true, .matches = true, .mirrors = true,              \
-        .session_affinity = (cookies), .check = (checks), .ignored = (ignores),                    \
-        .claims = httproute_claims, .reconcile = route_reconcile, .get = route_get,                \
-        .settled = httproute_settled, .set = route_set, .revert = httproute_revert,                \
-        .disown = route_disown                                                                     \
-    }
+/* A backend without group and kind is a Service, without namespace one of the route's. */
+static const char *ref_service(struct arena *arena, const struct canary *canary,
+                               struct json_object *backend)
+{
+    const char *group = json_str_at(backend, "group", NULL);
+    const char *kind = json_str_at(backend, "kind", NULL);
+    const char *namespace_ = json_str_at(backend, "namespace", NULL);
+
+    (void)arena;
+    if ((group && *group) || (kind && strcmp(kind, "Service") != 0) ||
+        (namespace_ && strcmp(namespace_, canary->namespace_) != 0))
+        return NULL;
+    return json_str_at(backend, "name", NULL);
+}
 
 #define GATEWAY_API "gateway.networking.k8s.io"
 
-/* Served before v1; it lacks only the timeouts. */
+#define REF_KIND(of)                                                                               \
+    {                                                                                              \
+        .resource = (of), .rules = "rules", .backends = "backendRefs", .missing = 1,               \
+        .service = ref_service, .settled = parents_settled                                         \
+    }
+
 static const struct kube_version before_v1[] = {{GATEWAY_API, "v1beta1"}, {NULL, NULL}};
 static const struct kube_resource kind_v1 = {.group = GATEWAY_API,
                                              .version = "v1",
@@ -326,6 +339,76 @@ static const struct kube_resource kind_v1 = {.group = GATEWAY_API,
                                              .kind = "HTTPRoute",
                                              .also = before_v1,
                                              .meshed = true};
+static const struct kube_resource kind_grpc = {.group = GATEWAY_API,
+                                               .version = "v1",
+                                               .plural = "grpcroutes",
+                                               .kind = "GRPCRoute",
+                                               .meshed = true};
+/* Of the experimental channel, until they came into v1. */
+static const struct kube_version before_tls[] = {
+    {GATEWAY_API, "v1alpha3"}, {GATEWAY_API, "v1alpha2"}, {NULL, NULL}};
+static const struct kube_resource kind_tls = {.group = GATEWAY_API,
+                                              .version = "v1",
+                                              .plural = "tlsroutes",
+                                              .kind = "TLSRoute",
+                                              .also = before_tls,
+                                              .meshed = true};
+static const struct kube_version before_tcp[] = {{GATEWAY_API, "v1alpha2"}, {NULL, NULL}};
+static const struct kube_resource kind_tcp = {.group = GATEWAY_API,
+                                              .version = "v1",
+                                              .plural = "tcproutes",
+                                              .kind = "TCPRoute",
+                                              .also = before_tcp,
+                                              .meshed = true};
+
+static const struct route_refs_kind ref_http = REF_KIND(&kind_v1), ref_grpc = REF_KIND(&kind_grpc),
+                                    ref_tls = REF_KIND(&kind_tls), ref_tcp = REF_KIND(&kind_tcp);
+static const struct route_refs_kind *const ref_kinds[] = {&ref_http, &ref_grpc, &ref_tls, &ref_tcp,
+                                                          NULL};
+static const struct kube_resource *const ref_resources[] = {&kube_services, &kind_v1,  &kind_grpc,
+                                                            &kind_tls,      &kind_tcp, NULL};
+
+static const struct router refs_http, refs_grpc;
+
+static const char *refs_check(struct arena *arena, const struct canary *canary)
+{
+    return route_refs_check(arena, canary, &refs_http);
+}
+
+#define REFS_ROUTER(served, family)                                                                \
+    {                                                                                              \
+        .providers = (served), .about = "Gateway API, routes of the user",                         \
+        .resources = ref_resources, .ref_kinds = ref_kinds, .metric_family = (family),             \
+        .names = route_refs_names, .weighted = true, .check = refs_check,                          \
+        .ignored = route_refs_ignored, .reconcile = route_refs_reconcile, .get = route_refs_get,   \
+        .settled = route_refs_settled, .set = route_refs_set, .revert = route_refs_revert,         \
+        .disown = route_refs_disown                                                                \
+    }
+
+static const char *const providers_http[] = {"gatewayapi:v1*", NULL};
+static const char *const providers_grpc[] = {"gatewayapi:v1:grpc", NULL};
+static const struct router refs_http = REFS_ROUTER(providers_http, "http");
+static const struct router refs_grpc = REFS_ROUTER(providers_grpc, "grpc");
+
+/* --- the routers: a route of a version, and the row of a router with such a route */
+
+#define HTTPROUTE_ROUTE(kind, version)                                                             \
+    {                                                                                              \
+        .resource = (kind), .format = httproute_format, .read = httproute_read,                    \
+        .wanted = httproute_wanted, .more = (version)                                              \
+    }
+#define HTTPROUTE_ROUTER(names, kinds, version_route, checks, ignores, cookies, family, line,      \
+                         of_refs)                                                                  \
+    {                                                                                              \
+        .providers = (names), .about = (line), .resources = (kinds), .metric_family = (family),    \
+        .route = (version_route), .weighted = true, .matches = true, .mirrors = true,              \
+        .refs = (of_refs), .session_affinity = (cookies), .check = (checks), .ignored = (ignores), \
+        .claims = httproute_claims, .reconcile = route_reconcile, .get = route_get,                \
+        .settled = httproute_settled, .set = route_set, .revert = httproute_revert,                \
+        .disown = route_disown                                                                     \
+    }
+
+/* Served before v1; it lacks only the timeouts. */
 static const struct httproute_version version_v1 = {.resource = &kind_v1, .rich = true};
 static const struct route route_v1 = HTTPROUTE_ROUTE(&kind_v1, &version_v1);
 
@@ -343,7 +426,7 @@ static const char *const providers_v1[] = {"gatewayapi:v1*", NULL};
 static const struct kube_resource *const kinds_v1[] = {&kube_services, &kind_v1, NULL};
 const struct router router_gatewayapi =
     HTTPROUTE_ROUTER(providers_v1, kinds_v1, &route_v1, check_v1, ignored_v1, true, "http",
-                     "Gateway API, HTTPRoute v1");
+                     "Gateway API, HTTPRoute v1", &refs_http);
 
 /* A superset of v1beta1. */
 static const struct kube_version after_v1beta1[] = {{GATEWAY_API, "v1"}, {NULL, NULL}};
@@ -370,14 +453,9 @@ static const char *const providers_v1beta1[] = {"gatewayapi:v1beta1*", NULL};
 static const struct kube_resource *const kinds_v1beta1[] = {&kube_services, &kind_v1beta1, NULL};
 const struct router router_gatewayapi_v1beta1 =
     HTTPROUTE_ROUTER(providers_v1beta1, kinds_v1beta1, &route_v1beta1, check_v1beta1,
-                     ignored_v1beta1, true, "http", "Gateway API, HTTPRoute v1beta1");
+                     ignored_v1beta1, true, "http", "Gateway API, HTTPRoute v1beta1", &refs_http);
 
 /* Clients of gRPC store no cookies. */
-static const struct kube_resource kind_grpc = {.group = GATEWAY_API,
-                                               .version = "v1",
-                                               .plural = "grpcroutes",
-                                               .kind = "GRPCRoute",
-                                               .meshed = true};
 static const struct httproute_version version_grpc = {.resource = &kind_grpc, .calls = true};
 static const struct route route_grpc = HTTPROUTE_ROUTE(&kind_grpc, &version_grpc);
 
@@ -391,8 +469,7 @@ static const char *ignored_grpc(struct arena *arena, const struct canary *canary
     return httproute_ignored(arena, canary, &version_grpc);
 }
 
-static const char *const providers_grpc[] = {"gatewayapi:v1:grpc", NULL};
 static const struct kube_resource *const kinds_grpc[] = {&kube_services, &kind_grpc, NULL};
 const struct router router_gatewayapi_grpc =
     HTTPROUTE_ROUTER(providers_grpc, kinds_grpc, &route_grpc, check_grpc, ignored_grpc, false,
-                     "grpc", "Gateway API, GRPCRoute v1");
+                     "grpc", "Gateway API, GRPCRoute v1", &refs_grpc);

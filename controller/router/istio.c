@@ -7,6 +7,7 @@
 
 #include "router/shared/headers.h"
 #include "router/shared/route.h"
+#include "router/shared/route_refs.h"
 #include "router/shared/spec_checks.h"
 #include "tick/edit.h"
 #include "tick/need.h"
@@ -680,7 +681,61 @@ static const char *const providers[] = {"istio", NULL};
 static const struct kube_resource *const resources[] = {&kube_services, &destination_rules,
                                                         &virtual_services, NULL};
 
+/* --- routes of the user */
+
+/* "podinfo-primary", or with the namespace of the Canary behind it, to any part of the cluster's
+ * domain. */
+static const char *ref_service(struct arena *arena, const struct canary *canary,
+                               struct json_object *backend)
+{
+    const char *host = json_str_at(backend, "destination", "host", NULL);
+    const char *dot = host ? strchr(host, '.') : NULL;
+    const char *rest = dot ? arena_printf(arena, ".%s.svc.", canary->namespace_)
+                           : ""; /* a prefix of it, or more */
+
+    if (!dot)
+        return host;
+    size_t len = strlen(dot), most = strlen(rest);
+    bool here = len < most ? strncmp(rest, dot, len) == 0 && rest[len] == '.'
+                           : strncmp(rest, dot, most) == 0;
+    return here ? arena_printf(arena, "%.*s", (int)(dot - host), host) : NULL;
+}
+
+static const struct route_refs_kind ref_http = {.resource = &virtual_services,
+                                                .rules = "http",
+                                                .backends = "route",
+                                                .missing = 0,
+                                                .service = ref_service};
+static const struct route_refs_kind *const ref_kinds[] = {&ref_http, NULL};
+static const struct kube_resource *const ref_resources[] = {&kube_services, &virtual_services,
+                                                            NULL};
+static const struct router refs;
+
+static const char *refs_check(struct arena *arena, const struct canary *canary)
+{
+    return route_refs_check(arena, canary, &refs);
+}
+
+static const struct router refs = {
+    .providers = providers,
+    .about = "Istio, routes of the user",
+    .resources = ref_resources,
+    .ref_kinds = ref_kinds,
+    .names = route_refs_names,
+    .metric_family = "istio",
+    .weighted = true,
+    .check = refs_check,
+    .ignored = route_refs_ignored,
+    .reconcile = route_refs_reconcile,
+    .get = route_refs_get,
+    .settled = route_refs_settled,
+    .set = route_refs_set,
+    .revert = route_refs_revert,
+    .disown = route_refs_disown,
+};
+
 const struct router router_istio = {
+    .refs = &refs,
     .providers = providers,
     .about = "Istio, VirtualService and DestinationRule",
     .resources = resources,

@@ -28,6 +28,13 @@ const struct router *router_find(const char *provider)
     return found;
 }
 
+const struct router *router_of(const char *provider, const struct canary *canary)
+{
+    const struct router *router = router_find(provider);
+
+    return router && router->refs && canary->service.n_route_refs > 0 ? router->refs : router;
+}
+
 const struct router *router_of_target(const struct kube_resource *target)
 {
     for (size_t i = 0; router_table[i]; i++) {

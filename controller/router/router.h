@@ -30,10 +30,14 @@ struct weights {
     /* Set by get(): mirrored, but the mesh copies every request, since it does not support
      * spec.analysis.mirrorWeight. */
     bool mirrors_all;
+    /* Set by get(): not all of several rules have this routing. The canary has the share in at least
+     * one of them and in none more, and set() is needed for every routing. */
+    bool uneven;
     struct cookies cookies; /* canary only with a share above 0, previous only with 0 */
 };
 
 struct route;
+struct route_refs_kind;
 struct source_ingress;
 
 struct router {
@@ -47,6 +51,10 @@ struct router {
     const struct route *route;
     /* For a router with the functions of shared/source.h, for Ingresses; else NULL. */
     const struct source_ingress *source;
+    /* The router of Canaries with spec.service.routeRefs, with its kinds of routes
+     * (shared/route_refs.h), NULL-ended. NULL: those are refused. */
+    const struct router *refs;
+    const struct route_refs_kind *const *ref_kinds;
     /* Names of the objects of this kind that it writes for a Canary, NULL-ended and owned by the
      * arena. NULL: one object, with the name of the apex Service. */
     const char *const *(*names)(struct arena *arena, const struct canary *canary,
@@ -82,7 +90,8 @@ struct router {
     /* The current routing, all fields. */
     enum rule_result (*get)(struct tick *tick, struct weights *out);
     /* CONTINUE if the routes are in effect, as written and as this plan writes them; DONE and *why,
-     * a sentence, if the mesh reports that they are not. A mesh without status counts as settled.
+     * a sentence, if the mesh reports that they are not, or if a route of the user cannot be
+     * written: then it begins with the path of the field. A mesh without status counts as settled.
      */
     enum rule_result (*settled)(struct tick *tick, const char **why);
     /* Plans nothing if this is the routing already. */
@@ -110,6 +119,9 @@ const char *const *router_object_names(struct arena *arena, const struct router 
                                        const struct kube_resource *resource);
 /* NULL if no variant serves the provider. */
 const struct router *router_find(const char *provider);
+/* The router of a Canary with this provider: the one for its routeRefs, if it has any and the variant
+ * has such a router. NULL if no variant serves the provider. */
+const struct router *router_of(const char *provider, const struct canary *canary);
 /* "gatewayapi:v1, kubernetes", for errors; owned by the arena. */
 const char *router_names(struct arena *arena);
 /* The same for routers with the property `can`, one name each. */

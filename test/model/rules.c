@@ -163,6 +163,41 @@ const char *rules_decided(struct model *model, const struct cluster *facts,
 
 /* --- traffic */
 
+/* A user's route without the weights that may be written in it, and what the API server counts. */
+static struct json_object *without_weights(struct arena *arena, const struct model *model,
+                                           const struct cluster *cluster)
+{
+    const int place = model->place[ROLE_ROUTE];
+    struct json_object *route =
+        json_copy(arena, objects_tree(model->objects, place, cluster->at[place]));
+    struct json_object *rules = json_at(route, "spec", "rules", NULL);
+
+    json_object_object_del(json_at(route, "metadata", NULL), "resourceVersion");
+    json_object_object_del(json_at(route, "metadata", NULL), "generation");
+    json_object_object_del(route, "status");
+    for (size_t i = 0; i < json_len(rules); i++) {
+        struct json_object *backends = json_at(json_elem(rules, i), "backendRefs", NULL);
+        const char *name = json_str_at(json_elem(rules, i), "name", NULL);
+        for (size_t k = 0; name && strcmp(name, "ours") == 0 && k < json_len(backends); k++)
+            json_object_object_del(json_elem(backends, k), "weight");
+    }
+    return route;
+}
+
+static const char *check_user(struct model *model, const struct cluster *facts,
+                              const struct cluster *before, const struct cluster *after)
+{
+    if (model_canary(model, facts)->service.n_route_refs == 0 ||
+        model_is_absent(model, before, ROLE_ROUTE))
+        return NULL;
+    struct arena *arena = arena_new();
+    bool same =
+        !model_is_absent(model, after, ROLE_ROUTE) &&
+        json_same(without_weights(arena, model, before), without_weights(arena, model, after));
+    arena_free(arena);
+    return same ? NULL : SAFE_USER;
+}
+
 static const char *check_route(struct model *model, const struct cluster *facts,
                                const struct cluster *before, const struct cluster *after)
 {
@@ -694,6 +729,8 @@ const char *rules_step(struct model *model, const struct cluster *facts,
     note_traffic(model, after, ghost);
     if (step->place == model->place[ROLE_ROUTE])
         broken = check_route(model, facts, before, after);
+    if (!broken && step->place == model->place[ROLE_ROUTE])
+        broken = check_user(model, facts, before, after);
     if (!broken && step->place == model->place[ROLE_ROUTE])
         broken = begun_prepared(model, facts, before, after, outcome, ghost);
     if (!broken && step->place == model->place[ROLE_ROUTE])

@@ -9,7 +9,7 @@
 #include "model.h"
 
 /*
- * The nine invariants of what is served, by name: what a rule says that does not hold begins with the
+ * The ten invariants of what is served, by name: what a rule says that does not hold begins with the
  * name of its invariant. Each is caught with at least two rules that are broken (`.breaks` of a
  * mutation; mutations_test counts them).
  */
@@ -28,6 +28,7 @@
 #define SAFE_NUMBER  "a number that another scaler owns is not written"
 #define SAFE_END     "a release ends: no tick plans nothing, waits for nothing and is called again"
 #define SAFE_REFUSED "what is refused for good is told once and ends at the deadline"
+#define SAFE_USER    "of a user's route nothing but the two weights of the named rules is written"
 #define SAFE_STATUS  "a status always has phase and weight"
 
 enum {

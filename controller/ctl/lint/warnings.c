@@ -8,6 +8,7 @@
 #include "metric/backend.h"
 #include "notify/notify.h"
 #include "router/router.h"
+#include "router/shared/route_refs.h"
 #include "router/shared/services.h"
 #include "scaler/scaler.h"
 #include "target/target.h"
@@ -413,13 +414,34 @@ static void warn_others(const struct look *look)
     }
 }
 
+/* A route of the user in these files that cannot be written: a release would wait for that. */
+static void warn_refs(const struct look *look, struct tick *tick)
+{
+    const struct canary_service *service = &look->canary->service;
+
+    for (int i = 0; look->router && look->router->ref_kinds && i < service->n_route_refs; i++) {
+        const struct canary_route_ref *ref = &service->route_refs[i];
+        const struct route_refs_kind *kind = route_refs_kind_of(look->router, ref->kind);
+        const struct document *route =
+            kind ? document_find(look->document->lint, kind->resource->group, ref->kind,
+                                 look->document->namespace_, ref->name)
+                 : NULL;
+        const char *mistake = route ? route_refs_mistake(tick, i, route->json) : NULL;
+        const char *text = mistake ? strstr(mistake, ": ") : NULL;
+        if (text)
+            document_warn(look->document,
+                          arena_printf(look->arena, "%.*s", (int)(text - mistake), mistake), "%s",
+                          text + strlen(": "));
+    }
+}
+
 void canary_warn(struct document *document, const struct canary *canary, struct tick *tick)
 {
     struct look look = {.document = document,
                         .arena = document->lint->arena,
                         .canary = canary,
                         .analysis = &canary->analysis,
-                        .router = router_find(tick->provider),
+                        .router = router_of(tick->provider, canary),
                         .provider = tick->provider,
                         .at = canary->analysis.legacy ? "spec.canaryAnalysis" : "spec.analysis"};
 
@@ -435,6 +457,7 @@ void canary_warn(struct document *document, const struct canary *canary, struct 
     }
     warn_pods(&look);
     warn_scaler(&look);
+    warn_refs(&look, tick);
     warn_others(&look);
 }
 
@@ -493,6 +516,19 @@ static void look_at_analysis(const struct names *names, const struct canary_anal
     }
 }
 
+static void look_for_routes(const struct names *names, const struct canary *canary)
+{
+    const struct router *router = canary->provider ? router_of(canary->provider, canary) : NULL;
+
+    for (int i = 0; router && router->ref_kinds && i < canary->service.n_route_refs; i++) {
+        const struct canary_route_ref *ref = &canary->service.route_refs[i];
+        const struct route_refs_kind *kind = route_refs_kind_of(router, ref->kind);
+        if (kind)
+            look_for(names, kind->resource, NULL, ref->name,
+                     arena_printf(names->arena, "spec.service.routeRefs[%d].name", i));
+    }
+}
+
 void names_warn(struct document *document, const struct canary *canary)
 {
     const struct names names = {.document = document,
@@ -513,5 +549,6 @@ void names_warn(struct document *document, const struct canary *canary)
             look_for(&names, companions_resource(canary->companions[i].kind), NULL,
                      canary->companions[i].name,
                      arena_printf(names.arena, "spec.companions[%d].name", i));
+    look_for_routes(&names, canary);
     look_at_analysis(&names, &canary->analysis);
 }

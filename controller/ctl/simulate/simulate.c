@@ -108,7 +108,7 @@ static void read_weights(struct player *p, struct arena *arena, struct simulatio
     struct tick *tick = tick_new(arena, p->canary, p->settings, p->now_ms, true);
     struct question question = {.player = p,
                                 .step = step,
-                                .router = router_find(tick->provider),
+                                .router = router_of(tick->provider, tick->canary),
                                 .weights = {.primary = 100}};
 
     if (question.router && question.router->weighted)
@@ -338,7 +338,7 @@ static void describe(struct player *p)
 {
     const struct canary *canary = p->canary;
     const char *provider = canary->provider ? canary->provider : p->settings->mesh_provider;
-    const struct router *router = router_find(provider);
+    const struct router *router = router_of(provider, canary);
     bool split = !router || router->weighted;
 
     p->out->provider = provider;

@@ -40,6 +40,19 @@ static bool routes_blocked(struct why *w)
                    w->name, why_since(w, condition), why_message(w, condition));
 }
 
+static bool route_unfit(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "RoutesSettled", "False");
+
+    if (!condition || !why_is(json_str_at(condition, "reason", NULL), "RouteUnfit"))
+        return false;
+    return why_say(w,
+                   why_kubectl(w, "get canary %s -o jsonpath={.spec.service.routeRefs}", w->name),
+                   "A route that %s names and does not make cannot be written, for %s: %s. No step "
+                   "is made before that; write the route as it says, or name another one",
+                   w->name, why_since(w, condition), why_message(w, condition));
+}
+
 static bool routes_pending(struct why *w)
 {
     struct json_object *condition = why_condition(w, "RoutesSettled", "False");
@@ -193,6 +206,7 @@ const struct why_situation why_verdicts[] = {
     {"judged-worse", judged_worse}, {"too-long", too_long}, {0}};
 
 const struct why_situation why_checks[] = {{"routes-blocked", routes_blocked},
+                                           {"route-unfit", route_unfit},
                                            {"routes-pending", routes_pending},
                                            {"stalled", stalled},
                                            {"metrics-held", metrics_held},

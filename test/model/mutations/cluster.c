@@ -421,6 +421,30 @@ static bool sleeps_without_timer(const struct plan *plan)
 MUTATION("an event is waited for where a time was meant", "autoscaler",
          .acts.wake_sleeps = sleeps_without_timer)
 
+/* --- routes of a user */
+
+static bool mark_routes(struct tick *tick, const struct kube_resource *resource,
+                        struct json_object *from, struct json_object *to)
+{
+    if (strcmp(resource->kind, "HTTPRoute") == 0)
+        json_set_str(json_sub(json_sub(to, "metadata"), "annotations"), "of", "us");
+    return real_plan_update(tick, resource, from, to);
+}
+MUTATION("a user's route is annotated", "a user's route", .breaks = SAFE_USER,
+         .acts.plan_update = mark_routes)
+
+static bool drop_other_rules(struct tick *tick, const struct kube_resource *resource,
+                             struct json_object *from, struct json_object *to)
+{
+    struct json_object *list = json_at(to, "spec", "rules", NULL);
+
+    if (strcmp(resource->kind, "HTTPRoute") == 0 && json_len(list) > 1)
+        json_object_array_del_idx(list, 0, 1);
+    return real_plan_update(tick, resource, from, to);
+}
+MUTATION("a user's route loses a rule that is not named", "a user's route", .breaks = SAFE_USER,
+         .acts.plan_update = drop_other_rules)
+
 /* --- what a Canary leaves that goes */
 
 static bool is_handed_over(struct json_object *object)

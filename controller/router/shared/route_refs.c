@@ -1,0 +1,478 @@
+#include "router/shared/route_refs.h"
+
+#include <string.h>
+
+#include "router/shared/spec_checks.h"
+#include "tick/edit.h"
+#include "tick/need.h"
+#include "tick/plan.h"
+
+/*
+ * ALL: what the two weights add up to in a rule without other backends. With others it is what the
+ * user has given the two, at least LEAST, so that a share is exact to one percent.
+ */
+enum { ALL = 100, LEAST = 50, MAX_WEIGHT = 1000000 };
+
+/* --- the named routes */
+
+const struct route_refs_kind *route_refs_kind_of(const struct router *router, const char *kind)
+{
+    for (const struct route_refs_kind *const *at = router->ref_kinds; *at; at++)
+        if (strcmp((*at)->resource->kind, kind) == 0)
+            return *at;
+    return NULL;
+}
+
+static const struct router *router_in(const struct tick *tick)
+{
+    return router_of(tick->provider, tick->canary);
+}
+
+/* One of spec.service.routeRefs in this tick. */
+struct named {
+    int index;
+    const struct canary_route_ref *ref;
+    const struct route_refs_kind *kind;
+    struct json_object *live; /* NULL if missing */
+};
+
+/* All of them, known once it returns true; *count is their number. */
+static bool read_named(struct tick *tick, struct named **out, int *count)
+{
+    const struct canary_service *service = &tick->canary->service;
+    bool known = true;
+
+    *count = 0;
+    *out = arena_array(tick->arena, (size_t)service->n_route_refs, sizeof **out);
+    for (int i = 0; i < service->n_route_refs; i++) {
+        struct named *named = &(*out)[(*count)++];
+        *named = (struct named){
+            .index = i,
+            .ref = &service->route_refs[i],
+            .kind = route_refs_kind_of(router_in(tick), service->route_refs[i].kind)};
+        if (!named->kind) {
+            (*count)--; /* check() refuses it */
+            continue;
+        }
+        known = need_object_surely(tick, named->kind->resource, tick->canary->namespace_,
+                                   named->ref->name, &named->live) &&
+                known;
+    }
+    return known;
+}
+
+static struct json_object *rules_of(const struct named *named, struct json_object *route)
+{
+    return json_at(route, "spec", named->kind->rules, NULL);
+}
+
+/* --- the rules of a route */
+
+/* The backends of a rule as they are for this Canary. */
+struct split_rule {
+    struct json_object *primary, *canary; /* NULL if missing */
+    bool apex;                            /* leads to the apex Service */
+    bool twice;                           /* to the same Service by several backends */
+    bool others;                          /* has further backends */
+};
+
+static struct split_rule read_rule(struct tick *tick, const struct route_refs_kind *kind,
+                                   struct json_object *rule)
+{
+    const struct canary_service *service = &tick->canary->service;
+    struct json_object *backends = json_at(rule, kind->backends, NULL);
+    struct split_rule out = {0};
+
+    for (size_t i = 0; i < json_len(backends); i++) {
+        struct json_object *backend = json_elem(backends, i);
+        const char *name = kind->service(tick->arena, tick->canary, backend);
+        struct json_object **side = NULL;
+        if (name && strcmp(name, service->primary_name) == 0)
+            side = &out.primary;
+        else if (name && strcmp(name, service->canary_name) == 0)
+            side = &out.canary;
+        out.apex = out.apex || (name && strcmp(name, service->name) == 0);
+        out.others = out.others || !side;
+        out.twice = out.twice || (side && *side);
+        if (side)
+            *side = backend;
+    }
+    return out;
+}
+
+/* -1 if it is no usable number. */
+static int64_t weight_of(const struct route_refs_kind *kind, struct json_object *backend)
+{
+    struct json_object *weight = json_at(backend, "weight", NULL);
+    int64_t number;
+
+    if (!weight)
+        return kind->missing;
+    return json_to_int(weight, &number) && number >= 0 && number <= MAX_WEIGHT ? number : -1;
+}
+
+static int64_t sum_of(const struct route_refs_kind *kind, const struct split_rule *rule)
+{
+    int64_t primary = weight_of(kind, rule->primary), canary = weight_of(kind, rule->canary);
+
+    return primary < 0 || canary < 0 ? 0 : primary + canary;
+}
+
+static bool is_split(const struct route_refs_kind *kind, const struct split_rule *rule)
+{
+    return rule->primary && rule->canary && !rule->twice && !rule->apex &&
+           (!rule->others || sum_of(kind, rule) >= LEAST);
+}
+
+/* The canary's part of `sum` for a percentage: only 0 % is nothing, and only 100 % everything. */
+static int64_t part(int64_t sum, int percent)
+{
+    int64_t value = (sum * percent + ALL / 2) / ALL;
+
+    if (percent == 0 || percent == ALL)
+        return percent == 0 ? 0 : sum;
+    if (value == 0)
+        return 1;
+    return value == sum ? sum - 1 : value;
+}
+
+/* The canary's percentage. Where a smaller sum was rounded, `told` is taken for what it became. */
+static int percent_of(const struct route_refs_kind *kind, const struct split_rule *rule, int told)
+{
+    int64_t sum = sum_of(kind, rule), canary = weight_of(kind, rule->canary);
+
+    if (sum == 0 || canary == 0)
+        return 0;
+    if (canary == sum)
+        return ALL;
+    if (rule->others && part(sum, told) == canary)
+        return told;
+    int64_t percent = (canary * ALL + sum / 2) / sum;
+    if (percent == 0)
+        return 1;
+    return percent == ALL ? ALL - 1 : (int)percent;
+}
+
+static bool is_named_by(struct json_object *one, size_t index, struct json_object *rule)
+{
+    const char *name = json_str_at(rule, "name", NULL);
+    int64_t number;
+
+    if (json_object_is_type(one, json_type_string))
+        return name && strcmp(name, json_object_get_string(one)) == 0;
+    return json_to_int(one, &number) && number == (int64_t)index;
+}
+
+/* True if the rule with this index is one of those that the spec names. */
+static bool is_ours(struct tick *tick, const struct named *named, size_t index,
+                    struct json_object *rule)
+{
+    struct json_object *names = named->ref->rules;
+
+    for (size_t i = 0; i < json_len(names); i++)
+        if (is_named_by(json_elem(names, i), index, rule))
+            return true;
+    if (names)
+        return false;
+    const struct split_rule found = read_rule(tick, named->kind, rule);
+    return found.primary || found.canary || found.apex;
+}
+
+/* --- what is wrong with them */
+
+static const char *print_rule(struct tick *tick, const struct named *named, size_t index,
+                              struct json_object *rule)
+{
+    const char *name = json_str_at(rule, "name", NULL);
+
+    return arena_printf(tick->arena, "rule %zu%s%s%s of %s %s.%s", index, name ? " (" : "",
+                        name ? name : "", name ? ")" : "", named->ref->kind, named->ref->name,
+                        tick->canary->namespace_);
+}
+
+/* Why the weights of such a rule cannot be written; NULL if they can. `path`: of the spec's field. */
+static const char *rule_mistake(struct tick *tick, const struct named *named, const char *path,
+                                size_t index, struct json_object *rule)
+{
+    const struct canary_service *service = &tick->canary->service;
+    const struct split_rule found = read_rule(tick, named->kind, rule);
+    const char *text = print_rule(tick, named, index, rule);
+
+    if (found.apex)
+        return arena_printf(tick->arena,
+                            "%s: %s leads to Service %s; write in its place the backends %s with "
+                            "weight 100 and %s with weight 0",
+                            path, text, service->name, service->primary_name, service->canary_name);
+    if (!found.primary || !found.canary)
+        return arena_printf(tick->arena,
+                            "%s: %s has no backend %s; expected %s and %s among its %s", path, text,
+                            found.primary ? service->canary_name : service->primary_name,
+                            service->primary_name, service->canary_name, named->kind->backends);
+    if (found.twice)
+        return arena_printf(tick->arena, "%s: %s has a backend twice; expected %s and %s once each",
+                            path, text, service->primary_name, service->canary_name);
+    if (!is_split(named->kind, &found))
+        return arena_printf(tick->arena,
+                            "%s: %s has other backends, and the weights of %s and %s add up to "
+                            "%lld; expected at least %d, so that they can be shared by percent",
+                            path, text, service->primary_name, service->canary_name,
+                            (long long)sum_of(named->kind, &found), LEAST);
+    return NULL;
+}
+
+/* The same of the rules that `one`, an element of the spec's list or NULL, means. */
+static const char *rules_mistake(struct tick *tick, const struct named *named, const char *path,
+                                 struct json_object *one)
+{
+    struct json_object *rules = rules_of(named, named->live), *rule;
+    const struct canary_service *service = &tick->canary->service;
+    const char *mistake = NULL;
+    bool any = false;
+
+    for (size_t i = 0; !mistake && i < json_len(rules); i++) {
+        rule = json_elem(rules, i);
+        if (one ? !is_named_by(one, i, rule) : !is_ours(tick, named, i, rule))
+            continue;
+        any = true;
+        mistake = rule_mistake(tick, named, path, i, rule);
+    }
+    if (any)
+        return mistake;
+    const char *route = arena_printf(tick->arena, "%s %s.%s", named->ref->kind, named->ref->name,
+                                     tick->canary->namespace_);
+    if (!one)
+        return arena_printf(tick->arena, "%s: %s has no rule with the backends %s and %s", path,
+                            route, service->primary_name, service->canary_name);
+    if (json_object_is_type(one, json_type_string))
+        return arena_printf(tick->arena,
+                            "%s: %s has no rule with the name %s; expected a name, or an index "
+                            "below %zu",
+                            path, route, json_object_get_string(one), json_len(rules));
+    return arena_printf(tick->arena, "%s: %s has no rule %s; expected an index below %zu", path,
+                        route, json_text(tick->arena, one), json_len(rules));
+}
+
+static const char *route_mistake(struct tick *tick, const struct named *named)
+{
+    const char *path = arena_printf(tick->arena, "spec.service.routeRefs[%d]", named->index);
+    const struct canary_service *service = &tick->canary->service;
+    const char *mistake = NULL;
+
+    if (!named->live && tick_is_unserved(tick, named->kind->resource))
+        return arena_printf(tick->arena, "%s.kind: the API server serves no %s of %s", path,
+                            named->ref->kind, named->kind->resource->group);
+    if (!named->live)
+        return arena_printf(tick->arena,
+                            "%s.name: %s %s.%s does not exist; expected one with the backends %s "
+                            "and %s",
+                            path, named->ref->kind, named->ref->name, tick->canary->namespace_,
+                            service->primary_name, service->canary_name);
+    if (!named->ref->rules)
+        return rules_mistake(tick, named, path, NULL);
+    for (size_t i = 0; !mistake && i < json_len(named->ref->rules); i++)
+        mistake = rules_mistake(tick, named, arena_printf(tick->arena, "%s.rules[%zu]", path, i),
+                                json_elem(named->ref->rules, i));
+    return mistake;
+}
+
+const char *route_refs_mistake(struct tick *tick, int index, struct json_object *live)
+{
+    const struct canary_route_ref *ref = &tick->canary->service.route_refs[index];
+    const struct named named = {index, ref, route_refs_kind_of(router_in(tick), ref->kind), live};
+
+    return named.kind ? route_mistake(tick, &named) : NULL;
+}
+
+/* --- reading and writing */
+
+/* The routing of all rules that can be split; what the status says if there are none. */
+static struct weights read_weights(struct tick *tick, const struct named *named, int count)
+{
+    int told = tick->canary->status.canary_weight, least = ALL, most = 0;
+    bool any = false;
+
+    for (int n = 0; n < count; n++) {
+        struct json_object *rules = rules_of(&named[n], named[n].live);
+        for (size_t i = 0; i < json_len(rules); i++) {
+            struct json_object *rule = json_elem(rules, i);
+            const struct split_rule found = read_rule(tick, named[n].kind, rule);
+            if (!is_ours(tick, &named[n], i, rule) || !is_split(named[n].kind, &found))
+                continue;
+            int percent = percent_of(named[n].kind, &found, told);
+            any = true;
+            least = percent < least ? percent : least;
+            most = percent > most ? percent : most;
+        }
+    }
+    if (!any)
+        least = most = told;
+    return (struct weights){.primary = ALL - most, .canary = most, .uneven = least != most};
+}
+
+/* Writes the canary's percentage into a copy of a route; nothing where it is so already. */
+static void write_rules(struct tick *tick, const struct named *named, struct json_object *copy,
+                        int percent)
+{
+    struct json_object *rules = rules_of(named, copy);
+    int told = tick->canary->status.canary_weight;
+
+    for (size_t i = 0; i < json_len(rules); i++) {
+        struct json_object *rule = json_elem(rules, i);
+        const struct split_rule found = read_rule(tick, named->kind, rule);
+        if (!is_ours(tick, named, i, rule) || !is_split(named->kind, &found) ||
+            (sum_of(named->kind, &found) > 0 && percent_of(named->kind, &found, told) == percent))
+            continue;
+        int64_t sum = found.others ? sum_of(named->kind, &found) : ALL;
+        json_set_int(found.primary, "weight", sum - part(sum, percent));
+        json_set_int(found.canary, "weight", part(sum, percent));
+    }
+}
+
+static void write_routes(struct tick *tick, const struct named *named, int count, int percent)
+{
+    for (int n = 0; n < count; n++) {
+        if (!named[n].live)
+            continue;
+        struct json_object *copy = json_copy(tick->arena, named[n].live);
+        write_rules(tick, &named[n], copy, percent);
+        if (plan_update(tick, named[n].kind->resource, named[n].live, copy))
+            plan_why(tick, "weights %d/%d", ALL - percent, percent);
+    }
+}
+
+enum rule_result route_refs_get(struct tick *tick, struct weights *out)
+{
+    struct named *named;
+    int count;
+
+    if (!read_named(tick, &named, &count))
+        return RULE_NEEDS_FACTS;
+    *out = read_weights(tick, named, count);
+    return RULE_CONTINUE;
+}
+
+enum rule_result route_refs_set(struct tick *tick, const struct weights *weights)
+{
+    struct named *named;
+    int count;
+
+    if (!read_named(tick, &named, &count))
+        return RULE_NEEDS_FACTS;
+    write_routes(tick, named, count, weights->canary);
+    return RULE_CONTINUE;
+}
+
+enum rule_result route_refs_reconcile(struct tick *tick)
+{
+    enum phase phase = tick->canary->status.phase;
+    const struct weights primary = {.primary = ALL};
+
+    if (phase != PHASE_NONE && phase != PHASE_Initializing)
+        return RULE_CONTINUE;
+    return route_refs_set(tick, &primary);
+}
+
+enum rule_result route_refs_settled(struct tick *tick, const char **why)
+{
+    struct named *named;
+    int count;
+
+    if (!read_named(tick, &named, &count))
+        return RULE_NEEDS_FACTS;
+    for (int n = 0; n < count; n++) {
+        if ((*why = route_mistake(tick, &named[n])))
+            return RULE_DONE;
+    }
+    for (int n = 0; n < count; n++) {
+        enum rule_result verdict =
+            named[n].kind->settled
+                ? named[n].kind->settled(tick, named[n].kind->resource, named[n].live, why)
+                : RULE_CONTINUE;
+        if (verdict != RULE_CONTINUE)
+            return verdict;
+    }
+    return RULE_CONTINUE;
+}
+
+enum rule_result route_refs_revert(struct tick *tick, bool recreate)
+{
+    const struct weights primary = {.primary = ALL};
+
+    (void)recreate;
+    return route_refs_set(tick, &primary);
+}
+
+enum rule_result route_refs_disown(struct tick *tick)
+{
+    (void)tick;
+    return RULE_CONTINUE;
+}
+
+/* --- the spec */
+
+const char *const *route_refs_names(struct arena *arena, const struct canary *canary,
+                                    const struct kube_resource *resource)
+{
+    static const char *const none[] = {NULL};
+
+    (void)arena;
+    (void)canary;
+    (void)resource;
+    return none;
+}
+
+static const char *kinds_text(struct arena *arena, const struct router *router)
+{
+    const char *all = "";
+
+    for (const struct route_refs_kind *const *at = router->ref_kinds; *at; at++)
+        all = arena_printf(arena, "%s%s%s", all, *all ? ", " : "", (*at)->resource->kind);
+    return all;
+}
+
+/* Needs rules, filters or matches of its own in the route. */
+static const char *refuse_analysis(const struct canary_analysis *analysis)
+{
+    if (analysis->match)
+        return "spec.analysis.match: not possible with spec.service.routeRefs, where the matches "
+               "are the user's; leave out one of them";
+    if (analysis->mirror)
+        return "spec.analysis.mirror: not possible with spec.service.routeRefs, where the filters "
+               "are the user's; leave out one of them";
+    if (analysis->affinity.cookie_name)
+        return "spec.analysis.sessionAffinity: not possible with spec.service.routeRefs, where the "
+               "rules are the user's; leave out one of them";
+    return NULL;
+}
+
+const char *route_refs_check(struct arena *arena, const struct canary *canary,
+                             const struct router *router)
+{
+    const struct canary_service *service = &canary->service;
+
+    if (service->port <= 0)
+        return "spec.service.port: expected a port number";
+    for (int i = 0; i < service->n_route_refs; i++) {
+        const struct canary_route_ref *ref = &service->route_refs[i];
+        if (!route_refs_kind_of(router, ref->kind))
+            return arena_printf(arena, "spec.service.routeRefs[%d].kind: expected %s, found %s", i,
+                                kinds_text(arena, router), ref->kind);
+        for (int k = 0; k < i; k++) {
+            if (strcmp(service->route_refs[k].kind, ref->kind) == 0 &&
+                strcmp(service->route_refs[k].name, ref->name) == 0)
+                return arena_printf(
+                    arena, "spec.service.routeRefs[%d]: %s %s is named before; expected each once",
+                    i, ref->kind, ref->name);
+        }
+    }
+    return refuse_analysis(&canary->analysis);
+}
+
+const char *route_refs_ignored(struct arena *arena, const struct canary *canary)
+{
+    static const char *const of_route[] = {
+        "gatewayRefs",    "gateways", "hosts",   "delegation", "match",  "rewrite",       "timeout",
+        "backendTimeout", "retries",  "headers", "corsPolicy", "mirror", "trafficPolicy", NULL};
+
+    return ignored_of_service(arena, canary, of_route, NULL);
+}
