@@ -16,6 +16,7 @@
 #include "decide/revision.h"
 #include "decide/rollback.h"
 #include "decide/serving.h"
+#include "decide/share.h"
 #include "decide/status.h"
 #include "decide/steering.h"
 
@@ -578,7 +579,8 @@ static bool may_leave_canary(struct release *r)
 static bool may_leave_primary(struct release *r)
 {
     return !release_canary_serves_all(r) && r->phase != PHASE_Waiting &&
-           promote_is_of_analysed(r) && is_ready(r, SIDE_CANARY) && !ends_now(r, SIDE_PRIMARY);
+           promote_is_of_analysed(r) && (is_ready(r, SIDE_CANARY) || share_grows(r)) &&
+           !ends_now(r, SIDE_PRIMARY);
 }
 
 static bool is_to_return(struct release *r)

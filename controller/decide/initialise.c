@@ -195,12 +195,15 @@ static enum rule_result serve_by_canary(struct release *r, bool *moved)
 
     *moved = false;
     if (verdict == RULE_CONTINUE && r->weights.canary > 0 && !r->info.at_zero &&
-        !release_canary_serves_all(r) && release_ready(r, SIDE_CANARY, &why) == READY) {
+        !release_canary_serves_all(r) &&
+        (release_ready(r, SIDE_CANARY, &why) == READY || share_grows(r))) {
         verdict = release_route_everything(r);
         *moved = true;
     }
     if (verdict == RULE_NEEDS_FACTS)
         return verdict;
+    if (release_canary_serves_all(r))
+        share_take_all(r);
     /* also a step routed and not reported before */
     if (r->router->weighted && r->weights.canary != r->canary->status.canary_weight) {
         status_weight(r, r->weights.canary);

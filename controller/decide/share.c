@@ -17,6 +17,7 @@
 #include "decide/capacity.h"
 #include "decide/condition.h"
 #include "decide/rollback.h"
+#include "decide/serving.h"
 #include "decide/status.h"
 #include "target/shared/workload.h"
 #include "tick/edit.h"
@@ -84,12 +85,18 @@ static enum rule_result give_up(struct release *r, int percent, int need)
     return rollback_run(r, false);
 }
 
+/* All traffic at once needs all pods: that a canary begins small was chosen for a part. */
+static bool may_lack_pods(const struct release *r, int percent)
+{
+    return r->canary->analysis.any_capacity && !(r->canary->analysis.scale.given && percent >= 100);
+}
+
 enum rule_result share_wait(struct release *r, int percent)
 {
     int need;
     int64_t since;
 
-    if (r->canary->analysis.any_capacity || !r->target->available || !r->router->weighted)
+    if (may_lack_pods(r, percent) || !r->target->available || !r->router->weighted)
         return RULE_CONTINUE;
     enum rule_result verdict = needed(r, percent, &need);
     if (verdict != RULE_CONTINUE)
@@ -183,13 +190,40 @@ static bool is_over(const struct release *r)
            r->canary->status.canary_weight == 0;
 }
 
+/* For want of a primary, with the pods that it had. */
+static bool has_taken_all(const struct release *r)
+{
+    return r->canary->analysis.scale.given &&
+           (r->canary->status.serves_everything ||
+            condition_has_reason(r, CONDITION_SHARES, SERVING_GONE));
+}
+
+bool share_grows(struct release *r)
+{
+    const char *why;
+
+    return r->canary->analysis.scale.given && r->weights.canary > 0 && pods(r, SIDE_CANARY) > 0 &&
+           release_ready(r, SIDE_CANARY, &why) == NOT_READY_YET;
+}
+
+void share_take_all(struct release *r)
+{
+    int total = r->canary->status.share_total;
+
+    if (r->canary->analysis.scale.given && r->target->raise_target && r->info.object && total > 0)
+        r->target->raise_target(r->tick, &r->info, total);
+}
+
 /* The minimum number of pods of the canary. */
 static int floor_of(const struct release *r)
 {
-    bool holds = release_is_analysing(r) || r->canary->status.canary_weight > 0 ||
+    const struct canary_status *status = &r->canary->status;
+    bool holds = release_is_analysing(r) || status->canary_weight > 0 ||
                  condition_is_set(r, CONDITION_SHARE);
 
-    return holds ? r->canary->status.share_replicas : 0;
+    if (holds && has_taken_all(r) && status->share_total > status->share_replicas)
+        return status->share_total;
+    return holds ? status->share_replicas : 0;
 }
 
 void share_note_own(struct release *r)

@@ -10,6 +10,11 @@
  * was rolled back because they did not become ready before the deadline.
  */
 enum rule_result share_wait(struct release *r, int percent);
+/* True if a canary with a size of its own serves its share while more of its pods start: enough to
+ * take over from a primary without any. */
+bool share_grows(struct release *r);
+/* The primary is lost and the canary serves everything: plans all pods of one that began small. */
+void share_take_all(struct release *r);
 /*
  * The pods that a target at zero starts with by spec.analysis.canaryScale, 0 if it has none to say:
  * recorded with the number that the target has by itself, which the primary keeps.
