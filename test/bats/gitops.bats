@@ -131,6 +131,8 @@ block() { awk -v n="$1" -v fence="\`\`\`$2" '$0 == fence { i++; on = i == n; nex
     repository drift 2
     apply >"$GIT/first"
     eventually 60 phase drift Initialized
+    at_rest() { [ "$(kubectl -n shop get deployment drift -o jsonpath='{.spec.replicas}')" = 0 ]; }
+    eventually 30 at_rest
     pointers=$(block 1 yaml | gojq --yaml-input -c '[.spec.ignoreDifferences[] | {kind, pointer: .jsonPointers[]}]')
     gojq --yaml-input -s . "$GIT/deployment.yaml" "$GIT/rest.yaml" >"$GIT/wanted"
     # differences: of each object in Git the fields that are not live as they stand there, KIND POINTER a line
