@@ -123,7 +123,7 @@ const char *asked_step(struct model *model, const struct cluster *facts,
     const struct canary *canary = model_canary(model, facts), *is = model_canary(model, after);
     const char *broken = is ? check_noted(model, facts, model_canary(model, before), is) : NULL;
 
-    if (!broken && is && canary)
+    if (!broken && is)
         broken = check_gate(model, facts, canary, is);
     if (broken || !is || !holds_still(model, canary, facts))
         return broken;
