@@ -187,7 +187,7 @@ struct canary_scale {
     bool given;
     int replicas;      /* 0 if none */
     int percent;       /* of the primary's pods; 0 if none */
-    bool match_weight; /* what the first step needs */
+    bool match_weight; /* the pods of the first step */
 };
 
 struct canary_analysis {

@@ -151,7 +151,7 @@ int share_start(struct release *r)
         own == 0 || r->canary->skip_analysis || capacity_is_scaled(r) ||
         r->own_scaler[SIDE_CANARY].object)
         return 0;
-    /* what an apply of its manifest has written is the number of the primary to come */
+    /* the number that an apply of its manifest has written is that of the primary to come */
     bool written = !r->info.at_zero && !condition_is_set(r, CONDITION_DRAINED) &&
                    r->weights.canary == 0 && r->info.own_replicas == 0;
     int64_t size = start_size(r, own);
@@ -231,7 +231,7 @@ void share_note_own(struct release *r)
     const struct canary_status *status = &r->canary->status;
     int64_t has = json_int_at(r->info.object, 1, "spec", "replicas", NULL);
 
-    /* what a person makes of a canary with a size of its own is about the canary */
+    /* a number that a person gives a canary with a size of its own is about the canary */
     bool is_own = r->canary->analysis.scale.given || has == status->share_replicas;
 
     r->info.own_replicas = is_own && has > 0 && status->share_replicas > 0 ? status->share_own : 0;

@@ -16,8 +16,9 @@ bool share_grows(struct release *r);
 /* The primary is lost and the canary serves everything: plans all pods of one that began small. */
 void share_take_all(struct release *r);
 /*
- * The pods that a target at zero starts with by spec.analysis.canaryScale, 0 if it has none to say:
- * recorded with the number that the target has by itself, which the primary keeps.
+ * The pods that a target at zero starts with by spec.analysis.canaryScale, 0 without that: recorded
+ * with the number of the application, which the primary keeps. Plans a target lowered to them that
+ * has the number of its manifest.
  */
 int share_start(struct release *r);
 /*

@@ -133,16 +133,18 @@ static void write_deletion(struct switching *s)
 static void write_canary(struct switching *s)
 {
     const struct rollout *r = s->r;
+    const char *route = r->source_route;
 
-    bool apisix = strcmp(r->provider, "apisix") == 0;
-
-    begin_step(s, apisix ? "The Canary, and the ApisixRoute with one backend: if it is not in the "
-                           "files, take the other one out of its rule by hand, for the Canary "
-                           "waits for that."
-                         : "The Canary.");
+    begin_step(s, route ? arena_printf(r->arena,
+                                       "The Canary, and the %s with one backend: if it is not in "
+                                       "the files, take the other one out of its rule by hand, for "
+                                       "the Canary waits for that.",
+                                       route)
+                        : "The Canary.");
     say(s,
-        "  %s --only HorizontalPodAutoscaler,ScaledObject,%sMetricTemplate,Canary | %s apply -f -",
-        s->convert, apisix ? "ApisixRoute," : "", s->kubectl);
+        "  %s --only HorizontalPodAutoscaler,ScaledObject,%s%sMetricTemplate,Canary | %s apply -f "
+        "-",
+        s->convert, route ? route : "", route ? "," : "", s->kubectl);
     say(s, "  %s wait canary/%s --for=condition=promoted --timeout=10m", s->kubectl, r->target);
     say(s,
         "Serves: the pods of the Deployment, until those of %s-primary are ready; then these, by "

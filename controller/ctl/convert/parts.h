@@ -26,7 +26,9 @@ struct rollout {
     const char *provider;
     bool splits, tests, mirrors; /* the provider sends shares, A/B tests, copies of the traffic */
     int64_t interval_ms;
-    int threshold;      /* the least that metrics allow; 0 if none says so */
+    int threshold; /* the least that metrics allow; 0 if none says so */
+    const char
+        *source_route;  /* kind of the route that the Canary copies; NULL if it makes its own */
     const char *scaler; /* "hpa web" for the commands of a switch; NULL if none */
     struct rollout *next;
 };

@@ -177,6 +177,7 @@ static void convert_apisix(struct rollout *r, struct json_object *routing, struc
 
     name = name ? name : r->target;
     set_ref(spec, "routeRef", "apisix.apache.org/v2", "ApisixRoute", name);
+    r->source_route = "ApisixRoute";
     if (!write_apisix(r, name))
         commented_add(
             r->arena, r->out, "spec.routeRef",

@@ -27,7 +27,7 @@ static struct json_object *failed_check(const struct why *w, const char *reason)
     return why_is(json_str_at(condition, "reason", NULL), reason) ? condition : NULL;
 }
 
-/* What people look after is missing or wrong: the rules say which object, and what it lacks. */
+/* An object that people look after is missing or wrong: the rules say which, and what it lacks. */
 static bool routes_blocked(struct why *w)
 {
     struct json_object *condition = why_condition(w, "RoutesSettled", "False");
