@@ -43,6 +43,15 @@ release() { kubectl -n test set image deployment/podinfo "podinfod=demo-app:$1" 
 serves() { curl -s -m 5 -H 'Host: app.example.com' "$DEMO_GATEWAY/" -o /dev/null -D - | grep -qi "x-demo-version: $1"; }
 gate() { curl -sS --fail -d '{"name":"podinfo","namespace":"test"}' "$DEMO_GATE/gate/$1"; }
 
+# What a test that failed leaves to read: the Canary's status, its last events, and what the controllers have logged.
+explain_failure() {
+    [ -z "${BATS_TEST_COMPLETED:-}" ] || return 0
+    kubectl -n test get canary podinfo -o json | gojq -c .status || true
+    kubectl -n test get events -o json | gojq -r '.items | sort_by(.lastTimestamp)[-25:][] | "\(.lastTimestamp) \(.count // 1) \(.message)"' || true
+    kubectl get pods -A -o wide || true
+    kubectl -n flagger-system logs deployment/flagger 2>/dev/null | tail -n 30 | cut -c 1-400 || true
+}
+
 # busy AGENT: API requests that are neither watches nor renewals of leases
 busy() { kubectl get --raw /sandbox/stats | gojq --arg a "$1" '.agents[$a].busy // 0'; }
 
