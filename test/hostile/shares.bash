@@ -1,6 +1,6 @@
-# One tenant, in namespaces called greedy, takes all that he can get of what is bounded for all; the releases, alerts and gates of
-# another one, in the namespace modest, take as long as before, or nearly so, and the daemons stay small and awake. A row for
-# each budget of common/base/budgets.def.
+# One tenant, in namespaces called greedy, takes all that he can get of what is bounded for all; the releases and alerts of another
+# one, in the namespace modest, take as long as before, or nearly so, and the daemons stay small and awake. A row for each budget of
+# common/base/budgets.def: here the controller's, in shares_*.bash those of the others.
 beside_own=1
 
 # serve NAME: sets SERVER_NAME, the URL. What tenants have servers for: metrics, hooks that answer, stall, say nothing or fail with another text each time, and a place for
@@ -124,9 +124,6 @@ greedy_end() {
     kubectl delete namespace "$greedy" --wait=false >/dev/null
 }
 
-# SHARES_ONLY names the rows that are looked at while one is worked on.
-wanted() { [[ " ${SHARES_ONLY:-$1} " == *" $1 "* ]]; }
-
 # waiting_of BUDGET: the requests that wait for the budget of events or of other writes
 waiting_of() {
     local kind=events
@@ -152,10 +149,8 @@ is_filled() {
 # try_share BUDGET COUNT ANALYSIS: the row. What was slow may be the machine's doing, so there are two more tries.
 version=10
 greedy=greedy-0
-tried=()
 try_share() {
     local good=/nothing filled name="one takes all of: $1"
-    tried+=("$1")
     wanted "$1" || return 0
     greedy_begin "$2" "$3"
     for _ in 1 2 3; do
@@ -232,295 +227,40 @@ modest_begins() {
     eventually 60 is_phase modest "$1" Initialized && took=$(((${EPOCHREALTIME/./} - began) / 1000000)) || true
 }
 
+# try_begin BUDGET COUNT: so many Canaries of greedy are new, all at once; another one of modest is initialized soon
+try_begin() {
+    local good=/nothing name="one takes all of: $1" filled
+    wanted "$1" || return 0
+    modest_begins first
+    usual=$took
+    at_once=1 greedy_begin "$2" '{}'
+    health_watch
+    for _ in {1..50}; do filled=$(is_filled "$1") && good=ok && break || sleep 0.2; done
+    modest_begins second
+    health_watched
+    [ "$took" -le $((2 * usual + 15)) ] && stays_awake && [ "$(peak)" -lt $((CHART_MEMORY * 1024)) ] || good=/nothing
+    report "$name" "another's Canary was initialized after $took s (before: $usual s), ${filled}$(awake_text)" "$good"
+    measured "$name" controller "$slowest" "$(peak)" "$worked"
+    greedy_end
+}
+
 # try_small_budget: of a controller that sends few requests a second: greedy's Canaries have another event each second, or are all new
 try_small_budget() {
-    local good=/nothing name='one takes all of: api' filled
-    tried+=(api)
-    if ! wanted api && ! wanted records; then
-        tried+=(records)
-        return 0
-    fi
+    wanted api || wanted records || return 0
     daemon_start "$CONTROLLER" --mesh-provider kubernetes --min-analysis-interval 1s --tenant-addresses +loopback --metrics-server "$SERVER_modest/metric" \
         --kubeconfig-qps 10 --kubeconfig-burst 10
     try_share records 30 "{\"webhooks\": $(hooks 1 rollout vary)}"
-    if wanted api; then
-        modest_begins first
-        usual=$took
-        at_once=1 greedy_begin 150 '{}'
-        health_watch
-        for _ in {1..50}; do filled=$(is_filled api) && good=ok && break || sleep 0.2; done
-        modest_begins second
-        health_watched
-        [ "$took" -le $((2 * usual + 15)) ] && stays_awake && [ "$(peak)" -lt $((CHART_MEMORY * 1024)) ] || good=/nothing
-        report "$name" "another's Canary was initialized after $took s (before: $usual s), ${filled}$(awake_text)" "$good"
-        measured "$name" controller "$slowest" "$(peak)" "$worked"
-        greedy_end
-    fi
+    try_begin api 150
     daemon_stop
 }
 
-# try_tasks BUDGET COUNT PAD: greedy asks the load tester for so many tasks that do not end, each of a Canary of its own, with so
-# many bytes; modest has a task run at once
-try_tasks() {
-    local good=/nothing name="one takes all of: $1" began status
-    tried+=("$1")
-    wanted "$1" || return 0
-    daemon_start "$LOADTESTER" "${user[@]}" --timeout 60s
-    gojq -nr --arg url "$DAEMON_URL/" --argjson count "$2" --argjson pad "$3" 'range($count) | {name: "c\(.)", namespace: "greedy", metadata: {type: "cmd", cmd: ("sleep 5\(.) " + ("#" * $pad))}}
-        | "url = \"\($url)\"\ndata-binary = \(tojson | tojson)\noutput = \"/dev/null\"\nwrite-out = \"%{http_code}\\n\"\nnext"' | sed '$d' >"$work/tasks"
-    curl -s --parallel --parallel-max 8 -K "$work/tasks" >"$work/codes" 2>/dev/null || true
-    health_watch
-    began=${EPOCHREALTIME/./}
-    printf '%s' '{"name": "app", "namespace": "modest", "metadata": {"type": "bash", "cmd": "echo modest"}}' >"$work/post"
-    status=$(curl -s -m 30 -o "$work/body" -w '%{http_code}' --data-binary "@$work/post" "$DAEMON_URL/" || true)
-    took=$(((${EPOCHREALTIME/./} - began) / 1000000))
-    health_watched
-    [ "$status" = 200 ] && [ "$took" -le 10 ] && { [ "$1" = tasks-running ] || grep -q '^429$' "$work/codes"; } && [ "$(peak)" -lt "$MOST_MEMORY" ] && stays_awake && good=ok
-    report "$name" "$(grep -c '^202$' "$work/codes" || true) tasks taken, $(grep -c '^429$' "$work/codes" || true) refused; another's was answered $status after $took s, $(awake_text)" "$good"
-    measured "$name" loadtester "$slowest" "$(peak)" "$worked"
-    kill -KILL "$DAEMON_PID" && wait "$DAEMON_PID" 2>/dev/null || true # hundreds of tasks end with it
-    rm -f "$DAEMON_LOG"
-    DAEMON_PID=
-}
-
-# modest_asks STATUS COMMAND...: the slowest of ten tries of modest that must be answered so, in milliseconds; 99999: one was not
-modest_asks() {
-    local wanted=$1 most=0 began code ms
-    shift
-    for _ in 1 2 3 4 5 6 7 8 9 10; do
-        began=${EPOCHREALTIME/./}
-        code=$("$@" || true)
-        ms=$(((${EPOCHREALTIME/./} - began) / 1000))
-        [ "$code" = "$wanted" ] || ms=99999
-        [ "$ms" -le "$most" ] || most=$ms
-    done
-    echo "$most"
-}
-
-# From the machine of modest, with its token: a check of a gate that is open, and, of the events, whether they begin.
-modest_gate() { gate_asks "$MODEST" POST /gate/check '{"name": "podinfo", "namespace": "modest"}' --interface 127.0.0.3; }
-modest_follows() { curl -s -m 2 --interface 127.0.0.3 -H "Authorization: Bearer $MODEST" -o /dev/null -w '%{http_code}' "$DAEMON_URL/v1/events" || true; }
-
-# gate_flood BUDGET: greedy, from another machine, takes all that it can get of the gate, until it is killed
-gate_flood() {
-    python3 - "$1" "${DAEMON_URL##*:}" "$GREEDY" <<'PYTHON' &
-import resource, socket, sys, time
-what, port, token = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
-head = 'HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n' % token
-say = {'connections': '',
-       'requests': 'GET /v1/gates?limit=1000 %s\r\n' % head,
-       'followers': 'GET /v1/events %s\r\n' % head,
-       'bodies': 'POST /gate/check %sContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n%s' % (head, ' ' * 59000)}[what].encode()
-open_ = []
-def connect():
-    s = socket.socket()
-    s.setblocking(False)
-    s.bind(('127.0.0.2', 0))
-    s.connect_ex(('127.0.0.1', port))
-    return s
-while True:
-    while len(open_) < 1500:
-        open_.append([connect(), False])
-    time.sleep(0.05)
-    kept = []
-    for one in open_:
-        try:
-            if not one[1]:
-                one[0].send(say)
-                one[1] = True
-            if not one[0].recv(65536):
-                raise OSError
-            one[1] = what == 'followers'
-            kept.append(one)
-        except BlockingIOError:
-            kept.append(one)
-        except (OSError, ValueError):
-            one[0].close()
-    open_ = kept
-PYTHON
-    flood=$!
-    disown
-}
-
-# try_gate BUDGET: beside greedy's flood a check of modest takes as long as before, and modest may follow the events
-try_gate() {
-    local good=/nothing name="one takes all of: $1" took follows
-    tried+=("$1")
-    wanted "$1" || return 0
-    usual=$(modest_asks 200 modest_gate)
-    gate_flood "$1"
-    sleep 2
-    health_watch
-    for _ in 1 2 3; do
-        took=$(modest_asks 200 modest_gate)
-        follows=$(modest_follows)
-        [ "$took" -gt $((5 * usual + 500)) ] || [ "$follows" != 200 ] || { good=ok && break; }
-    done
-    health_watched
-    kill -KILL "$flood"
-    [ "$(peak)" -lt "$MOST_MEMORY" ] && stays_awake || good=/nothing
-    report "$name" "another's check took $took ms (before: $usual ms), its events were answered $follows, $(awake_text)" "$good"
-    measured "$name" gate "$slowest" "$(peak)" "$worked"
-}
-
-# A member of the fleet whose API server is greedy's: lists that stall one byte before their end, or watches of one line without end.
-stalling_member() {
-    python3 - "$work" "$1" <<'PYTHON' &
-import http.server, os, sys, time
-work, what = sys.argv[1:]
-class Answer(http.server.BaseHTTPRequestHandler):
-    protocol_version = 'HTTP/1.1'
-    def log_message(self, *args): pass
-    def do_GET(self):
-        self.rfile.read(int(self.headers.get('Content-Length') or 0))
-        watches = 'watch=1' in self.path
-        if self.command != 'GET' or not (watches or 'limit=' in self.path):
-            text = b'{"kind":"Status","status":"Failure","code":404,"details":{"name":"x"}}'
-            self.send_response(404)
-            self.send_header('Content-Length', str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
-            return
-        self.send_response(200)
-        self.send_header('Content-Type', 'application/json')
-        if watches or what == 'lists':
-            self.send_header('Content-Length', '1000000000' if watches else '4000001')
-            self.end_headers()
-            self.wfile.write(b'{"type":"ADDED","object":{"x":"')
-            for _ in range(75 if watches else 60):
-                self.wfile.write(b'x' * 65536)
-            time.sleep(600)
-        text = b'{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}'
-        self.send_header('Content-Length', str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-    do_POST = do_PATCH = do_PUT = do_GET
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 1000
-    def handle_error(self, *args): pass # who hangs up
-server = Server(('127.0.0.1', 0), Answer)
-open(work + '/stalling.new', 'w').write(str(server.server_port))
-os.rename(work + '/stalling.new', work + '/stalling.port')
-server.serve_forever()
-PYTHON
-    servers+=($!)
-    disown $!
-    rm -f "$work/stalling.port"
-    eventually 10 test -e "$work/stalling.port"
-}
-
-# application NAMESPACE FLEET NAME: on the members of that fleet
-application() {
-    kubectl -n "$1" apply -f - >/dev/null <<YAML
-apiVersion: apps.kurator.dev/v1alpha1
-kind: Application
-metadata: {name: $3}
-spec:
-  destination: {fleet: $2}
-  syncPolicies:
-  - rollout: {trafficRoutingProvider: nginx, workload: {name: $3, namespace: $1}, serviceName: $3, port: 80, rolloutPolicy: {trafficRouting: {host: a.example, analysisTimes: 1},
-      trafficAnalysis: {metrics: [{name: $3, thresholdRange: {max: 1}, customMetric: {provider: {type: prometheus, address: "http://127.0.0.1:1"}, query: up}}]}}}
-YAML
-}
-# modest_applies NAME: sets took, the tenths of a second until an Application of modest has come to its member, or 999
-modest_applies() {
-    local began=${EPOCHREALTIME/./}
-    application modest modest "$1"
-    came() { kubectl --kubeconfig "$work/member" -n modest get metrictemplates -o name 2>/dev/null | grep -q .; }
-    took=999
-    eventually 60 came && took=$(((${EPOCHREALTIME/./} - began) / 100000)) || true
-    kubectl -n modest delete application "$1" --wait=false >/dev/null
-    left() { ! came; }
-    eventually 60 left || true
-}
-
-# try_member NAME LISTS-OR-WATCHES: 40 kubeconfigs of greedy lead to a server that stalls; modest's Application comes to its member as before
-try_member() {
-    local good=/nothing i
-    stalling_member "$2"
-    kubectl create namespace "greedy-$2" >/dev/null
-    kubeconfig "$(cat "$work/stalling.port")" >"$work/stalling"
-    for i in $(seq 40); do
-        gojq -cn --arg name "member$i" --rawfile value "$work/stalling" '{apiVersion: "v1", kind: "Secret", metadata: {name: $name, labels: {"flagger.app/cluster": $name, "flagger.app/fleet": "greedy"}}, stringData: {value: $value}}'
-    done | kubectl -n "greedy-$2" apply -f - >/dev/null
-    application "greedy-$2" greedy app
-    sleep 5
-    for i in 1 2 3; do
-        health_watch
-        modest_applies "$2$i"
-        health_watched
-        [ "$took" -gt $((2 * usual + 120)) ] || ! stays_awake || { good=ok && break; }
-    done
-    [ "$(peak)" -lt $((CHART_MEMORY * 1024)) ] || good=/nothing
-    report "one takes all of: members ($2)" "another's Application came to its member after $took tenths of a second (before: $usual), $(awake_text)" "$good"
-    measured "one takes all of: members ($2)" controller "$slowest" "$(peak)" "$worked"
-    kubectl -n "greedy-$2" delete applications,secrets --all --wait=false >/dev/null
-}
-
-try_fleet() {
-    tried+=(members)
-    wanted members || return 0
-    on_finish=end_fleet
-    mkdir "$work/fleet-crds"
-    cp deploy/fleet/{applications,releaseplans}.yaml "$work/fleet-crds"
-    "$build/flagger-sandbox" --no-gateway --no-services --kubeconfig "$work/management" --crds "$work/fleet-crds" >"$work/management.out" 2>/dev/null </dev/null &
-    sandboxes+=($!)
-    "$build/flagger-sandbox" --no-gateway --no-services --kubeconfig "$work/member" --crds proto/crd >"$work/member.out" 2>/dev/null </dev/null &
-    sandboxes+=($!)
-    disown "${sandboxes[@]}"
-    eventually 60 grep -qs '^ready' "$work/management.out"
-    eventually 60 grep -qs '^ready' "$work/member.out"
-    export KUBECONFIG=$work/management
-    kubectl --kubeconfig "$work/member" create namespace modest >/dev/null
-    kubectl create namespace modest >/dev/null
-    kubectl -n modest create secret generic member --from-file="value=$work/member" >/dev/null
-    kubectl -n modest label secret member flagger.app/cluster=member flagger.app/fleet=modest >/dev/null
-    daemon_start "$CONTROLLER" fleet
-    modest_applies before
-    usual=$took
-    try_member members lists
-    try_member members watches
-    daemon_stop
-    end_fleet
-    on_finish=:
-}
-end_fleet() {
-    kill -KILL "${servers[@]}" "${sandboxes[@]}" 2>/dev/null || true
-}
-sandboxes=()
-
-try_gates() {
-    . test/lib/postgres.bash
-    pg_begin
-    on_finish=end_gates
-    GREEDY=greedy-0123456789abcdef MODEST=modest-0123456789abcdef
-    printf '%s\n' "$GREEDY admin:greedy greedy" "$MODEST admin:modest modest" >"$work/gate-tokens"
-    chmod 600 "$work/gate-tokens"
-    daemon_start "$GATE" --database "$PG_DSN" --token-file "$work/gate-tokens"
-    eventually 20 curl -sf -o /dev/null "$DAEMON_URL/readyz"
-    gate_asks "$MODEST" POST /v1/gates/modest/podinfo/open '{}' >/dev/null
-    try_gate connections
-    try_gate requests
-    try_gate bodies
-    try_gate followers
-    daemon_stop
-    end_gates
-    on_finish=:
-}
-end_gates() {
-    kill -KILL "${flood:-}" 2>/dev/null || true
-    pg_end
-}
-
-# Every budget of the programs has its row above.
+# Every budget of the programs has its row, here or in shares_*.bash.
 try_all_named() {
     local good=ok missing='' budget
     for budget in $(sed -n 's/^BUDGET([A-Z_]*, "\([a-z-]*\)".*/\1/p' common/base/budgets.def); do
-        [[ " ${tried[*]} " == *" $budget "* ]] || { missing+=" $budget" && good=/nothing; }
+        grep -qE "^ *(at_once=1 )?try_[a-z]+ $budget( |\$)" test/hostile/shares*.bash || { missing+=" $budget" && good=/nothing; }
     done
-    report 'every budget of budgets.def was tried' "${#tried[@]} were${missing:+, not$missing}" "$good"
+    report 'every budget of budgets.def is tried' "${missing:+not$missing}" "$good"
 }
 
 if ! command -v python3 >/dev/null || ! command -v kubectl >/dev/null || [ ! -x "$build/flagger-sandbox" ]; then
@@ -528,10 +268,5 @@ if ! command -v python3 >/dev/null || ! command -v kubectl >/dev/null || [ ! -x 
 else
     on_finish=end_cluster
     try_controller
-    try_tasks tasks-running 250 0
-    try_tasks tasks-waiting 600 0
-    try_tasks tasks-bytes 250 100000
-    try_gates
-    try_fleet
     try_all_named
 fi
