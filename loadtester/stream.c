@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/encoding.h"
 #include "base/json.h"
-#include "base/utf8.h"
 #include "loadtester/api.h"
 
 enum { HEARTBEAT_MS = 15000, MAX_QUEUE = 256 * 1024, UTF8_MAX = 4 };

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
-#include "base/utf8.h"
+#include "base/encoding.h"
 
 enum { VERSION = 1, MAC_BYTES = 32, HEAD_BYTES = 4 + LINK_ID_BYTES + 8 + 8, N_TEXTS = 7 };
 enum {

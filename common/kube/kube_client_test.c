@@ -1,4 +1,4 @@
-#include "kube/client.h"
+#include "kube/kube_client.h"
 
 #include <stdio.h>
 

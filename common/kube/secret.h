@@ -1,15 +1,18 @@
 /*
- * Request headers from Secrets: each key is a header (headersFrom of a webhook, secretRef of a
+ * What requests take from Secrets: headers, and certificate authorities. Pure.
+ *
+ * Headers: each key is a header (headersFrom of a webhook, secretRef of a
  * MetricTemplate of type web); or from a list of them (of the collector of traces). Pure.
  *
  * They are credentials: their values appear in no log line, error or event. Only Secrets that are
  * meant for it are sent: by the label flagger.app/headers: "true", or because each key is
  * Authorization or begins with X-; those of the cluster's own types never.
  */
-#ifndef KUBE_SECRET_HEADERS_H
-#define KUBE_SECRET_HEADERS_H
+#ifndef KUBE_SECRET_H
+#define KUBE_SECRET_H
 
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/json.h"
 #include "net/client.h"
 
@@ -40,5 +43,18 @@ enum err secret_headers_parse(struct secret_headers *headers, struct arena *aren
 /* The text with every header value removed: a service may echo its request. */
 const char *secret_headers_redact(const struct secret_headers *headers, struct arena *arena,
                                   const char *text);
+
+/* --- certificate authorities (caSecretRef), which a request trusts instead of the system's */
+
+/* Default key of a caSecretRef. */
+#define SECRET_CA_KEY "ca.crt"
+
+/*
+ * *pem: the PEM text under the key, with at least one certificate, owned by the arena. secret_name
+ * is for errors, "name.namespace"; key NULL means SECRET_CA_KEY. ERR_INVALID if there is no such
+ * key, or no certificate in it.
+ */
+enum err secret_ca_read(struct arena *arena, const char *secret_name, struct json_object *secret,
+                        const char *key, const char **pem, struct errinfo *ei) MUST_USE;
 
 #endif

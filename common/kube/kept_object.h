@@ -1,13 +1,19 @@
 /*
- * Compressed objects, for those kept in memory for long: a tree takes about 16 times its text, the
+ * Two forms of watched objects that are kept in memory for long: compressed, or only their existence.
+ *
+ * Compressed objects: a tree takes about 16 times its text, the
  * compressed object a twentieth of it.
  *
  * Objects of one kind are similar, so each kind has a compressor with a dictionary, which is
  * trained on the first objects, and again when there are many more. Compression takes microseconds,
  * training some milliseconds.
  */
-#ifndef KUBE_COMPRESSED_OBJECT_H
-#define KUBE_COMPRESSED_OBJECT_H
+#ifndef KUBE_KEPT_OBJECT_H
+#define KUBE_KEPT_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "kube/reply.h"
 
@@ -58,5 +64,28 @@ void object_compressor_train_once(struct object_compressor *compressor,
 
 /* Bytes of all compressed objects of the process. */
 size_t compressed_object_bytes(void);
+
+/*
+ * --- existence: a set of objects of which only the existence is known: eight bytes each, a hash of namespace and
+ * name. Names with equal hashes cannot be distinguished; the hash is seeded in each process, so
+ * that collisions cannot be chosen.
+ */
+struct object_presence {
+    uint64_t *slots; /* 0 if free */
+    size_t cap;      /* 0 or a power of two */
+    size_t count;
+};
+
+/* The hash: never 0, stable within this process. NULL counts as "". */
+uint64_t name_hash(const char *first, const char *second);
+
+void object_presence_init(struct object_presence *set);
+void object_presence_fini(struct object_presence *set);
+/* NULL counts as "". */
+bool object_presence_has(const struct object_presence *set, const char *namespace_,
+                         const char *name);
+void object_presence_add(struct object_presence *set, const char *namespace_, const char *name);
+/* Returns false if it was not in the set. */
+bool object_presence_remove(struct object_presence *set, const char *namespace_, const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-#include "proto/webhook.h"
+#include "proto/webhook_message.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/webhook.h"
+#include "proto/webhook_message.h"
 #include "test/rows.h"
 #include "test/unit.h"
 

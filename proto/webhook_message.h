@@ -3,8 +3,8 @@
  * testers and event receivers, and parsed by those. Keys in order: name, namespace, phase,
  * checksum, metadata (omitted if empty), release (omitted if NULL; not in Flagger).
  */
-#ifndef PROTO_WEBHOOK_H
-#define PROTO_WEBHOOK_H
+#ifndef PROTO_WEBHOOK_MESSAGE_H
+#define PROTO_WEBHOOK_MESSAGE_H
 
 #include "base/json.h"
 
