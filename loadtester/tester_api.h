@@ -1,7 +1,7 @@
 /* The load tester's HTTP routes (proto/openapi/loadtester.yaml). The argument of every handler is a
  * struct tester_api. */
-#ifndef LOADTESTER_API_H
-#define LOADTESTER_API_H
+#ifndef LOADTESTER_TESTER_API_H
+#define LOADTESTER_TESTER_API_H
 
 #include <regex.h>
 #include <sys/queue.h>
@@ -36,8 +36,6 @@ bool tester_admit(struct tester_api *api, struct http_conn_request *req);
 bool tester_message(struct tester_api *api, struct http_conn_request *req, struct arena *arena,
                     struct webhook_message *out);
 
-/* GET /tasks/ID/stream (stream.c). */
-void tester_stream(struct tester_api *api, struct http_conn_request *req, struct task *task);
 /* Ends streams of tokens that are no longer known; the argument is a struct tester_api. */
 void tester_tokens_changed(void *arg);
 
