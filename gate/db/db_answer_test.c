@@ -1,6 +1,6 @@
 /* db_error: errors for each SQLSTATE. */
 
-#include "gate/db/db_error.h"
+#include "gate/db/db_internal.h"
 #include "test/unit.h"
 
 static const struct {

@@ -1,4 +1,6 @@
 /*
+ * Private to gate/db: connections, errors and host names.
+ *
  * One PostgreSQL connection on the loop: pipelined, prepared statements, reconnects forever.
  *
  *   DOWN -> CONNECTING (names, TLS, password) -> PREPARING (session, tables, statements) -> READY
@@ -8,13 +10,18 @@
  * A server in recovery or read-only mode is refused: its data may be stale. The connection string
  * is read again for each attempt.
  */
-#ifndef GATE_DB_CONNECTION_H
-#define GATE_DB_CONNECTION_H
+#ifndef GATE_DB_INTERNAL_H
+#define GATE_DB_INTERNAL_H
 
+#include <libpq-fe.h>
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+#include "base/err.h"
 #include "base/machine.h"
 #include "gate/db/db.h"
+#include "net/loop.h"
 
 struct db_connection;
 
@@ -53,14 +60,6 @@ enum db_state db_connection_state(const struct db_connection *connection);
 /* Ready, and not about to reconnect. */
 bool db_connection_takes(const struct db_connection *connection);
 int db_connection_in_flight(const struct db_connection *connection);
-/* Snapshot for /debug. Times are monotonic; strings are borrowed. */
-struct db_connection_snapshot {
-    const char *state;   /* "ready", ... */
-    int64_t since_ms;    /* since when in this state */
-    int in_flight;       /* queries */
-    int64_t oldest_ms;   /* when the oldest query in flight was sent; 0 if none */
-    const char *leaving; /* reason to reconnect after the queries in flight; NULL if none */
-};
 void db_connection_snapshot(const struct db_connection *connection,
                             struct db_connection_snapshot *out);
 /* Generation of the connection string that it has connected with; 0 if not connected yet. */
@@ -74,5 +73,54 @@ bool db_connection_run(struct db_connection *connection, const struct db_stateme
 void db_connection_listen(struct db_connection *connection, const char *channel);
 /* Called by a timer of the owner: drops a connection that does not answer. */
 void db_connection_check(struct db_connection *connection);
+
+/*
+ * --- errors of PostgreSQL as errors of the API.
+ *
+ * A violated rule of schema.sql raises SQLSTATE FGnnn: nnn is the HTTP status, the message a
+ * sentence for the user. Everything else (time-outs, deadlocks, a full disk) is temporary:
+ * ERR_RETRY with status 503.
+ */
+/* sqlstate and message may be NULL, as from libpq. Never ERR_OK. */
+enum err db_error_from(const char *sqlstate, const char *message, struct errinfo *info);
+/* The result as rows. */
+const struct db_rows *db_rows_of(const PGresult *result);
+/* The error of a result; ERR_OK if it is not an error. */
+enum err db_error(const PGresult *result, struct errinfo *info);
+/* True if only a new connection helps: tables or a prepared statement have changed, or the database
+ * has become read-only. */
+bool db_error_wants_reconnect(const char *sqlstate);
+
+/* Replaces the line ends in a message of libpq. */
+void db_error_one_line(char *text);
+
+/*
+ * --- the host names of a libpq connection string, resolved on the loop: libpq itself would block on
+ * the name service. libpq still gets every name, for the verification of certificates, and tries
+ * the addresses in order.
+ */
+struct resolve;
+
+/* Replacements for those of the connection string; comma-separated lists of the same length. All
+ * NULL if nothing needs to be replaced (one socket or address, a service file). */
+struct resolved {
+    const char *host, *hostaddr, *port;
+};
+
+/* Called exactly once, never before resolve_start() has returned, not after resolve_free().
+ * `resolved` is valid during the call. ERR_RETRY if no name could be resolved. */
+typedef void (*resolve_fn)(void *arg, enum err err, const struct errinfo *info,
+                           const struct resolved *resolved);
+
+/*
+ * The dsn must have passed resolve_check(). first: index of the first address to try, counted over
+ * all hosts, modulo their number; libpq stays with an address that does not answer.
+ */
+struct resolve *resolve_start(struct loop *loop, const char *dsn, int first, resolve_fn fn,
+                              void *arg);
+void resolve_free(struct resolve *resolve); /* NULL is allowed */
+
+/* ERR_INVALID if libpq cannot parse the connection string, which the message does not show. */
+enum err resolve_check(const char *dsn, struct errinfo *ei) MUST_USE;
 
 #endif
