@@ -9,11 +9,11 @@
 #include "base/metrics.h"
 #include "base/option_rows.h"
 #include "base/process.h"
-#include "controller/debug.h"
+#include "controller/page/page.h"
 #include "ctl/ctl.h"
 #include "engine/engine.h"
 #include "engine/peer_controllers.h"
-#include "engine/trace_headers.h"
+#include "engine/traces.h"
 #include "fleet/main.h"
 #include "kube/lease.h"
 #include "kube/resource.h"
@@ -273,7 +273,7 @@ static const char *lease_namespace(const struct cache_scope *scope)
     return one ? in[0] : opt.leader_election_namespace;
 }
 
-/* The release page (page/live.js), or /debug (controller/debug.h) if it is off. */
+/* The release page (page/live.js), or /debug (page/page.h) if it is off. */
 static const char *canaries_url(struct arena *arena)
 {
     bool has_page = opt.ui || (opt.ui_token_file && *opt.ui_token_file);

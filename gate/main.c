@@ -10,7 +10,7 @@
 #include "gate/db/db_source.h"
 #include "gate/db/schema.h"
 #include "gate/links/link_db.h"
-#include "gate/rules/verify.h"
+#include "gate/rules/history.h"
 
 static struct {
     const char *address, *database, *database_file, *log_level;
@@ -114,8 +114,8 @@ static enum err check_options(struct errinfo *ei)
 static int serve(struct gate_api *api, struct loop *loop, struct db_source *source,
                  struct errinfo *ei)
 {
-    static const struct db_statement *const *const statements[] = {
-        gates_statements, link_db_statements, feed_statements, NULL};
+    static const struct db_statement *const *const statements[] = {gates_statements,
+                                                                   link_db_statements, NULL};
     struct arena *arena = arena_new();
     const struct db_options database = {.source = source,
                                         .schema = schema_new(arena, gate_schema_sql),

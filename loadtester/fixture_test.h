@@ -4,8 +4,8 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
-#include "loadtester/api.h"
 #include "loadtester/gates.h"
+#include "loadtester/tester_api.h"
 #include "net/client.h"
 #include "net/test_loop.h"
 #include "test/unit.h"

@@ -6,7 +6,7 @@
 #ifndef LOADTESTER_GATES_H
 #define LOADTESTER_GATES_H
 
-#include "loadtester/api.h"
+#include "loadtester/tester_api.h"
 
 enum { GATES_MAX_OPEN = 10000 };
 

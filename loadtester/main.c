@@ -8,9 +8,9 @@
 #include "base/metrics.h"
 #include "base/option_rows.h"
 #include "base/quantity.h"
-#include "loadtester/api.h"
 #include "loadtester/gates.h"
 #include "loadtester/task_user.h"
+#include "loadtester/tester_api.h"
 
 static struct {
     const char *address, *log_level, *namespace_regexp, *gate_url, *ca_file;

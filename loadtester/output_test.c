@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "loadtester/output.h"
+#include "loadtester/task_run.h"
 #include "test/unit.h"
 
 CASE(short_output_is_kept_whole)

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/encoding.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/shares.h"
-#include "base/utf8.h"
 #include "loadtester/command_line.h"
 #include "loadtester/task_run.h"
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "loadtester/policy.h"
-#include "proto/webhook.h"
+#include "proto/webhook_message.h"
 
 /* Limits set by the operator. */
 struct task_policy {

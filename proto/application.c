@@ -47,7 +47,8 @@ static const struct rollout_provider providers[] = {
 };
 enum { N_PROVIDERS = sizeof providers / sizeof providers[0] };
 
-const struct rollout_provider *rollout_provider_find(const char *name)
+/* name NULL: the default provider. NULL if there is none of this name. */
+static const struct rollout_provider *rollout_provider_find(const char *name)
 {
     if (name == NULL)
         return &providers[0];
@@ -58,7 +59,8 @@ const struct rollout_provider *rollout_provider_find(const char *name)
     return NULL;
 }
 
-const char *rollout_provider_names(struct arena *arena)
+/* "a, b or c" */
+static const char *rollout_provider_names(struct arena *arena)
 {
     const char *names = providers[0].name;
     for (int i = 1; i < N_PROVIDERS; i++)

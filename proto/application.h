@@ -72,10 +72,6 @@ struct rollout_provider {
         const char *also; /* the only value that allows it; NULL for any */
     } injection;
 };
-/* name NULL: the default provider. NULL if there is none of this name. */
-const struct rollout_provider *rollout_provider_find(const char *name);
-/* "a, b or c" */
-const char *rollout_provider_names(struct arena *arena);
 
 struct rollout {
     const struct rollout_provider *provider; /* never NULL */

@@ -58,7 +58,7 @@ extern const struct canary_group canary_groups[FIELDS_COUNT];
 void canary_read_fields(struct json_reader *r, struct json_object *json, enum canary_fields fields,
                         void *out);
 
-/* --- canary_parts.c */
+/* --- canary.c */
 
 /* {apiVersion, kind, name, namespace} under `key`; all empty if missing. name is always
  * required. */

@@ -19,7 +19,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/hash.h"
+#include "base/encoding.h"
 #include "base/quantity.h"
 
 /* --- quantities */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/utf8.h"
+#include "base/encoding.h"
 
 enum { DAY = 86400, SHOWN = 60 };
 static const int64_t FIRST_SECOND = -62167219200; /* 0000-01-01T00:00:00Z */

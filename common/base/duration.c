@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/encoding.h"
 
 enum { SHOWN = 60 }; /* bytes of a wrong text quoted in an error */
 

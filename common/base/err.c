@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/encoding.h"
 
 const char *err_name(enum err err)
 {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/encoding.h"
 #include "test/unit.h"
 
 CASE(names_come_from_the_table)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/duration.h"
-#include "base/utf8.h"
+#include "base/encoding.h"
 
 static void put_later(void *obj)
 {

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/encoding.h"
 #include "base/json.h"
-#include "base/utf8.h"
 
 struct parser {
     const char *text;

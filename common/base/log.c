@@ -15,9 +15,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/encoding.h"
 #include "base/json.h"
 #include "base/process.h"
-#include "base/utf8.h"
 
 enum {
     PIECE = 16 * 1024,

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/encoding.h"
 #include "base/log.h"
 #include "base/table.h"
-#include "base/utf8.h"
 
 static void put(struct buf *out, const char *name, const char *type, const char *help, double value)
 {

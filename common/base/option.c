@@ -12,10 +12,10 @@
 
 #include "base/buf.h"
 #include "base/duration.h"
+#include "base/encoding.h"
 #include "base/guess.h"
 #include "base/log.h"
 #include "base/process.h"
-#include "base/utf8.h"
 
 enum { WIDTH = 100, INDENT = 2, WIDEST_FLAG = 36, SPACE = 2, MAX_TEXT = 1024 * 1024 };
 

@@ -4,9 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/encoding.h"
 #include "base/log.h"
 #include "base/option.h"
-#include "base/utf8.h"
 #include "test/unit.h"
 
 static struct {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/encoding.h"
 
 typedef __int128 wide_int; /* a scalar, for readable declarations */
 

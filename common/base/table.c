@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/hash.h"
+#include "base/encoding.h"
 
 enum { FIRST_CAP = 16 };
 

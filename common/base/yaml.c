@@ -10,9 +10,8 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "base/base64.h"
+#include "base/encoding.h"
 #include "base/file.h"
-#include "base/utf8.h"
 
 enum kind { IS_STRING, IS_NULL, IS_BOOL, IS_INT, IS_FLOAT, IS_NOT_FINITE };
 

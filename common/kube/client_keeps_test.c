@@ -1,5 +1,5 @@
 /* Kept answers, and the limit of their memory. */
-#include "kube/client.h"
+#include "kube/kube_client.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-#include "kube/client_internal.h"
 #include "kube/fake_api.h"
+#include "kube/kube_internal.h"
 #include "test/unit.h"
 
 /* Behaviour without answers from the server, and after that. */

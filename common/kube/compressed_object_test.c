@@ -1,4 +1,4 @@
-#include "kube/compressed_object.h"
+#include "kube/kept_object.h"
 
 #include <stdlib.h>
 #include <string.h>

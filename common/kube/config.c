@@ -6,10 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/base64.h"
+#include "base/encoding.h"
 #include "base/file.h"
 #include "base/yaml.h"
-#include "kube/config_internal.h"
 
 enum { MAX_FILES = 32, MAX_FILE_BYTES = 8 * 1024 * 1024, MAX_NAMESPACE = 256 };
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "kube/config_internal.h"
+#include "kube/config.h"
 #include "test/unit.h"
 
 static int set_up(void **state)

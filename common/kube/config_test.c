@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/base64.h"
+#include "base/encoding.h"
 #include "base/file.h"
 #include "test/rows.h"
 #include "test/unit.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/base64.h"
 #include "base/clock.h"
+#include "base/encoding.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"

@@ -9,7 +9,7 @@
 #ifndef KUBE_EVENT_H
 #define KUBE_EVENT_H
 
-#include "kube/client.h"
+#include "kube/kube_client.h"
 
 struct event_recorder;
 

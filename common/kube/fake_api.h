@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "kube/client.h"
+#include "kube/kube_client.h"
 #include "net/server/server.h"
 #include "net/test_loop.h"
 #include "test/unit.h"

@@ -1,4 +1,4 @@
-#include "kube/lease_probe.h"
+#include "kube/lease.h"
 
 #include <stdio.h>
 

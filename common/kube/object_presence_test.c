@@ -1,4 +1,4 @@
-#include "kube/object_presence.h"
+#include "kube/kept_object.h"
 
 #include <stdio.h>
 

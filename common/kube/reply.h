@@ -53,7 +53,7 @@ enum err reply_items(struct arena *arena, const char *text, size_t len,
 /* Bytes of all kept trees. */
 size_t reply_kept_bytes(void);
 
-/* The error of an HTTP status, see kube/client.h for the table. ERR_OK for 2xx. */
+/* The error of an HTTP status, see kube/kube_client.h for the table. ERR_OK for 2xx. */
 enum err kube_status_err(int status);
 
 /*

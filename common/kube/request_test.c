@@ -1,4 +1,4 @@
-#include "kube/client_internal.h"
+#include "kube/kube_internal.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "kube/object_presence.h"
+#include "kube/kept_object.h"
 #include "net/client.h"
 
 const struct kube_resource kube_deployments = {

@@ -1,6 +1,6 @@
-#include "kube/secret_ca.h"
+#include "kube/secret.h"
 
-#include "base/base64.h"
+#include "base/encoding.h"
 #include "net/test_certs.h"
 #include "test/unit.h"
 

@@ -1,8 +1,8 @@
-#include "kube/secret_headers.h"
+#include "kube/secret.h"
 
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/encoding.h"
 #include "test/unit.h"
 
 /* A Secret of "key=value" pairs; the values are encoded here. */

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/table.h"
-#include "kube/object_presence.h"
+#include "kube/kept_object.h"
 
 /* A deleted object as last seen. */
 struct last {

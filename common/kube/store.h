@@ -1,6 +1,6 @@
 /*
  * A cache of one resource, filled by a watch, by namespace and name: a small digest and the
- * compressed object (kube/compressed_object.h) of each object that its owner wants, and only the
+ * compressed object (kube/kept_object.h) of each object that its owner wants, and only the
  * existence of all others. One callback reports each change.
  *
  * Objects that the owner has read or written may be newer than the watch; store_learn() takes them,
@@ -12,8 +12,7 @@
 #ifndef KUBE_STORE_H
 #define KUBE_STORE_H
 
-#include "kube/compressed_object.h"
-#include "kube/object_presence.h"
+#include "kube/kept_object.h"
 #include "kube/resource.h"
 #include "kube/watch.h"
 

@@ -1,7 +1,7 @@
 #include "kube/store.h"
 
-#include "kube/compressed_object.h"
 #include "kube/fake_world.h"
+#include "kube/kept_object.h"
 
 /* The reported state, name by name; must agree with each `before`. */
 struct mirror {

@@ -17,9 +17,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/machine.h"
-#include "kube/client_internal.h"
+#include "kube/kube_internal.h"
 #include "kube/rate_limit.h"
-#include "kube/watch_internal.h"
 
 static void key_of(const void *item, const char **first, const char **second)
 {
@@ -114,7 +113,8 @@ static const char *text_or_empty(const char *text)
     return text ? text : "";
 }
 
-bool watch_object_key(struct json_object *object, struct line_event *out)
+/* Fills the metadata part of *out from an object; returns false without name or resourceVersion. */
+static bool watch_object_key(struct json_object *object, struct line_event *out)
 {
     struct json_object *metadata = json_at(object, "metadata", NULL);
 

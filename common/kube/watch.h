@@ -11,7 +11,7 @@
 #ifndef KUBE_WATCH_H
 #define KUBE_WATCH_H
 
-#include "kube/client.h"
+#include "kube/kube_client.h"
 
 /* Time-outs and intervals; 0 for the default. Shorter in tests. */
 struct watch_timing {

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "kube/fake_world.h"
+#include "kube/kube_internal.h"
 #include "kube/watch.h"
-#include "kube/watch_internal.h"
 #include "test/unit.h"
 
 /* The reports of a watch, as text: "+a +b * -c". */

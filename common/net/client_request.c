@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "base/buf.h"
-#include "base/hash.h"
+#include "base/encoding.h"
 #include "net/client_internal.h"
 
 /* curl would cache the certificates of a CA file for a day. */

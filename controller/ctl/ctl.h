@@ -21,7 +21,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/option.h"
-#include "kube/client.h"
+#include "kube/kube_client.h"
 
 /* Exit codes for scripts. */
 enum ctl_exit {

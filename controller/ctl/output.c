@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/utf8.h"
+#include "base/encoding.h"
 #include "base/yaml.h"
 #include "ctl/output.h"
 

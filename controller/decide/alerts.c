@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/encoding.h"
 #include "base/json.h"
-#include "base/utf8.h"
 #include "decide/condition.h"
 #include "decide/rules.h"
 #include "decide/status.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kube/secret_ca.h"
+#include "kube/secret.h"
 #include "metric/backend.h"
 #include "metric/family.h"
 #include "metric/render.h"

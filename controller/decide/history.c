@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/utf8.h"
+#include "base/encoding.h"
 #include "decide/condition.h"
 #include "decide/judged.h"
 #include "tick/edit.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/utf8.h"
+#include "base/encoding.h"
 #include "decide/status.h"
 #include "tick/edit.h"
 

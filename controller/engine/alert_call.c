@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/encoding.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "decide/alerts.h"

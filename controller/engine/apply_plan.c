@@ -10,7 +10,7 @@
 #include "engine/controller_metrics.h"
 #include "engine/outbox.h"
 #include "engine/recent.h"
-#include "engine/release_spans.h"
+#include "engine/traces.h"
 #include "tick/wake.h"
 
 struct apply {

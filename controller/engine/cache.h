@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "engine/claims.h"
 #include "engine/context.h"
-#include "kube/object_presence.h"
+#include "kube/kept_object.h"
 #include "kube/store.h"
 
 /* The cache entry of a watched object. */

@@ -3,8 +3,8 @@
 #define ENGINE_CONTEXT_H
 
 #include "base/clock.h"
-#include "kube/client.h"
 #include "kube/event.h"
+#include "kube/kube_client.h"
 #include "net/client.h"
 #include "tick/tick.h"
 

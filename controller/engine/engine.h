@@ -22,13 +22,12 @@ struct engine_options {
     int max_runs; /* concurrent runs; those that wait for webhooks or metrics do not count */
     /* Limits of concurrent releases, in total and per namespace; 0 for no limit. */
     int max_releases, max_releases_per_namespace;
-    int64_t retry_ceiling_ms; /* the longest delay after a failed run */
-    int64_t list_patience_ms; /* see engine/context.h; 0: 10 s */
-    int64_t peer_probe_ms,
-        peer_patience_ms; /* for leases of peer controllers: kube/lease_probe.h */
+    int64_t retry_ceiling_ms;                /* the longest delay after a failed run */
+    int64_t list_patience_ms;                /* see engine/context.h; 0: 10 s */
+    int64_t peer_probe_ms, peer_patience_ms; /* for leases of peer controllers: kube/lease.h */
     /*
      * Shadow mode: another controller manages the Canaries, this one compares
-     * (shadow/shadow.h). kube must be read-only (kube/client.h).
+     * (shadow/shadow.h). kube must be read-only (kube/kube_client.h).
      */
     bool observe;
     /*

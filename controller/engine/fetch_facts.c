@@ -8,7 +8,7 @@
 #include "engine/controller_metrics.h"
 #include "engine/hook_call.h"
 #include "engine/metrics/metric_share.h"
-#include "engine/release_spans.h"
+#include "engine/traces.h"
 #include "kube/reply.h"
 
 /* One need being fetched. */

@@ -5,12 +5,11 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "base/encoding.h"
 #include "base/log.h"
-#include "base/utf8.h"
 #include "engine/secrets.h"
-#include "kube/secret_ca.h"
-#include "kube/secret_headers.h"
-#include "proto/webhook.h"
+#include "kube/secret.h"
+#include "proto/webhook_message.h"
 
 enum {
     MAX_ANSWER = 1024 * 1024,

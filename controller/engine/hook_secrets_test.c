@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/encoding.h"
 #include "base/json.h"
 #include "engine/cache.h"
 #include "engine/hook_call.h"

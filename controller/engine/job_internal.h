@@ -95,28 +95,8 @@ int64_t job_retry_ms(struct job *job);
 /* A plan was applied: resets the failures. */
 void job_recover(struct job *job);
 
-/* The object exceeds the memory limit: fills in from its outline what an event needs. */
-void job_take_outline(struct job *job, struct json_object *outline);
-/*
- * Reports an unreadable spec once: the condition Accepted=False keeps the message, and the Canary
- * is left alone until it changes. Returns true if a plan was made, false if nothing is left to do.
- */
-bool job_take_mistake(struct job *job, struct json_object *tree, const struct errinfo *info);
-/* True if a step is due, not only a repair. */
-bool job_is_due(struct job *job);
-/* Finds the peer controller named in the status, and its state. */
-void job_find_peer(struct job *job);
 void job_set_left(struct job *job, bool left);
-/* Call when a plan that writes our name is about to be applied, or was. */
-void job_note_claim(struct job *job);
-/*
- * Checks for conflicts with other Canaries on the same target or Services: their metrics would
- * have the same labels.
- */
-void job_check_claims(struct job *job, struct json_object *tree);
 /* Logs and counts the findings of the observer. */
 void job_report_observed(const struct job *job);
-/* Warns once per spec if a Secret is sent to a server without verifying its identity. */
-void job_warn_of_insecure_secrets(struct job *job);
 
 #endif

@@ -98,6 +98,8 @@ static int64_t jitter(const struct job *job, int64_t interval)
     return begins ? backoff_random(interval / SHARE + 1) : 0;
 }
 
+static void job_note_claim(struct job *job);
+
 static void plan_done(struct job *job)
 {
     const struct plan *plan = job->tick->plan;
@@ -246,6 +248,8 @@ static struct json_object *start_again(struct job *job)
     return json_own(job->arena, tree);
 }
 
+static bool job_take_mistake(struct job *job, struct json_object *tree, const struct errinfo *info);
+
 /*
  * The rules of this Canary exceed the memory limit of a run: drops the plan, leaves the release as
  * it stands and retries later, when the objects may be smaller.
@@ -327,6 +331,11 @@ static void start_mistake(struct job *job, struct json_object *tree, const struc
     apply_plan(job);
 }
 
+static void job_warn_of_insecure_secrets(struct job *job);
+static bool job_is_due(struct job *job);
+static void job_find_peer(struct job *job);
+static void job_check_claims(struct job *job, struct json_object *tree);
+
 static void start_tick(struct job *job, struct json_object *tree)
 {
     struct errinfo info = {0};
@@ -369,6 +378,8 @@ static void start_tick(struct job *job, struct json_object *tree)
         shadow_begin(job->shadow);
     decide_round(job);
 }
+
+static void job_take_outline(struct job *job, struct json_object *outline);
 
 static void on_canary(void *arg, enum err err, struct json_object *tree, const struct errinfo *info)
 {
@@ -450,7 +461,8 @@ static struct canary nameplate(const struct job *job, struct json_object *tree)
                            .generation = json_int_at(tree, 0, "metadata", "generation", NULL)};
 }
 
-void job_take_outline(struct job *job, struct json_object *outline)
+/* The object exceeds the memory limit: fills in from its outline what an event needs. */
+static void job_take_outline(struct job *job, struct json_object *outline)
 {
     struct json_object *tree = json_own(job->arena, json_object_get(outline));
     *job->canary = nameplate(job, tree);
@@ -470,7 +482,11 @@ static bool plan_mistake(struct job *job, struct json_object *tree, const struct
     return true;
 }
 
-bool job_take_mistake(struct job *job, struct json_object *tree, const struct errinfo *info)
+/*
+ * Reports an unreadable spec once: the condition Accepted=False keeps the message, and the Canary
+ * is left alone until it changes. Returns true if a plan was made, false if nothing is left to do.
+ */
+static bool job_take_mistake(struct job *job, struct json_object *tree, const struct errinfo *info)
 {
     *job->canary = nameplate(job, tree);
     job->canary->json = tree;
@@ -513,7 +529,8 @@ static enum peer_state state_of_peer(const struct job *job)
     return peer_covers(job->peer, job->namespace_, labels) ? peer_state(job->peer) : PEER_GONE;
 }
 
-void job_find_peer(struct job *job)
+/* Finds the peer controller named in the status, and its state. */
+static void job_find_peer(struct job *job)
 {
     const char *named = job->canary->status.controller;
     struct peer_controller *out = &job->tick->peer;
@@ -542,7 +559,8 @@ void job_find_peer(struct job *job)
                                     .told = job->left};
 }
 
-void job_note_claim(struct job *job)
+/* Call when a plan that writes our name is about to be applied, or was. */
+static void job_note_claim(struct job *job)
 {
     if (!job->tick->plan->claims)
         return;
@@ -573,7 +591,8 @@ static void learn_cadence(struct job *job)
         job->wake.next_due = clock_monotonic_ms() + left;
 }
 
-bool job_is_due(struct job *job)
+/* True if a step is due, not only a repair. */
+static bool job_is_due(struct job *job)
 {
     if (!job->cadence_known)
         learn_cadence(job);
@@ -581,7 +600,11 @@ bool job_is_due(struct job *job)
                        interval_ms(job));
 }
 
-void job_check_claims(struct job *job, struct json_object *tree)
+/*
+ * Checks for conflicts with other Canaries on the same target or Services: their metrics would
+ * have the same labels.
+ */
+static void job_check_claims(struct job *job, struct json_object *tree)
 {
     const char *target = job->canary->target.name;
     job->claim_conflict = claims_check(job->owner->claims, job->arena, tree);
@@ -597,7 +620,8 @@ void job_check_claims(struct job *job, struct json_object *tree)
         controller_metrics_canary(job->canary); /* also when idle: a restart has lost them */
 }
 
-void job_warn_of_insecure_secrets(struct job *job)
+/* Warns once per spec if a Secret is sent to a server without verifying its identity. */
+static void job_warn_of_insecure_secrets(struct job *job)
 {
     const struct canary *canary = job->canary;
     if (job->warned_generation == canary->generation || job->tick->peer.lease)

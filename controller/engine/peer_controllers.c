@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/table.h"
 #include "engine/controller_metrics.h"
-#include "kube/lease_probe.h"
+#include "kube/lease.h"
 #include "kube/selector.h"
 
 struct peer {

@@ -6,8 +6,8 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/encoding.h"
 #include "base/table.h"
-#include "base/utf8.h"
 
 struct event {
     char *namespace_, *name, *text;

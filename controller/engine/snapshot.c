@@ -10,7 +10,7 @@
 #include "engine/job.h"
 #include "engine/outbox.h"
 #include "engine/recent.h"
-#include "kube/compressed_object.h"
+#include "kube/kept_object.h"
 #include "net/server/debug.h"
 #include "shadow/shadow.h"
 

@@ -1,5 +1,5 @@
 /* trace_headers: a list from a file that is followed, or from a text. */
-#include "engine/trace_headers.h"
+#include "engine/traces.h"
 
 #include <string.h>
 

@@ -9,8 +9,10 @@
 #ifndef ENGINE_TRACES_H
 #define ENGINE_TRACES_H
 
-#include "engine/trace_headers.h"
+#include "kube/secret.h"
 #include "net/client.h"
+#include "net/loop.h"
+#include "tick/need.h"
 
 enum {
     TRACE_ID_TEXT = 33, /* hexadecimal digits, and the NUL */
@@ -44,6 +46,8 @@ void span_bool(struct json_object *attributes, const char *key, bool value);
 void trace_id_of(const char *text, char id[TRACE_ID_TEXT]);
 void span_id_of(const char *trace_id, const char *text, char id[SPAN_ID_TEXT]);
 
+struct trace_headers;
+
 struct traces_options {
     struct loop *loop;
     struct http_client *http;
@@ -58,5 +62,45 @@ struct traces *traces_new(const struct traces_options *options);
 void traces_free(struct traces *traces); /* NULL is allowed */
 /* A copy is queued. traces may be NULL: nothing happens. */
 void traces_add(struct traces *traces, const struct span *span);
+
+/*
+ * --- headers of the requests to the collector of traces: credentials, from a file that is followed
+ * (--otlp-headers-file), such as a mounted Secret, or from OTEL_EXPORTER_OTLP_HEADERS.
+ */
+
+struct trace_headers;
+
+/* path NULL: the list is `text`, which is read once. Both are in the form of
+ * secret_headers_parse(). An invalid list is ERR_INVALID; later, the last valid one is kept. */
+enum err trace_headers_new(struct loop *loop, const char *path, const char *text,
+                           struct trace_headers **out, struct errinfo *ei) MUST_USE;
+/* Valid until the loop's next turn. headers may be NULL: an empty list. */
+const struct secret_headers *trace_headers_list(const struct trace_headers *headers);
+/* Stops to follow the file, so that the loop can end; NULL is allowed, also below. */
+void trace_headers_stop(struct trace_headers *headers);
+void trace_headers_free(struct trace_headers *headers);
+/* Reads the file if it has changed; for tests. */
+void trace_headers_reload(struct trace_headers *headers);
+
+/*
+ * --- the trace of a release: a root span from its beginning to its end, below it a span for each step,
+ * and below the step that runs a span for each metric and each webhook that the rules wait for.
+ *
+ * Ids follow from the Canary's uid and the times in its status (status.release, status.history), so
+ * that a process that comes later goes on with the same trace. A step is sent when it has ended, the
+ * root with the end of the release. traces may be NULL in all of them: nothing happens.
+ */
+
+/* The status was written: `patch` is the whole body of its merge patch. Sends the steps that it
+ * ends, and the release. */
+void release_spans_status(struct traces *traces, const struct canary *canary,
+                          struct json_object *patch);
+/* elapsed_ms: until now, the time at which the answer came. */
+void release_spans_metric(struct traces *traces, const struct canary *canary,
+                          const struct metric_question *question,
+                          const struct metric_answer *answer, int64_t elapsed_ms);
+void release_spans_hook(struct traces *traces, const struct canary *canary,
+                        const struct canary_webhook *webhook, const struct hook_answer *answer,
+                        int64_t elapsed_ms);
 
 #endif

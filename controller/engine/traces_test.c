@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
-#include "engine/release_spans.h"
+#include "engine/traces.h"
 #include "net/server/server.h"
 #include "net/test_loop.h"
 #include "test/unit.h"

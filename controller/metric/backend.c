@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
-#include "base/utf8.h"
+#include "base/encoding.h"
 
 const struct kube_resource metric_templates = {.group = "flagger.app",
                                                .version = "v1beta1",

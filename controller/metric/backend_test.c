@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/encoding.h"
 #include "metric/backend.h"
 #include "test/rows.h"
 #include "test/unit.h"

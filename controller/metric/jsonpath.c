@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/encoding.h"
 
 struct parser {
     struct arena *arena;

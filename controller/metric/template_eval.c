@@ -454,6 +454,9 @@ static bool takes_bytes(const struct template_source *source, struct template_bu
                          TEMPLATE_TICK_BYTES);
 }
 
+static const struct template_tree *template_tree_of(const struct template_source *source,
+                                                    const struct template_means *means);
+
 /* Memory of the evaluation is in the source's arena. */
 static bool render(struct template_source *source, const struct template_means *means,
                    struct buf *out)
@@ -637,8 +640,12 @@ static const struct template_tree *find(struct template_kept *kept, const char *
     return &tree->tree;
 }
 
-const struct template_tree *template_tree_of(const struct template_source *source,
-                                             const struct template_means *means)
+/*
+ * The tree of the template, parsed or cached; NULL after an error, which was set. Valid until the
+ * next call, and as long as the source's arena.
+ */
+static const struct template_tree *template_tree_of(const struct template_source *source,
+                                                    const struct template_means *means)
 {
     struct template_kept *kept = means->kept;
     const char *functions = kept ? names_of(source->arena, source->functions) : NULL;

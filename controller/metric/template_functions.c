@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/utf8.h"
+#include "base/encoding.h"
 #include "metric/template_parts.h"
 
 bool template_fail(const struct template_source *source, const char *at, const char *fmt, ...)
@@ -598,6 +598,8 @@ static bool run_println(const struct template_call *call, struct template_value 
     return join(call, true, "\n", out);
 }
 
+static bool template_printf(const struct template_call *call, struct template_value *out);
+
 const struct template_builtin *template_builtin_find(const char *name, size_t len)
 {
     static const struct template_builtin builtins[] = {
@@ -884,7 +886,8 @@ static bool print_all(struct printer *p)
     return p->used + 1 == p->call->n || fail_printf(p, "more arguments than verbs");
 }
 
-bool template_printf(const struct template_call *call, struct template_value *out)
+/* template_functions.c */
+static bool template_printf(const struct template_call *call, struct template_value *out)
 {
     struct printer p = {.call = call};
 

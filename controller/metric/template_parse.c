@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/encoding.h"
 #include "base/table.h"
-#include "base/utf8.h"
 #include "metric/template_parts.h"
 
 /* --- tokens. Inside an action white space is a token too: it separates arguments. */

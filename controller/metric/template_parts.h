@@ -148,12 +148,6 @@ struct template_tree {
 };
 bool template_parse(const struct template_source *source, const struct template_token *tokens,
                     struct template_tree *out);
-/*
- * The tree of the template, parsed or cached; NULL after an error, which was set. Valid until the
- * next call, and as long as the source's arena.
- */
-const struct template_tree *template_tree_of(const struct template_source *source,
-                                             const struct template_means *means);
 
 /* --- functions of the language */
 
@@ -178,8 +172,6 @@ const char *template_entry(struct json_object *map, const char *key, size_t len)
 const char **template_keys(struct arena *arena, struct json_object *map, size_t *n);
 /* The value as printed by fmt.Print; nil is "<nil>". Owned by the arena, *len bytes. */
 const char *template_show(struct arena *arena, const struct template_value *value, size_t *len);
-/* template_functions.c */
-bool template_printf(const struct template_call *call, struct template_value *out);
 struct template_value template_text(const char *text, size_t len);
 
 enum { TEMPLATE_TEXT_MAX = 64 * 1024 }; /* of one value */

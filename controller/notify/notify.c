@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/encoding.h"
 #include "base/json.h"
-#include "base/utf8.h"
 
 enum {
     TIMEOUT_MS = 5000,

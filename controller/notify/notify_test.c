@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "base/encoding.h"
 #include "base/json.h"
-#include "base/utf8.h"
 #include "test/rows.h"
 #include "test/unit.h"
 

@@ -1,8 +1,8 @@
 /* PagerDuty, Events API v2. The token is the routing key of the service. */
 #include <string.h>
 
+#include "base/encoding.h"
 #include "base/json.h"
-#include "base/utf8.h"
 #include "notify/notify.h"
 
 enum { SUMMARY_MAX = 1024 };

@@ -1,12 +1,16 @@
 /*
- * Slack, by an incoming webhook, or by chat.postMessage with a token. Texts are escaped: <!channel>
- * would notify all members, and <URL|word> be a misleading link, and a text may contain the answer
- * of a webhook.
+ * Services that take Slack's messages: Slack, Rocket.Chat and Discord.
+ *
+ * Slack takes them by an incoming webhook, or by chat.postMessage with a token. Texts are escaped:
+ * <!channel> would notify all members, and <URL|word> be a misleading link, and a text may contain
+ * the answer of a webhook.
  */
+#include <string.h>
+
 #include "notify/notify.h"
 
-static struct json_object *body(struct arena *arena, const struct address *address,
-                                const struct alert *alert)
+static struct json_object *slack_body(struct arena *arena, const struct address *address,
+                                      const struct alert *alert)
 {
     struct alert escaped = *alert;
 
@@ -16,4 +20,38 @@ static struct json_object *body(struct arena *arena, const struct address *addre
     return slack_message(arena, address, &escaped, alert_is_error(alert) ? "danger" : "good");
 }
 
-const struct notifier notifier_slack = {.type = "slack", .body = body, .takes_token = true};
+const struct notifier notifier_slack = {.type = "slack", .body = slack_body, .takes_token = true};
+
+/* --- Rocket.Chat, by its incoming webhooks */
+
+static struct json_object *rocket_body(struct arena *arena, const struct address *address,
+                                       const struct alert *alert)
+{
+    return slack_message(arena, address, alert, alert_is_error(alert) ? "#FF0000" : "#0076D7");
+}
+
+const struct notifier notifier_rocket = {.type = "rocket", .body = rocket_body};
+
+/* --- Discord, at the path /slack of its webhooks */
+
+static struct json_object *discord_body(struct arena *arena, const struct address *address,
+                                        const struct alert *alert)
+{
+    return slack_message(arena, address, alert, alert_is_error(alert) ? "danger" : "good");
+}
+
+/* Flagger appends it after a query as well, where it is not part of the path. */
+static const char *discord_url(struct arena *arena, const struct address *address)
+{
+    size_t path = strcspn(address->url, "?#");
+    size_t end = path;
+
+    if (path >= 6 && strncmp(address->url + path - 6, "/slack", 6) == 0)
+        return address->url;
+    while (end > 0 && address->url[end - 1] == '/')
+        end--;
+    return arena_printf(arena, "%.*s/slack%s", (int)end, address->url, address->url + path);
+}
+
+const struct notifier notifier_discord = {
+    .type = "discord", .body = discord_body, .url = discord_url};

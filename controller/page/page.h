@@ -20,10 +20,14 @@
 #ifndef PAGE_PAGE_H
 #define PAGE_PAGE_H
 
+#include "base/err.h"
+#include "base/json.h"
 #include "engine/engine.h"
+#include "kube/lease.h"
 #include "net/server/server.h"
 #include "net/server/tokens.h"
-#include "page/page_json.h"
+#include "proto/canary.h"
+#include "tick/tick.h"
 
 /* If both are unset, the page is off. */
 struct page_door {
@@ -39,6 +43,20 @@ void page_answer(const struct page_door *door, struct http_conn_request *req,
                  const struct http_file *files,
                  void (*data)(void *arg, struct http_conn_request *req), void *arg);
 
+/*
+ * Public addresses of the servers that the controller queries by cluster addresses; NULL if
+ * unknown. Without a trailing slash.
+ */
+struct show_links {
+    const char *prometheus, *grafana;
+};
+/*
+ * From an option; "" and NULL if unknown. ERR_INVALID if it is no address that a browser opens.
+ * Owned by the arena.
+ */
+enum err show_link_read(struct arena *arena, const char *option, const char *text, const char **out,
+                        struct errinfo *ei) MUST_USE;
+
 enum { PAGE_LIST = 100 };
 
 struct page {
@@ -50,5 +68,39 @@ struct page {
 
 /* Answers all requests below /ui. */
 void page_serve(struct page *page, struct http_conn_request *req);
+
+/*
+ * --- views of the controller's state for operators, beside /metrics on the same port:
+ *
+ *   GET /debug/process              leader, queue, watches, requests, memory
+ *   GET /debug/canaries             ?namespace= &phase= &state= &limit= &continue=
+ *   GET /debug/canaries/NS/NAME     one Canary: its run, pending facts, its last plan
+ */
+
+/* Argument of the handlers. The pointers are read for each request: engine and lease may be
+ * NULL. */
+struct debug_view {
+    struct engine *const *engine;
+    struct lease *const *lease;
+    struct http_server *const *server;
+    struct page *page; /* the release page */
+};
+
+/* All routes, or the release page alone. */
+extern const struct http_route debug_routes[], debug_page_routes[];
+
+/* --- page_json.c: Canaries as JSON, from the watches. Owned by the arena. */
+
+/*
+ * {"canaries": [...], "continue": "namespace/name"}: at most `limit` Canaries after `after` (NULL:
+ * from the first), in order of discovery, fewer if reading takes long; continue only if there are
+ * more. NULL if `after` is gone.
+ */
+struct json_object *show_list(const struct engine *engine, struct arena *arena, const char *after,
+                              int limit);
+/* All details of one; NULL if there is none. */
+struct json_object *show_one(const struct engine *engine, const struct settings *settings,
+                             const struct show_links *links, struct arena *arena,
+                             const char *namespace_, const char *name);
 
 #endif

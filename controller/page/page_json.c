@@ -1,4 +1,4 @@
-#include "page/page_json.h"
+#include "page/page.h"
 
 #include <math.h>
 #include <string.h>

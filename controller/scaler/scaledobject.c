@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "scaler/shared/copy.h"
-#include "scaler/shared/query.h"
 #include "tick/edit.h"
 #include "tick/need.h"
 #include "tick/plan.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/encoding.h"
 #include "base/json.h"
 
 /* This many AGAIN_NOW in a row mean that something undoes the writes. */

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/encoding.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "base/utf8.h"
 #include "net/server/tokens.h"
 
 /* --- roles */

@@ -2,7 +2,6 @@
  * The handlers of the gate's HTTP routes (proto/openapi/gate.yaml), and what they share. The
  * argument of every handler is a struct gate_api.
  *
- *   routes.c       table of routes, admission of requests, the web page
  *   api.c          shared by handlers; /v1/whoami, /v1/events, /debug/process
  *   api_webhook.c  /gate/ and /rollback/: the interface of Flagger's gate
  *   api_gates.c    /v1/gates, /v1/history and /v1/freezes
@@ -17,7 +16,7 @@
 #include "gate/access/identity.h"
 #include "gate/api/feed.h"
 #include "gate/db/db.h"
-#include "gate/links/link_keys.h"
+#include "gate/links/link.h"
 #include "gate/rules/gates.h"
 #include "net/server/server.h"
 

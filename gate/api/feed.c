@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/shares.h"
+#include "gate/rules/gates.h"
 
 enum {
     HEARTBEAT_MS = 15000,
@@ -21,20 +22,6 @@ enum {
     MAX_PAYLOAD = 2 * 253 + 16, /* of a notification */
     UNKNOWN = -1,
 };
-
-/* The head of the history as a row without an entry, and the entries after $1. As one snapshot: an
- * entry up to the head is included, or never existed. */
-#define PAGE_SQL                                                                                   \
-    "SELECT seq, NULL::text AS entry, NULL::text AS namespace FROM flagger_gate_head UNION ALL "   \
-    "(SELECT seq, entry::text, namespace FROM flagger_gate_history WHERE seq > $1::bigint "        \
-    "ORDER BY seq LIMIT $2::integer)"
-/* Query of the feed; mostly returns one entry. */
-static const struct db_statement news = {
-    .name = "events", .sql = PAGE_SQL, .n_params = 2, .lane = DB_ASK};
-/* Query of a client that resumes: long pages use the connection for lists. */
-static const struct db_statement resume = {
-    .name = "events_resume", .sql = PAGE_SQL, .n_params = 2, .lane = DB_READ};
-const struct db_statement *const feed_statements[] = {&news, &resume, NULL};
 
 static struct metrics_family clients_ = {.name = "flagger_gate_event_clients",
                                          .help = "Clients that follow /v1/events",
@@ -157,32 +144,17 @@ static void write_change(struct buf *event, const char *seq, const char *entry)
 
 /* --- changes from the database */
 
-static int64_t seq_at(const PGresult *page, int row)
-{
-    return strtoll(PQgetvalue(page, row, 0), NULL, 10);
-}
-
 /* The head in a page, and the number of its entries. */
-static int64_t head_of(const PGresult *page, int *entries)
+static int64_t head_of(const struct db_rows *page, int *entries)
 {
     int64_t head = 0;
     *entries = 0;
-    for (int row = 0; row < PQntuples(page); row++)
-        if (PQgetisnull(page, row, 1))
-            head = seq_at(page, row);
+    for (int row = 0; row < db_count(page); row++)
+        if (db_is_null(page, row, 1))
+            head = db_int(page, row, 0);
         else
             (*entries)++;
     return head;
-}
-
-static void ask(struct feed *feed, const struct db_statement *statement, int64_t after,
-                db_done_fn done, void *arg)
-{
-    char number[24], limit[12];
-    snprintf(number, sizeof(number), "%lld", (long long)after);
-    snprintf(limit, sizeof(limit), "%d", PAGE);
-    const char *const params[] = {number, limit};
-    db_run(feed->db, statement, params, done, arg);
 }
 
 static void on_retry(void *arg)
@@ -221,17 +193,17 @@ static void send_change(struct feed *feed, int64_t seq, const char *namespace_,
     feed->seq = seq;
 }
 
-static void send_changes(struct feed *feed, const PGresult *page)
+static void send_changes(struct feed *feed, const struct db_rows *page)
 {
     struct buf event;
     end_revoked(feed);
     buf_init(&event, MAX_EVENT);
-    for (int row = 0; row < PQntuples(page); row++) {
-        if (PQgetisnull(page, row, 1) || seq_at(page, row) <= feed->seq)
+    for (int row = 0; row < db_count(page); row++) {
+        if (db_is_null(page, row, 1) || db_int(page, row, 0) <= feed->seq)
             continue;
         buf_clear(&event);
-        write_change(&event, PQgetvalue(page, row, 0), PQgetvalue(page, row, 1));
-        send_change(feed, seq_at(page, row), PQgetvalue(page, row, 2), &event);
+        write_change(&event, db_value(page, row, 0), db_value(page, row, 1));
+        send_change(feed, db_int(page, row, 0), db_value(page, row, 2), &event);
     }
     buf_fini(&event);
 }
@@ -251,7 +223,7 @@ static void begin_at(struct feed *feed, int64_t head)
     buf_fini(&event);
 }
 
-static void on_page(void *arg, enum err err, const struct errinfo *info, PGresult *page)
+static void on_page(void *arg, enum err err, const struct errinfo *info, const struct db_rows *page)
 {
     struct feed *feed = arg;
     int entries = 0;
@@ -288,7 +260,8 @@ static void read_on(struct feed *feed)
     if (feed->reading || feed->stopped)
         return;
     feed->reading = true;
-    ask(feed, &news, feed->seq == UNKNOWN ? INT64_MAX : feed->seq, on_page, feed);
+    gates_changes(feed->db, feed->seq == UNKNOWN ? INT64_MAX : feed->seq, PAGE, DB_ASK, on_page,
+                  feed);
 }
 
 /* --- clients that read from the database */
@@ -302,21 +275,21 @@ static void on_sent(void *arg)
 }
 
 /* Sends up to the limit of the queue; false if entries are left. */
-static bool send_page(struct client *client, const PGresult *page)
+static bool send_page(struct client *client, const struct db_rows *page)
 {
     struct buf event;
     bool all = true;
     buf_init(&event, MAX_EVENT);
-    for (int row = 0; row < PQntuples(page) && all; row++) {
-        if (PQgetisnull(page, row, 1) || seq_at(page, row) <= client->seq)
+    for (int row = 0; row < db_count(page) && all; row++) {
+        if (db_is_null(page, row, 1) || db_int(page, row, 0) <= client->seq)
             continue;
         buf_clear(&event);
-        write_change(&event, PQgetvalue(page, row, 0), PQgetvalue(page, row, 1));
+        write_change(&event, db_value(page, row, 0), db_value(page, row, 1));
         size_t queued = http_stream_queued(client->req);
         all = queued == 0 || queued + event.len <= FULL_QUEUE;
         if (all) {
-            client->seq = seq_at(page, row);
-            if (sees(client, PQgetvalue(page, row, 2)))
+            client->seq = db_int(page, row, 0);
+            if (sees(client, db_value(page, row, 2)))
                 send_event(client, &event, "change");
         }
     }
@@ -324,7 +297,8 @@ static bool send_page(struct client *client, const PGresult *page)
     return all;
 }
 
-static void on_client_page(void *arg, enum err err, const struct errinfo *info, PGresult *page)
+static void on_client_page(void *arg, enum err err, const struct errinfo *info,
+                           const struct db_rows *page)
 {
     struct page_request *request = arg;
     struct client *client = request->client;
@@ -364,7 +338,7 @@ static void catch_up(struct client *client)
     }
     client->request = heap_alloc(sizeof(*client->request));
     *client->request = (struct page_request){.feed = feed, .client = client};
-    ask(feed, &resume, client->seq, on_client_page, client->request);
+    gates_changes(feed->db, client->seq, PAGE, DB_READ, on_client_page, client->request);
 }
 
 /* --- other events */

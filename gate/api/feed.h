@@ -21,8 +21,6 @@
 
 enum { FEED_MAX_CLIENTS = 256 };
 
-extern const struct db_statement *const feed_statements[]; /* for db_options */
-
 struct feed;
 
 /* Begins to listen; db must live as long, or answer its last queries before. */

@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/encoding.h"
 #include "base/json.h"
-#include "base/utf8.h"
-#include "proto/webhook.h"
+#include "proto/webhook_message.h"
 
 enum { MAX_FOR_DAYS = 366, LINK_DEFAULT_DAYS = 1, LINK_MAX_DAYS = 30 };
 _Static_assert(REQUEST_MAX_NAME <= (int)LINK_MAX_NAME &&

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "gate/db/db_connection.h"
+#include "gate/db/db_internal.h"
 #include "gate/db/db_source.h"
 
 enum {

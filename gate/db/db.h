@@ -1,5 +1,5 @@
 /*
- * PostgreSQL for the gate: a small pool of connections on the loop (gate/db/db_connection.h) that
+ * PostgreSQL for the gate: a small pool of connections on the loop that
  * never blocks. Three lanes keep checks from waiting behind changes that wait for a row, and both
  * from waiting behind long lists. The lane for lists has few places, so that readers cannot
  * overload the database.
@@ -11,8 +11,9 @@
 #ifndef GATE_DB_H
 #define GATE_DB_H
 
-#include <libpq-fe.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "net/loop.h"
@@ -41,11 +42,27 @@ struct db_statement {
 };
 
 /*
- * result: PGRES_TUPLES_OK or PGRES_COMMAND_OK if err is ERR_OK, else NULL; borrowed. Called exactly
- * once, never before db_run() has returned. info->status is the HTTP status of a failure: that of
- * the violated rule (gate/db/db_error.h), or 503.
+ * The rows of an answer. Values are texts of PostgreSQL, borrowed like the rows; row and column
+ * count from 0.
  */
-typedef void (*db_done_fn)(void *arg, enum err err, const struct errinfo *info, PGresult *result);
+struct db_rows;
+int db_count(const struct db_rows *rows);
+bool db_is_null(const struct db_rows *rows, int row, int column);
+/* "" if it is null. */
+const char *db_value(const struct db_rows *rows, int row, int column);
+size_t db_value_len(const struct db_rows *rows, int row, int column);
+/* 0 if it is null or no number. */
+int64_t db_int(const struct db_rows *rows, int row, int column);
+/* Of a boolean; false if it is null. */
+bool db_true(const struct db_rows *rows, int row, int column);
+
+/*
+ * rows: the answer if err is ERR_OK, else NULL; borrowed. Called exactly
+ * once, never before db_run() has returned. info->status is the HTTP status of a failure: that of
+ * the violated rule (SQLSTATE FGnnn), or 503.
+ */
+typedef void (*db_done_fn)(void *arg, enum err err, const struct errinfo *info,
+                           const struct db_rows *rows);
 /* payload is NULL when listening has begun, also after a reconnect: notifications may have been
  * missed. */
 typedef void (*db_notify_fn)(void *arg, const char *payload);
@@ -90,11 +107,32 @@ void db_listen(struct db *db, const char *channel, db_notify_fn fn, void *arg);
 void db_watch(struct db *db, db_watch_fn fn, void *arg);
 
 /* State of a connection; lane: "ask", "change", "read" or "listen", or "leaving" for a replaced
- * one. */
-struct db_connection_snapshot;
+ * one. Times are monotonic; strings are borrowed. */
+struct db_connection_snapshot {
+    const char *state;   /* "ready", ... */
+    int64_t since_ms;    /* since when in this state */
+    int in_flight;       /* queries */
+    int64_t oldest_ms;   /* when the oldest query in flight was sent; 0 if none */
+    const char *leaving; /* reason to reconnect after the queries in flight; NULL if none */
+};
 /* Calls fn for every connection, for /debug. */
 void db_each(const struct db *db,
              void (*fn)(void *arg, const char *lane, const struct db_connection_snapshot *snapshot),
              void *arg);
+
+/* --- a connection without a loop, for commands that read much and may wait */
+
+struct db_reader;
+/* program: the name that the server shows. ERR_RETRY with the error of libpq if it cannot connect; *out is set
+ * in any case. */
+enum err db_reader_open(const struct db_source *source, const char *program, struct db_reader **out,
+                        struct errinfo *ei) MUST_USE;
+/* Calls fn with one row at a time, so that memory does not grow with the answer. fn NULL: a
+ * statement without rows. ERR_RETRY with the error of the database; fn has had the rows before
+ * it. */
+enum err db_reader_each(struct db_reader *reader, const char *sql,
+                        void (*fn)(void *arg, const struct db_rows *row), void *arg,
+                        struct errinfo *ei) MUST_USE;
+void db_reader_close(struct db_reader *reader); /* NULL is allowed */
 
 #endif

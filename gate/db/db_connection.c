@@ -1,4 +1,4 @@
-#include "gate/db/db_connection.h"
+#include "gate/db/db_internal.h"
 
 #include <assert.h>
 #include <openssl/ssl.h>
@@ -10,9 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "gate/db/db_error.h"
 #include "gate/db/db_source.h"
-#include "gate/db/resolve.h"
 #include "gate/db/schema.h"
 
 enum { IDLE_MS = 10000, CONNECTION_FIRST_WAIT_MS = 100, CONNECTION_UPGRADE_MS = 65000 };
@@ -150,7 +148,7 @@ static const char *db_queue_finish_first(struct db_queue *queue, char sqlstate[6
     }
     if (query->name)
         metrics_observe(&durations, (double)(uv_hrtime() - query->sent_ns) / 1e9, query->name);
-    query->done(query->arg, err, &info, err == ERR_OK ? query->result : NULL);
+    query->done(query->arg, err, &info, err == ERR_OK ? db_rows_of(query->result) : NULL);
     free_query(query);
     return sqlstate[0] ? sqlstate : NULL;
 }
@@ -488,18 +486,20 @@ static void db_prepare_start(struct db_connection *c)
     run_script(c, STEP_SESSION, sql);
 }
 
-static void on_prepared(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+static void on_prepared(void *arg, enum err err, const struct errinfo *info,
+                        const struct db_rows *rows)
 {
     struct db_connection *c = arg;
-    (void)result;
+    (void)rows;
     if (c->state == DB_PREPARING && err != ERR_OK)
         connection_lose(c, info->text);
 }
 
-static void on_all_prepared(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+static void on_all_prepared(void *arg, enum err err, const struct errinfo *info,
+                            const struct db_rows *rows)
 {
     struct db_connection *c = arg;
-    on_prepared(arg, err, info, result);
+    on_prepared(arg, err, info, rows);
     if (c->state != DB_PREPARING)
         return;
     connection_set_state(c, DB_READY);
@@ -769,10 +769,11 @@ bool db_connection_run(struct db_connection *c, const struct db_statement *state
     return connection_sent(c, ok, statement->name, done, arg);
 }
 
-static void on_listening(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+static void on_listening(void *arg, enum err err, const struct errinfo *info,
+                         const struct db_rows *rows)
 {
     struct db_connection *c = arg;
-    (void)result;
+    (void)rows;
     if (err == ERR_OK)
         c->options.events->notified(c->options.arg, NULL, NULL);
     else if (c->conn)
@@ -785,12 +786,13 @@ void db_connection_listen(struct db_connection *c, const char *channel)
         (void)connection_send_listen(c, channel, on_listening);
 }
 
-static void on_ignored(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+static void on_ignored(void *arg, enum err err, const struct errinfo *info,
+                       const struct db_rows *rows)
 {
     (void)arg;
     (void)err;
     (void)info;
-    (void)result;
+    (void)rows;
 }
 
 /* The first query is the oldest. The connection is dropped with it: a query that was given up must

@@ -2,16 +2,17 @@
  * test/bats/gate_database.bats. */
 #include "gate/db/fake_database.h"
 
-static void on_answer(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+static void on_answer(void *arg, enum err err, const struct errinfo *info,
+                      const struct db_rows *rows)
 {
     struct fixture *f = arg;
-    assert_int_equal(err == ERR_OK, result != NULL);
+    assert_int_equal(err == ERR_OK, rows != NULL);
     f->answers++;
     f->cancelled += err == ERR_CANCELLED;
     f->failures += err != ERR_OK;
     f->err = err;
     f->info = *info;
-    f->yes = result && strcmp(PQgetvalue(result, 0, 0), "t") == 0;
+    f->yes = rows && db_true(rows, 0, 0);
 }
 
 static void run(struct fixture *f, const struct db_statement *statement)

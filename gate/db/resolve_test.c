@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gate/db/resolve.h"
+#include "gate/db/db_internal.h"
 #include "test/unit.h"
 
 struct outcome {

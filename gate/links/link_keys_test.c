@@ -1,5 +1,5 @@
 /* link_keys: which files are read, and that a new one is noticed. */
-#include "gate/links/link_keys.h"
+#include "gate/links/link.h"
 
 #include <fcntl.h>
 #include <string.h>

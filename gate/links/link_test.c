@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/encoding.h"
 #include "test/unit.h"
 
 #define KEY(text_) ((struct link_key){.text = (text_), .len = sizeof(text_) - 1})

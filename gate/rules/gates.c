@@ -1,5 +1,6 @@
 #include "gate/rules/gates.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,9 +118,18 @@ static const struct db_statement freezes = {
     .n_params = 1,
     .lane = DB_READ};
 
+#define CHANGES_SQL                                                                                \
+    "SELECT seq, NULL::text AS entry, NULL::text AS namespace FROM flagger_gate_head UNION ALL "   \
+    "(SELECT seq, entry::text, namespace FROM flagger_gate_history WHERE seq > $1::bigint "        \
+    "ORDER BY seq LIMIT $2::integer)"
+static const struct db_statement changes = {
+    .name = "events", .sql = CHANGES_SQL, .n_params = 2, .lane = DB_ASK};
+static const struct db_statement older_changes = {
+    .name = "events_resume", .sql = CHANGES_SQL, .n_params = 2, .lane = DB_READ};
+
 const struct db_statement *const gates_statements[] = {
-    &check,   &approval, &wait_, &through, &deadline, &release,  &open_,   &close_,
-    &policy_, &list,     &show,  &history, &freeze,   &unfreeze, &freezes, NULL};
+    &check, &approval, &wait_,   &through, &deadline, &release, &open_,   &close_,        &policy_,
+    &list,  &show,     &history, &freeze,  &unfreeze, &freezes, &changes, &older_changes, NULL};
 
 /* --- checks */
 
@@ -141,11 +151,12 @@ static char *waits_in_flight[MAX_WAITS_IN_FLIGHT];
 
 static void ask(struct check_request *checking);
 
-static void on_wait_kept(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+static void on_wait_kept(void *arg, enum err err, const struct errinfo *info,
+                         const struct db_rows *rows)
 {
     /* On failure the next check writes it again. */
     char **slot = arg;
-    (void)err, (void)info, (void)result;
+    (void)err, (void)info, (void)rows;
     free(*slot);
     *slot = NULL;
 }
@@ -185,10 +196,11 @@ static void answer(struct check_request *c, enum err err, const struct errinfo *
 }
 
 /* Repeats the check after the action that had to precede it. */
-static void on_done_before(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+static void on_done_before(void *arg, enum err err, const struct errinfo *info,
+                           const struct db_rows *rows)
 {
     struct check_request *c = arg;
-    (void)result;
+    (void)rows;
     if (err != ERR_OK)
         answer(c, err, info, NULL);
     else
@@ -213,11 +225,12 @@ static void pass_deadline(struct check_request *c)
 }
 
 /* The gate was open, even if its approver is unknown or it has been closed since. */
-static void on_approval(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+static void on_approval(void *arg, enum err err, const struct errinfo *info,
+                        const struct db_rows *rows)
 {
     (void)info;
     answer(arg, ERR_OK, NULL,
-           err == ERR_OK && !PQgetisnull(result, 0, 0) ? PQgetvalue(result, 0, 0) : GATES_OPEN);
+           err == ERR_OK && !db_is_null(rows, 0, 0) ? db_value(rows, 0, 0) : GATES_OPEN);
 }
 
 static void read_approver(struct check_request *c)
@@ -227,24 +240,20 @@ static void read_approver(struct check_request *c)
     db_run(c->db, &approval, params, on_approval, c);
 }
 
-static bool is_true(PGresult *result, int column)
-{
-    return strcmp(PQgetvalue(result, 0, column), "t") == 0;
-}
-
-static void on_check(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+static void on_check(void *arg, enum err err, const struct errinfo *info,
+                     const struct db_rows *rows)
 {
     struct check_request *c = arg;
     if (err != ERR_OK) {
         answer(c, err, info, NULL);
         return;
     }
-    bool open = is_true(result, 0), waits = is_true(result, 1), stale = is_true(result, 2);
-    if (is_true(result, 4) && !c->after_release) {
+    bool open = db_true(rows, 0, 0), waits = db_true(rows, 0, 1), stale = db_true(rows, 0, 2);
+    if (db_true(rows, 0, 4) && !c->after_release) {
         start_release(c);
         return;
     }
-    if (!open && is_true(result, 3) && !c->after_deadline) {
+    if (!open && db_true(rows, 0, 3) && !c->after_deadline) {
         pass_deadline(c);
         return;
     }
@@ -292,10 +301,10 @@ struct json_request {
     void *arg;
 };
 
-static void on_json(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+static void on_json(void *arg, enum err err, const struct errinfo *info, const struct db_rows *rows)
 {
     struct json_request *asked = arg;
-    asked->done(asked->arg, err, info, err == ERR_OK ? PQgetvalue(result, 0, 0) : NULL);
+    asked->done(asked->arg, err, info, err == ERR_OK ? db_value(rows, 0, 0) : NULL);
     free(asked);
 }
 
@@ -382,4 +391,14 @@ void gates_freezes(struct db *db, const char *within, gates_json_fn done, void *
 {
     const char *const params[] = {within};
     gates_run(db, &freezes, params, done, arg);
+}
+
+void gates_changes(struct db *db, int64_t after, int limit, enum db_lane lane, db_done_fn done,
+                   void *arg)
+{
+    char number[24], count[12];
+    snprintf(number, sizeof(number), "%lld", (long long)after);
+    snprintf(count, sizeof(count), "%d", limit);
+    const char *const params[] = {number, count};
+    db_run(db, lane == DB_READ ? &older_changes : &changes, params, done, arg);
 }

@@ -80,6 +80,15 @@ void gates_show(struct db *db, const char *namespace_, const char *name, gates_j
 void gates_history(struct db *db, const char *namespace_, const char *within, const char *name,
                    const char *after, const char *limit, gates_json_fn done, void *arg);
 
+/*
+ * A page of changes, for a feed: rows with number, entry and namespace, up to `limit` entries after
+ * the number `after`, in order; the row whose entry is null is the head of the history. It is one
+ * snapshot: an entry up to the head is included, or never existed. lane: DB_ASK for the newest,
+ * mostly one entry; DB_READ for long pages.
+ */
+void gates_changes(struct db *db, int64_t after, int limit, enum db_lane lane, db_done_fn done,
+                   void *arg);
+
 /* Checks that must not pass, and when. NULL if unbounded; the three weekly fields go together, in
  * minutes since Monday 0:00. */
 struct gate_freeze {

@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
+#include "base/encoding.h"
 #include "base/table.h"
-#include "base/utf8.h"
 
 /* --- findings */
 

@@ -1,14 +1,12 @@
-#include "gate/rules/verify.h"
 
 #include <inttypes.h>
-#include <libpq-fe.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/option.h"
-#include "gate/db/db_error.h"
+#include "gate/db/db.h"
 #include "gate/db/db_source.h"
 #include "gate/rules/history.h"
 
@@ -56,7 +54,7 @@ struct head {
 };
 
 struct verify {
-    PGconn *conn;
+    struct db_reader *reader;
     struct arena *arena; /* for one row */
     struct arena *kept;  /* for the run */
     struct findings findings;
@@ -78,50 +76,26 @@ struct verify {
     int64_t shown_ms; /* time of the last progress line */
 };
 
-typedef void (*row_fn)(struct verify *v, const PGresult *row);
-
-static enum err database_error(const struct verify *v, struct errinfo *ei)
+/* Reads row by row, so that memory does not grow with the history. Functions of rows get `v`. */
+static enum err each_row(struct verify *v, const char *sql,
+                         void (*fn)(void *arg, const struct db_rows *row), struct errinfo *ei)
 {
-    err_set(ei, ERR_RETRY, "the history cannot be read: %s", PQerrorMessage(v->conn));
-    db_error_one_line(ei->text);
-    return ERR_RETRY;
-}
+    enum err err = db_reader_each(v->reader, sql, fn, v, ei);
 
-/* Reads row by row, so that memory does not grow with the history. */
-static enum err each_row(struct verify *v, const char *sql, row_fn fn, struct errinfo *ei)
-{
-    enum err err = ERR_OK;
-
-    if (!PQsendQueryParams(v->conn, sql, 0, NULL, NULL, NULL, NULL, 0) ||
-        !PQsetSingleRowMode(v->conn))
-        return database_error(v, ei);
-    for (PGresult *result; (result = PQgetResult(v->conn));) {
-        ExecStatusType status = PQresultStatus(result);
-        if (status == PGRES_SINGLE_TUPLE && fn) {
-            arena_reset(v->arena);
-            fn(v, result);
-        } else if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK && err == ERR_OK) {
-            err = database_error(v, ei);
-        }
-        PQclear(result);
-    }
-    return err;
-}
-
-static int64_t number(const PGresult *row, int column)
-{
-    return strtoll(PQgetvalue(row, 0, column), NULL, 10);
+    return err == ERR_OK ? ERR_OK : err_wrap(ei, err, "the history cannot be read");
 }
 
 /* --- the history */
 
-static void on_head(struct verify *v, const PGresult *row)
+static void on_head(void *arg, const struct db_rows *row)
 {
-    v->now = arena_strdup(v->kept, PQgetvalue(row, 0, 0));
-    v->day_ago = arena_strdup(v->kept, PQgetvalue(row, 0, 1));
-    v->has_head = !PQgetisnull(row, 0, 2);
-    v->head.seq = number(row, 2);
-    snprintf(v->head.hash, sizeof(v->head.hash), "%s", PQgetvalue(row, 0, 3));
+    struct verify *v = arg;
+
+    v->now = arena_strdup(v->kept, db_value(row, 0, 0));
+    v->day_ago = arena_strdup(v->kept, db_value(row, 0, 1));
+    v->has_head = !db_is_null(row, 0, 2);
+    v->head.seq = db_int(row, 0, 2);
+    snprintf(v->head.hash, sizeof(v->head.hash), "%s", db_value(row, 0, 3));
 }
 
 static void show_progress(struct verify *v)
@@ -161,10 +135,10 @@ static void check_time(struct verify *v, struct json_object *entry, const char *
 
 /* Compares the columns that entries are found by. */
 static void check_column(struct verify *v, struct json_object *entry, const char *key,
-                         const PGresult *row, int column, const char *where)
+                         const struct db_rows *row, int column, const char *where)
 {
     const char *says = json_str_at(entry, key, NULL);
-    const char *stands = PQgetisnull(row, 0, column) ? NULL : PQgetvalue(row, 0, column);
+    const char *stands = db_is_null(row, 0, column) ? NULL : db_value(row, 0, column);
 
     if ((says != NULL) != (stands != NULL) || (says && strcmp(says, stands) != 0))
         findings_add(&v->findings, "%s: its column %s says %s, the entry %s", where, key,
@@ -172,7 +146,7 @@ static void check_column(struct verify *v, struct json_object *entry, const char
 }
 
 static void check_entry(struct verify *v, int64_t seq, struct json_object *entry,
-                        const PGresult *row, const char *where)
+                        const struct db_rows *row, const char *where)
 {
     if (json_int_at(entry, -1, "seq", NULL) != seq)
         findings_add(&v->findings, "%s: its `seq` says %s", where,
@@ -180,18 +154,20 @@ static void check_entry(struct verify *v, int64_t seq, struct json_object *entry
     check_time(v, entry, where);
     check_column(v, entry, "namespace", row, 3, where);
     check_column(v, entry, "name", row, 4, where);
-    if (!replay_entry(v->replay, seq, entry, PQgetvalue(row, 0, 1)))
+    if (!replay_entry(v->replay, seq, entry, db_value(row, 0, 1)))
         v->unknown++;
 }
 
-static void on_entry(struct verify *v, const PGresult *row)
+static void on_entry(void *arg, const struct db_rows *row)
 {
-    int64_t seq = number(row, 0);
-    const char *text = PQgetvalue(row, 0, 1), *hash = PQgetvalue(row, 0, 2);
-    size_t len = (size_t)PQgetlength(row, 0, 1);
+    struct verify *v = arg;
+    int64_t seq = db_int(row, 0, 0);
+    const char *text = db_value(row, 0, 1), *hash = db_value(row, 0, 2);
+    size_t len = db_value_len(row, 0, 1);
     struct json_object *entry = NULL;
     struct errinfo info;
 
+    arena_reset(v->arena);
     v->entries++;
     show_progress(v);
     enum err err = json_parse(v->arena, text, len, JSON_MAX_BYTES, &entry, &info);
@@ -273,14 +249,16 @@ static const char *const things[REPLAY_THINGS] = {
     [REPLAY_LINK] = "SELECT json_build_object('link', id) FROM flagger_gate_links",
 };
 
-static void on_thing(struct verify *v, const PGresult *row)
+static void on_thing(void *arg, const struct db_rows *row)
 {
+    struct verify *v = arg;
     struct json_object *thing = NULL;
     struct errinfo info;
 
+    arena_reset(v->arena);
     v->n_things[v->thing]++;
-    if (json_parse(v->arena, PQgetvalue(row, 0, 0), (size_t)PQgetlength(row, 0, 0), JSON_MAX_BYTES,
-                   &thing, &info) != ERR_OK)
+    if (json_parse(v->arena, db_value(row, 0, 0), db_value_len(row, 0, 0), JSON_MAX_BYTES, &thing,
+                   &info) != ERR_OK)
         findings_add(&v->findings, "a row of the gates cannot be understood: %s", info.text);
     else
         replay_row(v->replay, &v->findings, v->thing, thing);
@@ -296,12 +274,13 @@ static const char mirror_sql[] =
     "   WHERE f.namespace IN ('', g.namespace) AND f.name IN ('', g.name))))"
     " ORDER BY namespace, name, kind";
 
-static void on_mirror(struct verify *v, const PGresult *row)
+static void on_mirror(void *arg, const struct db_rows *row)
 {
-    bool open = strcmp(PQgetvalue(row, 0, 3), "t") == 0;
+    struct verify *v = arg;
+    bool open = db_true(row, 0, 3);
 
     findings_add(&v->findings, "%s %s.%s: flagger_gates calls it %s, which it is not",
-                 PQgetvalue(row, 0, 0), PQgetvalue(row, 0, 2), PQgetvalue(row, 0, 1),
+                 db_value(row, 0, 0), db_value(row, 0, 2), db_value(row, 0, 1),
                  open ? "open" : "closed");
 }
 
@@ -343,17 +322,14 @@ static void print_result(const struct verify *v)
 
 static enum err open_database(struct verify *v, struct errinfo *ei)
 {
-    /* dbname is the whole connection string and overrides the preceding keys. */
-    static const char *const keys[] = {"connect_timeout", "application_name", "dbname", NULL};
     struct db_source *source = NULL;
     enum err err = db_source_new(opt.database, opt.database_file, &source, ei);
 
     if (err != ERR_OK)
         return err;
-    const char *const values[] = {"10", program.name, db_source_dsn(source), NULL};
-    v->conn = PQconnectdbParams(keys, values, 1);
+    err = db_reader_open(source, program.name, &v->reader, ei);
     db_source_free(source);
-    return PQstatus(v->conn) == CONNECTION_OK ? ERR_OK : database_error(v, ei);
+    return err == ERR_OK ? ERR_OK : err_wrap(ei, err, "the history cannot be read");
 }
 
 /* "SEQ:HASH" */
@@ -385,7 +361,7 @@ static enum err run(struct verify *v, struct errinfo *ei)
         err = read_history(v, ei);
     if (err == ERR_OK)
         err = read_gates(v, ei);
-    PQfinish(v->conn);
+    db_reader_close(v->reader);
     return err;
 }
 

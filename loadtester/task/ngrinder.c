@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "base/base64.h"
 #include "base/duration.h"
+#include "base/encoding.h"
 #include "base/json.h"
 #include "loadtester/task.h"
 

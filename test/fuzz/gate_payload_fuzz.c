@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/encoding.h"
 #include "fuzz.h"
 #include "gate/api/request.h"
 

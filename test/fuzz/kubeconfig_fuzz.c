@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "kube/config_internal.h"
+#include "kube/config.h"
 #include "kube/credentials.h"
 
 static void check_config(const struct kube_config *config)

@@ -5,8 +5,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/encoding.h"
 #include "base/json.h"
-#include "base/utf8.h"
 #include "fuzz.h"
 #include "notify/notify.h"
 

@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/encoding.h"
 #include "base/option.h"
-#include "base/utf8.h"
 #include "fuzz.h"
 
 enum { MAX_WORDS = 32 };

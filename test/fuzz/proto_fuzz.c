@@ -7,7 +7,7 @@
 #include "proto/canary.h"
 #include "proto/releaseplan.h"
 #include "proto/spechash.h"
-#include "proto/webhook.h"
+#include "proto/webhook_message.h"
 
 /* What was read can be written, and then be read again as the same. */
 static void check_webhook(struct arena *arena, const char *text, size_t len)

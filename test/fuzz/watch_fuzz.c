@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "kube/watch_internal.h"
+#include "kube/kube_internal.h"
 
 enum { LINE_MAX_HERE = 512 };
 

@@ -10,7 +10,7 @@
 #ifndef EDITS_EDIT_H
 #define EDITS_EDIT_H
 
-#include "kube/client.h"
+#include "kube/kube_client.h"
 #include "random_edits/app.h"
 
 enum edit_kind {

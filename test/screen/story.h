@@ -5,7 +5,7 @@
 #ifndef STORY_STORY_H
 #define STORY_STORY_H
 
-#include "kube/client.h"
+#include "kube/kube_client.h"
 #include "screen/observe.h"
 #include "screen/screen.h"
 #include "screen/traffic.h"

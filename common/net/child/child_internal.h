@@ -1,8 +1,7 @@
 /*
  * Private to the supervision of child processes. Two programs share it: the daemon (child.c,
- * spawn_server.c) and flagger-child (child_supervisor.c, spawn_request.c, child_limits.c,
- * child_proc.c), which is embedded in the daemon. Without an embedded one the daemon executes
- * itself and plays both.
+ * spawn_server.c) and flagger-child (child_supervisor.c, child_limits.c), which is embedded in the
+ * daemon. Without an embedded one the daemon executes itself and plays both.
  */
 #ifndef NET_CHILD_INTERNAL_H
 #define NET_CHILD_INTERNAL_H
@@ -64,7 +63,7 @@ void spawn_server_reaped(pid_t pid);
 void spawn_server_end(void);
 
 /*
- * spawn_request.c: the command for a supervisor, as one text of at most SPAWN_REQUEST_MAX bytes,
+ * child_supervisor.c: the command for a supervisor, as one text of at most SPAWN_REQUEST_MAX bytes,
  * and the message that passes its descriptors.
  */
 enum { SPAWN_REQUEST_MAX = 16 * 1024 * 1024, CHILD_LIMITS_TEXT = 256 };
@@ -104,7 +103,7 @@ struct fd_message {
 void fd_message_init(struct fd_message *message);
 
 /*
- * child_supervisor.c: messages between a daemon and the supervisor of a command.
+ * Messages between a daemon and the supervisor of a command.
  *
  * The daemon sends a spawn request, then SUPERVISOR_CHECK (processes were made: count them). The
  * end of its side of the socket, also by its death, means: end everything. The supervisor sends PID
@@ -152,7 +151,7 @@ int child_limits_apply(const struct child_limits *limits);
 int child_filter_apply(void);
 
 /*
- * child_proc.c: processes of the machine, from /proc, and what the descendants of a supervisor use
+ * Processes of the machine, from /proc, and what the descendants of a supervisor use
  * together. Heap memory; an allocation failure must not end the process here.
  */
 struct child_process {

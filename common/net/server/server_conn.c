@@ -122,7 +122,9 @@ static bool refuse_rest(struct server_conn *conn, int fd)
     return true;
 }
 
-void server_conn_evict(struct server_conn *conn, const char *why)
+/* Cuts the client off; its bytes and place are free at once. h2o closes the connection in the next
+ * iteration of the loop. */
+static void server_conn_evict(struct server_conn *conn, const char *why)
 {
     const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
     int fd = h2o_socket_get_fd(conn->sock);

@@ -173,9 +173,6 @@ bool server_conn_exceeds_share(const struct server_conn *conn);
 /* Counts the connection's bytes again. Returns false if they exceed the limit even after eviction
  * of others. */
 bool server_conn_account(struct server_conn *conn);
-/* Cuts the client off; its bytes and place are free at once. h2o closes the connection in the next
- * iteration of the loop. */
-void server_conn_evict(struct server_conn *conn, const char *why);
 /* Counts the bytes of all partial requests, and refuses endless headers; after the loop has polled. */
 void server_limits_check(struct http_server *server);
 /* From soon on, aborts requests that are being answered if their client closes its side. */

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/hash.h"
+#include "base/encoding.h"
 #include "base/json.h"
 #include "net/server/server_internal.h"
 

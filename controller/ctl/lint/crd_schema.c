@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/encoding.h"
 #include "base/guess.h"
-#include "base/utf8.h"
 #include "base/yaml.h"
 
 enum { FOUND_MAX = 60 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/encoding.h"
 #include "ctl/lint/crd_schema.h"
 #include "kube/resource.h"
 

@@ -9,7 +9,7 @@
 
 #include <openssl/rsa.h>
 
-#include "base/base64.h"
+#include "base/encoding.h"
 #include "engine/metrics/metric_call.h"
 #include "net/server/server.h"
 #include "net/test_certs.h"

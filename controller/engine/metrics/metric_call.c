@@ -8,8 +8,8 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "base/encoding.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/table.h"

@@ -6,7 +6,7 @@
 #ifndef ENGINE_METRIC_CALL_H
 #define ENGINE_METRIC_CALL_H
 
-#include "kube/client.h"
+#include "kube/kube_client.h"
 #include "net/client.h"
 #include "tick/need.h"
 #include "tick/tick.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/encoding.h"
 #include "base/json.h"
 #include "engine/metrics/metric_call.h"
 #include "net/reach.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
+#include "base/encoding.h"
 #include "base/json.h"
 #include "base/metrics.h"
 #include "base/table.h"

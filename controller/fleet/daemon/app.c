@@ -1,14 +1,64 @@
+#include "fleet/daemon/app.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "fleet/daemon/app_parts.h"
 #include "fleet/daemon/context.h"
 #include "fleet/rules/fleet.h"
 #include "fleet/rules/inventory.h"
 #include "tick/edit.h"
 
+/* The write of the inventory. */
+struct app_recorder {
+    struct tracked_request *ask;
+    struct timer *timer; /* to the next one */
+    struct backoff backoff;
+    bool due;
+};
+
+struct app_teller {
+    struct tracked_request *ask;
+    struct timer *timer;
+    struct backoff backoff;
+    bool due, ever;
+    char *sent;      /* the last text that was accepted; NULL if none by this process */
+    char *sending;   /* of the one under way */
+    int64_t sent_ms; /* monotonic */
+};
+
+struct app {
+    struct place_owner owner; /* the first: places get a pointer to it */
+    struct fleet_daemon *fleet;
+    char *namespace_, *name, *label;
+    TAILQ_HEAD(, place) places;
+    struct view *view; /* NULL if not read since it changed */
+    uint64_t view_content;
+    int64_t generation;
+    char *uid;
+    char *mistake; /* of its spec, one sentence */
+    char *trouble; /* why a policy has no clusters */
+    char *keeper;  /* another controller that manages it, one sentence */
+    bool releases; /* it has a rollout, as far as can be seen */
+    bool begun;    /* its inventory has been read */
+    bool lost;     /* ... and was not there, though something was made */
+    bool ours;     /* it has our finalizer */
+    bool deleting;
+    int64_t deleted_ms; /* wall clock */
+    int64_t begun_ms;   /* wall clock: when this process began to manage it */
+    struct timer *abandon_timer;
+    struct app_recorder recorder;
+    struct app_teller teller;
+};
+
+static void app_event(const struct app *app, const char *type, const char *reason,
+                      const char *text);
+static struct json_object *app_tree(const struct app *app, struct arena *arena);
+static void app_changed(struct app *app);
+static void app_record(struct app *app);
+static void app_recorder_end(struct app *app);
+static bool app_is_recorded(const struct app *app, struct json_object *tree);
 static void end_teller(struct app *app);
 
 struct place *app_next_place(const struct app *app, const struct place *place)
@@ -56,27 +106,27 @@ static struct app *app_of(struct place_owner *owner)
     return (struct app *)(void *)owner;
 }
 
-static void on_changed(struct place_owner *owner)
+void place_owner_changed(struct place_owner *owner)
 {
     app_changed(app_of(owner));
 }
 
-static void on_record(struct place_owner *owner)
+void place_owner_record(struct place_owner *owner)
 {
     app_record(app_of(owner));
 }
 
-static void on_wake(struct place_owner *owner)
+void place_owner_wake(struct place_owner *owner)
 {
     fleet_daemon_wake_app(owner->fleet, owner->namespace_, owner->name);
 }
 
-static void on_warn(struct place_owner *owner, const char *reason, const char *text)
+void place_owner_warn(struct place_owner *owner, const char *reason, const char *text)
 {
     app_event(app_of(owner), "Warning", reason, text);
 }
 
-static struct view *on_view(struct place_owner *owner)
+struct view *place_owner_view(struct place_owner *owner)
 {
     struct app *app = app_of(owner);
 
@@ -417,15 +467,8 @@ struct app *app_new(struct fleet_daemon *fleet, const char *namespace_, const ch
         .begun_ms = clock_wall_ms(),
         .recorder.backoff = {.min_ms = members_retry_ms(&fleet->context), .max_ms = 60000},
         .teller.backoff = {.min_ms = members_retry_ms(&fleet->context), .max_ms = 60000}};
-    app->owner = (struct place_owner){.fleet = fleet,
-                                      .namespace_ = app->namespace_,
-                                      .name = app->name,
-                                      .label = app->label,
-                                      .changed = on_changed,
-                                      .record = on_record,
-                                      .wake = on_wake,
-                                      .warn = on_warn,
-                                      .view = on_view};
+    app->owner = (struct place_owner){
+        .fleet = fleet, .namespace_ = app->namespace_, .name = app->name, .label = app->label};
     TAILQ_INIT(&app->places);
     return app;
 }
@@ -480,7 +523,7 @@ const char *app_label(const struct app *app)
     return app->label;
 }
 
-struct json_object *app_tree(const struct app *app, struct arena *arena)
+static struct json_object *app_tree(const struct app *app, struct arena *arena)
 {
     struct json_object *tree;
 
@@ -488,7 +531,7 @@ struct json_object *app_tree(const struct app *app, struct arena *arena)
     return tree;
 }
 
-void app_event(const struct app *app, const char *type, const char *reason, const char *text)
+static void app_event(const struct app *app, const char *type, const char *reason, const char *text)
 {
     struct arena *arena = arena_new();
     const struct event_object object = {.api_version = kube_api_version(arena, &fleet_applications),
@@ -517,7 +560,7 @@ static void tell_in(struct app *app, int64_t ms)
         app->teller.timer = timer_start(app->fleet->context.loop, ms, 0, send_status, app);
 }
 
-void app_changed(struct app *app)
+static void app_changed(struct app *app)
 {
     struct app_teller *teller = &app->teller;
     int64_t apart = teller->sent_ms + APART_MS - clock_monotonic_ms();
@@ -637,4 +680,253 @@ static void end_teller(struct app *app)
     timer_stop(app->teller.timer);
     free(app->teller.sent);
     free(app->teller.sending);
+}
+
+/* The inventory and the finalizer of an Application, in one write, before anything is made. */
+
+static void send_record(void *arg);
+
+static const char *objects_of(const struct place *place)
+{
+    return place->records ? place->records : place->objects;
+}
+
+static const char *text_of(const struct app *app, struct arena *arena, bool *any)
+{
+    struct inventory_entry *entries;
+    const struct place *place;
+    size_t count = 0;
+
+    TAILQ_FOREACH(place, &app->places, of_app)
+    {
+        count++;
+    }
+    entries = arena_array(arena, count, sizeof(*entries));
+    count = 0;
+    *any = false;
+    TAILQ_FOREACH(place, &app->places, of_app)
+    {
+        *any |= *objects_of(place) != '\0';
+        entries[count++] = (struct inventory_entry){.policy = place->policy,
+                                                    .cluster = place->cluster,
+                                                    .access = place->access ? place->access : "",
+                                                    .objects = objects_of(place)};
+    }
+    return inventory_text(arena, entries, count);
+}
+
+static bool app_is_recorded(const struct app *app, struct json_object *tree)
+{
+    const char *there = json_str_at(tree, "metadata", "annotations", FLEET_INVENTORY, NULL);
+    struct arena *arena = arena_new();
+    bool any;
+    const char *text = text_of(app, arena, &any);
+    bool same = !any || (there && app->ours && strcmp(there, text) == 0);
+
+    arena_free(arena);
+    return same || app->recorder.ask;
+}
+
+/* --- the result of a write */
+
+static void mark_sent(struct app *app)
+{
+    struct place *place;
+
+    TAILQ_FOREACH(place, &app->places, of_app)
+    {
+        free(place->sent);
+        place->sent = heap_strdup(place->records);
+    }
+}
+
+/* Takes over the inventory that was written. */
+static void take_sent(struct place *place)
+{
+    if (!place->sent)
+        return;
+    free(place->objects);
+    place->objects = place->sent;
+    place->sent = NULL;
+    if (place->records && strcmp(place->records, place->objects) == 0) {
+        free(place->records);
+        place->records = NULL;
+    }
+}
+
+/* Resumes the places that waited for the write. */
+static void settle_places(struct app *app)
+{
+    struct place *place;
+
+    TAILQ_FOREACH(place, &app->places, of_app)
+    {
+        take_sent(place);
+    }
+    TAILQ_FOREACH(place, &app->places, of_app)
+    {
+        if (!place->records)
+            place_recorded(place, NULL);
+    }
+}
+
+static void try_again(struct app *app, const struct errinfo *info)
+{
+    struct app_recorder *recorder = &app->recorder;
+    struct place *place;
+
+    log_warn("fleet_inventory_not_written", NULL, info->text, LOG_STR("application", app->label));
+    TAILQ_FOREACH(place, &app->places, of_app)
+    {
+        place_recorded(place, info);
+    }
+    if (!recorder->timer)
+        recorder->timer = timer_start(app->fleet->context.loop, backoff_next(&recorder->backoff, 0),
+                                      0, send_record, app);
+}
+
+static void on_read(void *arg, const struct kube_result *result)
+{
+    struct app *app = arg;
+
+    app->recorder.ask = NULL;
+    if (result->err == ERR_OK) {
+        management_cache_learn_app(app->fleet->management, result->body);
+        app_record(app);
+    } else if (result->err != ERR_NOT_FOUND) {
+        try_again(app, result->info);
+    }
+}
+
+static struct kube_request request_of(const struct app *app, enum kube_verb verb)
+{
+    return (struct kube_request){.verb = verb,
+                                 .resource = &fleet_applications,
+                                 .namespace_ = app->namespace_,
+                                 .name = app->name};
+}
+
+/* Conflict: reads the object again. */
+static void read_again(struct app *app)
+{
+    const struct kube_request request = request_of(app, KUBE_GET);
+
+    app->recorder.ask =
+        tracked_send(&app->fleet->context, app->fleet->context.kube, &request, on_read, app);
+}
+
+static void on_written(void *arg, const struct kube_result *result)
+{
+    struct app *app = arg;
+    struct app_recorder *recorder = &app->recorder;
+
+    recorder->ask = NULL;
+    if (result->err == ERR_CONFLICT) {
+        read_again(app);
+        return;
+    }
+    if (result->err == ERR_NOT_FOUND) /* gone: the watch will deliver that */
+        return;
+    if (result->err != ERR_OK) {
+        try_again(app, result->info);
+        return;
+    }
+    backoff_reset(&recorder->backoff);
+    management_cache_learn_app(app->fleet->management, result->body);
+    settle_places(app);
+    fleet_daemon_wake_app(app->fleet, app->namespace_,
+                          app->name); /* which drops those that have left it */
+    if (recorder->due)
+        app_record(app);
+}
+
+/* --- the write */
+
+/* Kurator's goes with ours, if this fleet adopts its Applications. */
+static struct json_object *finalizers(const struct app *app, struct arena *arena,
+                                      struct json_object *tree, bool any)
+{
+    struct json_object *list = edit_finalizers(arena, tree, FLEET_FINALIZER, any);
+    bool adopts = app->fleet->context.settings->adopt_kurator;
+
+    for (size_t i = 0; adopts && app->deleting && !any && i < json_len(list); i++) {
+        if (strcmp(json_object_get_string(json_elem(list, i)), APP_KURATOR) == 0)
+            json_object_array_del_idx(list, i--, 1);
+    }
+    return list;
+}
+
+static struct json_object *patch_of(const struct app *app, struct arena *arena,
+                                    struct json_object *tree, const char *text)
+{
+    struct json_object *body = json_own(arena, json_object_new_object());
+    struct json_object *metadata = json_sub(body, "metadata");
+    struct json_object *notes = json_sub(metadata, "annotations");
+
+    json_set_str(metadata, "resourceVersion",
+                 json_str_at(tree, "metadata", "resourceVersion", NULL));
+    json_set(metadata, "finalizers", finalizers(app, arena, tree, text != NULL));
+    if (text)
+        json_set_str(notes, FLEET_INVENTORY, text);
+    else
+        json_object_object_add(notes, FLEET_INVENTORY, NULL);
+    return body;
+}
+
+/* The API server refuses the write. */
+static void refuse(struct app *app, size_t len)
+{
+    struct errinfo info = {0};
+
+    if (len > INVENTORY_MAX)
+        err_set(&info, ERR_INVALID,
+                "the inventory of the Application would take %zu bytes, where %d may: expected "
+                "fewer policies or clusters in one Application",
+                len, (int)INVENTORY_MAX);
+    else
+        err_set(&info, ERR_RETRY, "there is no room in memory to read the Application now");
+    try_again(app, &info);
+}
+
+static void send_record(void *arg)
+{
+    struct app *app = arg;
+    struct app_recorder *recorder = &app->recorder;
+    struct arena *arena = arena_new();
+    struct json_object *tree = app_tree(app, arena);
+    struct kube_request request = request_of(app, KUBE_MERGE_PATCH);
+    bool any;
+    const char *text = text_of(app, arena, &any);
+
+    recorder->timer = NULL;
+    recorder->due = false;
+    if (!tree || strlen(text) > INVENTORY_MAX) {
+        refuse(app, strlen(text));
+    } else if (!any && !edit_has_finalizer(tree, FLEET_FINALIZER)) {
+        mark_sent(app); /* nothing was made, and nothing is noted */
+        settle_places(app);
+        fleet_daemon_wake_app(app->fleet, app->namespace_, app->name);
+    } else {
+        request.body = patch_of(app, arena, tree, any ? text : NULL);
+        mark_sent(app);
+        recorder->ask =
+            tracked_send(&app->fleet->context, app->fleet->context.kube, &request, on_written, app);
+    }
+    arena_free(arena);
+}
+
+static void app_record(struct app *app)
+{
+    struct app_recorder *recorder = &app->recorder;
+
+    if (recorder->ask)
+        recorder->due = true;
+    else if (!recorder->timer)
+        recorder->timer = timer_start(app->fleet->context.loop, 0, 0, send_record, app);
+}
+
+static void app_recorder_end(struct app *app)
+{
+    tracked_free(app->recorder.ask);
+    timer_stop(app->recorder.timer);
 }

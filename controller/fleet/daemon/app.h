@@ -24,8 +24,6 @@ bool app_settle(struct app *app) MUST_USE;
 const char *app_namespace(const struct app *app);
 const char *app_name(const struct app *app);
 const char *app_label(const struct app *app); /* "namespace/name" */
-/* The status of one of its Canaries has changed. */
-void app_changed(struct app *app);
 
 /* Iterates over its places, for plans of its releases; place is NULL at first. */
 struct place *app_next_place(const struct app *app, const struct place *place);

@@ -5,9 +5,9 @@
 #include <sys/queue.h>
 
 #include "fleet/rules/grants.h"
-#include "kube/client.h"
-#include "kube/compressed_object.h"
 #include "kube/event.h"
+#include "kube/kept_object.h"
+#include "kube/kube_client.h"
 #include "net/client.h"
 
 enum { MEMBER_CACHE_KINDS = 6 }; /* member_cache.h */

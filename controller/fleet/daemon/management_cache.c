@@ -334,27 +334,14 @@ void management_cache_forget(struct management_cache *management)
     management->snapshots = NULL;
 }
 
-static void each(const struct management_cache *management, enum kind kind,
-                 void (*fn)(void *arg, const char *namespace_, const char *name), void *arg)
-{
-    const struct digest *digest;
-
-    for (size_t i = 0; i < management->count; i++)
-        for (size_t at = 0; management->informers[i].kind == kind &&
-                            (digest = store_next(management->informers[i].store, &at));)
-            fn(arg, digest->namespace_, digest->name);
-}
-
-void management_cache_each_app(const struct management_cache *management,
-                               void (*fn)(void *arg, const char *namespace_, const char *name),
-                               void *arg)
-{
-    each(management, APPS, fn, arg);
-}
-
 void management_cache_each_plan(const struct management_cache *management,
                                 void (*fn)(void *arg, const char *namespace_, const char *name),
                                 void *arg)
 {
-    each(management, PLANS, fn, arg);
+    const struct digest *digest;
+
+    for (size_t i = 0; i < management->count; i++)
+        for (size_t at = 0; management->informers[i].kind == PLANS &&
+                            (digest = store_next(management->informers[i].store, &at));)
+            fn(arg, digest->namespace_, digest->name);
 }

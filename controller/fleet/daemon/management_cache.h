@@ -57,9 +57,6 @@ const struct fleet_known *management_cache_known(struct management_cache *manage
 void management_cache_forget(struct management_cache *management);
 
 /* Calls fn for each. */
-void management_cache_each_app(const struct management_cache *management,
-                               void (*fn)(void *arg, const char *namespace_, const char *name),
-                               void *arg);
 void management_cache_each_plan(const struct management_cache *management,
                                 void (*fn)(void *arg, const char *namespace_, const char *name),
                                 void *arg);

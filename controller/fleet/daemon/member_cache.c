@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "fleet/rules/fleet.h"
 #include "fleet/rules/waves.h"
-#include "kube/object_presence.h"
+#include "kube/kept_object.h"
 
 static const struct {
     const struct kube_resource *resource;

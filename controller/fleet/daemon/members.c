@@ -428,7 +428,7 @@ static void on_changed(void *arg, struct member *member, const struct kube_resou
         if (news)
             place_wake(place);
         if (resource == &fleet_canaries)
-            place->owner->changed(place->owner);
+            place_owner_changed(place->owner);
     }
 }
 

@@ -47,17 +47,20 @@ struct place;
 struct place_owner {
     struct fleet_daemon *fleet;
     const char *namespace_, *name, *label;
-    /* The report of a place has changed. */
-    void (*changed)(struct place_owner *owner);
-    /* It has set `records`: place_recorded() follows when that is written. */
-    void (*record)(struct place_owner *owner);
-    /* A leaving place may be forgotten. */
-    void (*wake)(struct place_owner *owner);
-    /* An event of the Application. */
-    void (*warn)(struct place_owner *owner, const char *reason, const char *text);
-    /* The view, with one use for the caller; NULL if the spec is invalid. */
-    struct view *(*view)(struct place_owner *owner);
 };
+
+/* --- implemented by app.c */
+
+/* The report of a place has changed. */
+void place_owner_changed(struct place_owner *owner);
+/* It has set `records`: place_recorded() follows when that is written. */
+void place_owner_record(struct place_owner *owner);
+/* A leaving place may be forgotten. */
+void place_owner_wake(struct place_owner *owner);
+/* An event of the Application. */
+void place_owner_warn(struct place_owner *owner, const char *reason, const char *text);
+/* The view, with one use for the caller; NULL if the spec is invalid. */
+struct view *place_owner_view(struct place_owner *owner);
 
 struct place {
     TAILQ_ENTRY(place) link;  /* of its member */
@@ -69,9 +72,9 @@ struct place {
     char *namespace_, *name; /* of its Canary; "" while that is not known */
     char *objects;           /* as the inventory has them; fleet/rules/inventory.h */
     char *records;           /* the wanted inventory; NULL if up to date */
-    char *sent;       /* app_record.c: of the write under way; NULL if it has nothing of it */
-    char *mistake;    /* why the cluster cannot be connected to; NULL if it can */
-    uint64_t keys[4]; /* hashes of its dependencies, see place_concerns() */
+    char *sent;              /* app.c: of the write under way; NULL if it has nothing of it */
+    char *mistake;           /* why the cluster cannot be connected to; NULL if it can */
+    uint64_t keys[4];        /* hashes of its dependencies, see place_concerns() */
     enum place_state state;
     bool due;    /* something has changed since the last run began */
     bool leaves; /* it is not wanted any more */

@@ -27,10 +27,15 @@ static void trouble(struct gathering *g, const char *text)
         g->facts->trouble = text;
 }
 
+static int workload_probes_replicas(const struct workload_probes *all, const char *key);
+static const char *workload_probes_of(const struct workload_probes *all, const char *key,
+                                      int64_t now_ms);
+static bool workload_probes_is_empty(const struct workload_probes *all);
+
 /* --- Canaries */
 
-struct waves_canary wave_canary(const struct wave_source *source, const char *cluster,
-                                const struct member_canary *canary)
+static struct waves_canary wave_canary(const struct wave_source *source, const char *cluster,
+                                       const struct member_canary *canary)
 {
     const struct digest *digest = &canary->seen.digest;
     const char *identity = source->fleet->context.identity;
@@ -436,12 +441,15 @@ static struct workload_probe *find(const struct workload_probes *all, const char
     return NULL;
 }
 
-bool workload_probes_is_empty(const struct workload_probes *all)
+/* True if no workload was read recently. */
+static bool workload_probes_is_empty(const struct workload_probes *all)
 {
     return TAILQ_EMPTY(&all->probes) && all->weights.count == 0;
 }
 
-const char *workload_probes_of(const struct workload_probes *all, const char *key, int64_t now_ms)
+/* The revision of the workload; NULL if not read recently, "" if it cannot be known. Borrowed. */
+static const char *workload_probes_of(const struct workload_probes *all, const char *key,
+                                      int64_t now_ms)
 {
     const struct workload_probe *probe = find(all, key);
 
@@ -450,7 +458,9 @@ const char *workload_probes_of(const struct workload_probes *all, const char *ke
                : NULL;
 }
 
-int workload_probes_replicas(const struct workload_probes *all, const char *key)
+/* Replicas that serve for it when last read, however long ago, at least 1; 0 if never read or
+ * unknown. */
+static int workload_probes_replicas(const struct workload_probes *all, const char *key)
 {
     const struct weight *weight =
         all->weights.count > 0 ? table_get(&all->weights, key, NULL) : NULL;

@@ -41,22 +41,12 @@ struct wave_source {
 };
 
 void wave_gather(const struct wave_source *source, struct wave_facts *facts);
-struct waves_canary wave_canary(const struct wave_source *source, const char *cluster,
-                                const struct member_canary *canary);
 
 /* --- probes of workloads */
 
 struct workload_probes *workload_probes_new(struct members_context *context,
                                             void (*seen)(void *arg), void *arg);
 void workload_probes_free(struct workload_probes *probes);
-/* True if no workload was read recently. */
-bool workload_probes_is_empty(const struct workload_probes *probes);
-/* The revision of the workload; NULL if not read recently, "" if it cannot be known. Borrowed. */
-const char *workload_probes_of(const struct workload_probes *probes, const char *key,
-                               int64_t now_ms);
-/* Replicas that serve for it when last read, however long ago, at least 1; 0 if never read or
- * unknown. */
-int workload_probes_replicas(const struct workload_probes *probes, const char *key);
 /* Reads the workload, unless that is under way or has just failed, and if `weighs` its primary too;
  * calls seen() afterwards. */
 void workload_probes_start(struct workload_probes *probes, const char *key, struct member *member,

@@ -2,13 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/encoding.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/utf8.h"
 #include "fleet/daemon/context.h"
 #include "fleet/daemon/wave_parts.h"
 #include "fleet/rules/fleet.h"
-#include "proto/webhook.h"
+#include "proto/webhook_message.h"
 
 struct member *wave_use(void *arg, const char *namespace_, const char *access)
 {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/encoding.h"
 
 #define KURATOR_APPS    "apps.kurator.dev"
 #define KURATOR_FLEET   "fleet.kurator.dev"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/encoding.h"
 #include "test/rows.h"
 #include "test/unit.h"
 

@@ -78,20 +78,8 @@ void waves_take_turns(struct waves_work *w, int open);
 
 enum { WAVES_MAX_LOOKS = 32 }; /* of one answer */
 
-/* True if its workload has another revision than the first wave has promoted. */
-bool waves_is_other(const struct waves_work *w, const struct waves_canary *canary);
-/* True if it takes one of the places: it was let go, or may start a release of its own. */
-bool waves_has_place(const struct waves_work *w, int wave, const struct waves_cluster *cluster,
-                     const struct waves_canary *canary);
-/* Number of Canaries let go, by the status, on a cluster not seen since the start. */
-int waves_unseen(const struct waves_work *w, const struct waves_cluster *cluster);
 void waves_step(struct waves_work *w, bool hold, size_t cluster, size_t canary);
-void waves_look_at(struct waves_work *w, size_t cluster, size_t canary);
 
-/* The budget; see waves_turns.c. */
-void waves_count_share(struct waves_work *w, int open);
-/* True if the budget has room for its replicas. */
-bool waves_share_has_room(const struct waves_work *w, const struct waves_canary *canary);
 /* The reason why it must wait, or NULL. */
 const char *waves_share_says(const struct waves_work *w, const struct waves_canary *canary);
 /* Replicas of all Canaries of the cluster, when last seen; 0 if never counted. */

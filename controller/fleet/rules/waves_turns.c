@@ -8,6 +8,10 @@ struct room {
     bool open;     /* by windows and freezes */
 };
 
+static int waves_unseen(const struct waves_work *w, const struct waves_cluster *cluster);
+static bool waves_has_place(const struct waves_work *w, int wave,
+                            const struct waves_cluster *cluster, const struct waves_canary *canary);
+
 static struct room count_room(struct waves_work *w, int open)
 {
     int wave_limit = open >= 0 ? w->plan->waves[open].max_concurrent : 0;
@@ -43,6 +47,8 @@ static void keep_let_go(struct waves_work *w, const char *key)
     w->out->status.let_go[w->out->status.n_let_go++] = key;
 }
 
+static void waves_look_at(struct waves_work *w, size_t cluster, size_t canary);
+
 /* True if the workload was read and has the revision that the first wave promoted. If it was not
  * read yet, that is requested. */
 static bool fits(struct waves_work *w, const struct room *room, size_t i, size_t j)
@@ -58,6 +64,9 @@ static bool fits(struct waves_work *w, const struct room *room, size_t i, size_t
     }
     return !*canary->target || strcmp(canary->target, waves_wanted(w, canary)) == 0;
 }
+
+static bool waves_share_has_room(const struct waves_work *w, const struct waves_canary *canary);
+static bool waves_is_other(const struct waves_work *w, const struct waves_canary *canary);
 
 /* True if a held Canary that is due gets its turn now. If it had its turn before and is still held,
  * letting it go was interrupted. */
@@ -137,6 +146,8 @@ static void keep_unseen(struct waves_work *w, const struct waves_cluster *cluste
     }
 }
 
+static void waves_count_share(struct waves_work *w, int open);
+
 void waves_take_turns(struct waves_work *w, int open)
 {
     waves_couple(w, open);
@@ -156,15 +167,17 @@ void waves_take_turns(struct waves_work *w, int open)
 
 /* --- places among the concurrent releases */
 
-bool waves_is_other(const struct waves_work *w, const struct waves_canary *canary)
+/* True if its workload has another revision than the first wave has promoted. */
+static bool waves_is_other(const struct waves_work *w, const struct waves_canary *canary)
 {
     const char *wanted = waves_wanted(w, canary);
 
     return wanted && canary->target && *canary->target && strcmp(canary->target, wanted) != 0;
 }
 
-bool waves_has_place(const struct waves_work *w, int wave, const struct waves_cluster *cluster,
-                     const struct waves_canary *canary)
+/* True if it takes one of the places: it was let go, or may start a release of its own. */
+static bool waves_has_place(const struct waves_work *w, int wave,
+                            const struct waves_cluster *cluster, const struct waves_canary *canary)
 {
     bool ended =
         cluster->reachable && waves_is_held(canary) &&
@@ -177,7 +190,8 @@ bool waves_has_place(const struct waves_work *w, int wave, const struct waves_cl
     return waves_is_under_way(canary) || (wave != 0 && !canary->suspended);
 }
 
-int waves_unseen(const struct waves_work *w, const struct waves_cluster *cluster)
+/* Number of Canaries let go, by the status, on a cluster not seen since the start. */
+static int waves_unseen(const struct waves_work *w, const struct waves_cluster *cluster)
 {
     size_t len = strlen(cluster->name);
     int count = 0;
@@ -195,7 +209,7 @@ void waves_step(struct waves_work *w, bool hold, size_t cluster, size_t canary)
         (struct waves_step){.hold = hold, .cluster = cluster, .canary = canary};
 }
 
-void waves_look_at(struct waves_work *w, size_t cluster, size_t canary)
+static void waves_look_at(struct waves_work *w, size_t cluster, size_t canary)
 {
     struct waves_out *out = w->out;
 
@@ -291,7 +305,8 @@ static void count_unseen(struct waves_work *w, const struct waves_cluster *clust
                          cluster->name);
 }
 
-void waves_count_share(struct waves_work *w, int open)
+/* The budget; see waves_turns.c. */
+static void waves_count_share(struct waves_work *w, int open)
 {
     w->share = (struct waves_share){.counts = w->plan->max_replicas_percent > 0 && open > 0};
     if (!w->share.counts)
@@ -305,7 +320,8 @@ void waves_count_share(struct waves_work *w, int open)
     w->share.allowed = w->share.all * w->plan->max_replicas_percent / PERCENT;
 }
 
-bool waves_share_has_room(const struct waves_work *w, const struct waves_canary *canary)
+/* True if the budget has room for its replicas. */
+static bool waves_share_has_room(const struct waves_work *w, const struct waves_canary *canary)
 {
     return !w->share.counts ||
            (!w->share.uncounted && w->share.used + canary->replicas <= w->share.allowed);

@@ -16,7 +16,7 @@
 #include <openssl/sha.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
+#include "base/encoding.h"
 #include "metric/backend.h"
 
 enum { MAX_FORM = 256 * 1024, DATE = 8, STAMP = 16, LONGEST_MS = 36 * 3600 * 1000 };

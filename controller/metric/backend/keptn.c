@@ -10,7 +10,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/encoding.h"
 #include "metric/backend.h"
 
 enum { ANALYSIS_MS = 10000, LOOK_MS = 1000, MAX_NAME = 200, ID_BYTES = 4 };

@@ -8,7 +8,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 
-#include "base/base64.h"
+#include "base/encoding.h"
 #include "metric/backend.h"
 
 enum { TOKEN_S = 3600 };

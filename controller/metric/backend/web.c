@@ -1,13 +1,13 @@
 /*
  * Any service that answers with JSON: the query is the JSONPath of the value (metric/jsonpath.h),
  * spec.provider has method, path, body and timeout. The Secret's keys are request headers, if it is
- * meant for that (kube/secret_headers.h).
+ * meant for that (kube/secret.h).
  */
 #include <string.h>
 #include <strings.h>
 
 #include "base/duration.h"
-#include "kube/secret_headers.h"
+#include "kube/secret.h"
 #include "metric/backend.h"
 #include "metric/jsonpath.h"
 

@@ -1,4 +1,4 @@
-#include "scaler/shared/query.h"
+#include "scaler/shared/copy.h"
 #include "test/unit.h"
 
 static const struct {

@@ -145,6 +145,9 @@ void primary_set_label(struct tick *tick, const struct target_info *info,
     lay_labels(tick, labels, match_labels(info->primary));
 }
 
+static void primary_rewrite_selector(struct tick *tick, const struct target_info *info,
+                                     struct json_object *selector, bool to_primary);
+
 struct json_object *primary_new_selector(struct tick *tick, const struct target_info *info)
 {
     struct json_object *selector =
@@ -341,8 +344,9 @@ static struct renaming renaming_of(struct tick *tick, const struct target_info *
     };
 }
 
-void primary_rewrite_selector(struct tick *tick, const struct target_info *info,
-                              struct json_object *selector, bool to_primary)
+/* The same for one label selector. */
+static void primary_rewrite_selector(struct tick *tick, const struct target_info *info,
+                                     struct json_object *selector, bool to_primary)
 {
     struct renaming renaming = renaming_of(tick, info, to_primary);
 

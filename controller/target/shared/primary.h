@@ -26,9 +26,6 @@ struct json_object *primary_template(struct tick *tick, const struct target_info
  * the inverse, in a tree of the caller's own. */
 void primary_rewrite_affinity(struct tick *tick, const struct target_info *info,
                               struct json_object *pod_spec, bool to_primary);
-/* The same for one label selector. */
-void primary_rewrite_selector(struct tick *tick, const struct target_info *info,
-                              struct json_object *selector, bool to_primary);
 /* Annotation that identifies the primary's revision; derived from info's hash and configs. */
 #define PRIMARY_ID "flagger-id"
 const char *primary_id(struct tick *tick, const struct target_info *info);

@@ -37,10 +37,11 @@ static struct json_object *released(struct arena *arena, const struct workload *
     return template;
 }
 
-/* For a kind scaled by its node selector, Flagger hashes a missing selector as an empty one, so
+/* The hash of a released pod template. For a kind scaled by its node selector, Flagger hashes a missing selector as an empty one, so
  * that the hash is the same at zero. */
-enum err workload_hash(struct arena *arena, const struct workload *kind,
-                       struct json_object *template, char hash[SPECHASH_TEXT], struct errinfo *ei)
+static enum err workload_hash(struct arena *arena, const struct workload *kind,
+                              struct json_object *template, char hash[SPECHASH_TEXT],
+                              struct errinfo *ei)
 {
     if (kind->zero_selector) {
         template = json_copy(arena, template);
@@ -121,6 +122,8 @@ enum rule_result workload_refuse(struct tick *tick, struct json_object *object,
         *sentence = primary_ports_refused(tick, primary_ports(tick, pod_spec));
     return RULE_CONTINUE;
 }
+
+static void pin_read(struct arena *arena, struct target_info *out);
 
 enum rule_result workload_find(struct tick *tick, const struct workload *kind,
                                struct target_info *out)
@@ -438,7 +441,8 @@ void pin_erase(struct json_object *copy, enum pin pin)
         json_del(json_at(copy, "spec", NULL), "paused");
 }
 
-void pin_read(struct arena *arena, struct target_info *out)
+/* Sets pin and live of *out; if the pin holds, out->object becomes the pinned one. */
+static void pin_read(struct arena *arena, struct target_info *out)
 {
     const char *note = note_of(out->object);
     struct json_object *template = NULL;

@@ -44,10 +44,6 @@ enum rule_result workload_promoted(struct tick *tick, const struct workload *kin
 void workload_plan_promotion(struct tick *tick, const struct workload *kind,
                              const struct target_info *info, struct json_object *from,
                              struct json_object *to);
-/* The hash of a released pod template. */
-enum err workload_hash(struct arena *arena, const struct workload *kind,
-                       struct json_object *template, char hash[SPECHASH_TEXT],
-                       struct errinfo *ei) MUST_USE;
 /* As target.revision. */
 enum err workload_revision(struct arena *arena, const struct workload *kind,
                            struct json_object *object, char hash[SPECHASH_TEXT],
@@ -81,8 +77,6 @@ int64_t workload_least(int64_t pods, int threshold);
 
 #define PIN_TEMPLATE "flagger.app/pinned-template"
 
-/* Sets pin and live of *out; if the pin holds, out->object becomes the pinned one. */
-void pin_read(struct arena *arena, struct target_info *out);
 /* As target.pin and target.unpin. */
 bool pin_put(struct tick *tick, const struct workload *kind, const struct target_info *info);
 void pin_drop(struct tick *tick, const struct workload *kind, const struct target_info *info);

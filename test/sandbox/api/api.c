@@ -12,7 +12,7 @@
 #include "api/apitls.h"
 #include "api/objinternal.h"
 #include "api/rest.h"
-#include "base/base64.h"
+#include "base/encoding.h"
 #include "base/file.h"
 #include "object/form.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "api/objinternal.h"
-#include "base/base64.h"
+#include "base/encoding.h"
 #include "base/json.h"
 #include "base/yaml.h"
 #include "object/form.h"

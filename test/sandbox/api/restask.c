@@ -4,9 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/base64.h"
+#include "base/encoding.h"
 #include "base/json.h"
-#include "base/utf8.h"
 
 /* ---- Accept ---- */
 

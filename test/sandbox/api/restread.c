@@ -5,8 +5,8 @@
 
 #include "api/objinternal.h"
 #include "api/rest.h"
-#include "base/base64.h"
 #include "base/buf.h"
+#include "base/encoding.h"
 
 void restread_get(struct restreq *req)
 {

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "app/behaviour.h"
-#include "base/base64.h"
 #include "base/buf.h"
 #include "base/duration.h"
+#include "base/encoding.h"
 #include "object/form.h"
 #include "object/meta.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/utf8.h"
+#include "base/encoding.h"
 #include "object/form.h"
 
 static const char *text_of(struct json_object *obj, const char *key)

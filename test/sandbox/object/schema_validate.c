@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/utf8.h"
+#include "base/encoding.h"
 #include "object/schema_tree.h"
 
 /* --- reading a schema */

@@ -1,0 +1,42 @@
+/* The load tester's HTTP routes (proto/openapi/loadtester.yaml). The argument of every handler is a
+ * struct tester_api. */
+#ifndef LOADTESTER_TESTER_API_H
+#define LOADTESTER_TESTER_API_H
+
+#include <regex.h>
+#include <sys/queue.h>
+
+#include "loadtester/runner.h"
+#include "net/server/server.h"
+#include "net/server/tokens.h"
+
+/* Limit of streams: each piece of output is encoded for every stream of the task. */
+enum { TESTER_MAX_STREAMS = 64 };
+
+struct gates;
+
+struct tester_api {
+    struct loop *loop;
+    struct runner *runner;
+    const regex_t *namespaces; /* tasks of other namespaces are refused; NULL if all are accepted */
+    struct task_policy policy;
+    struct tokens *tokens; /* accepted tokens; NULL if none is needed */
+    struct gates *gates;
+    struct http_server *server; /* the server of these routes */
+    int streams;                /* open streams */
+    LIST_HEAD(, stream) followers;
+};
+
+extern const struct http_route tester_routes[];
+
+/* False: answered 403 for a page in a browser, or 401 without a known token. Handlers call it
+ * first. */
+bool tester_admit(struct tester_api *api, struct http_conn_request *req);
+/* Parses the webhook message of the body into `arena`. False: answered 400 or 403. */
+bool tester_message(struct tester_api *api, struct http_conn_request *req, struct arena *arena,
+                    struct webhook_message *out);
+
+/* Ends streams of tokens that are no longer known; the argument is a struct tester_api. */
+void tester_tokens_changed(void *arg);
+
+#endif
