@@ -231,9 +231,10 @@ static const char *silence(const struct judge_evidence *evidence)
 
     if (canary && primary)
         return NULL;
-    return canary    ? "the primary had no requests to compare the canary's with"
-           : primary ? "the canary had no requests"
-                     : "neither canary nor primary had requests";
+    if (canary)
+        return "the primary had no requests to compare the canary's with";
+    return evidence->before.total > 0 ? "the canary had no requests"
+                                      : "neither canary nor primary had requests";
 }
 
 const char *judge_sentence(struct arena *arena, const struct judge_evidence *evidence,
