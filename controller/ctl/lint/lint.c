@@ -1,6 +1,5 @@
 #include "ctl/lint/lint.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -264,27 +263,6 @@ static struct json_path top(const char *key)
     return json_path_in(&(struct json_path){0}, key, 0);
 }
 
-/* Labels with points between them, as names of objects are. */
-static bool is_subdomain(const char *text)
-{
-    enum { MOST = 253 };
-
-    if (strlen(text) > MOST)
-        return false;
-    for (const char *at = text;; at++) {
-        size_t len = strcspn(at, ".");
-        for (size_t i = 0; i < len; i++)
-            if (!islower((unsigned char)at[i]) && !isdigit((unsigned char)at[i]) &&
-                !(at[i] == '-' && i > 0 && i + 1 < len))
-                return false;
-        if (len == 0)
-            return false;
-        at += len;
-        if (!*at)
-            return true;
-    }
-}
-
 /* Labels and annotations are texts: a number or true without quotes is refused. */
 static void check_texts(struct document *document, const char *field)
 {
@@ -323,7 +301,7 @@ static void check_head(struct document *document)
                        document->api_version);
     if (!*document->name && strcmp(document->kind, "Canary") != 0)
         document_error(document, &name, "required: expected a string");
-    if (*document->name && !is_subdomain(document->name))
+    if (*document->name && !kube_is_name(document->name))
         document_error(document, &name,
                        "expected at most 253 of a-z, 0-9, - and ., with a letter or digit at the "
                        "ends of each part, found \"%s\"",
