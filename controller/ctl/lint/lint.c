@@ -285,6 +285,24 @@ static void check_texts(struct document *document, const char *field)
     }
 }
 
+/* A name of digits without quotes is a number, and refused. A Canary's own reader checks name and
+ * namespace. */
+static void check_strings(struct document *document)
+{
+    static const char *const fields[] = {"name", "namespace", "generateName", "uid",
+                                         "resourceVersion"};
+    const struct json_path metadata = top("metadata");
+
+    for (size_t i = strcmp(document->kind, "Canary") == 0 ? 2 : 0;
+         i < sizeof(fields) / sizeof(fields[0]); i++) {
+        const struct json_path place = json_path_in(&metadata, fields[i], 0);
+        struct json_object *value = json_at(document->json, "metadata", fields[i], NULL);
+        if (value && !json_object_is_type(value, json_type_string))
+            document_error(document, &place, "expected a string, found %s",
+                           json_text(document->lint->arena, value));
+    }
+}
+
 static void check_head(struct document *document)
 {
     static const char *const common[] = {"flagger.app/v1beta1", "flagger.app/v1alpha3"};
@@ -299,7 +317,9 @@ static void check_head(struct document *document)
         strcmp(document->api_version, versions[1]) != 0)
         document_error(document, &version, "expected %s, found \"%s\"", versions[0],
                        document->api_version);
-    if (!*document->name && strcmp(document->kind, "Canary") != 0)
+    check_strings(document);
+    if (!*document->name && strcmp(document->kind, "Canary") != 0 &&
+        !json_at(document->json, "metadata", "name", NULL))
         document_error(document, &name, "required: expected a string");
     if (*document->name && !kube_is_name(document->name))
         document_error(document, &name,
