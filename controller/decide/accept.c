@@ -17,6 +17,7 @@
 #include "decide/release.h"
 #include "decide/rollback.h"
 #include "decide/status.h"
+#include "kube/resource.h"
 #include "router/shared/services.h"
 #include "tick/edit.h"
 
@@ -249,6 +250,35 @@ static const char *refuse_analysis(struct release *r)
     return sentence ? sentence : refuse_no_step(r);
 }
 
+/* Names that no object can have: those that are made of them would be refused. */
+static const char *refuse_forms(struct release *r)
+{
+    const struct canary *canary = r->canary;
+    const struct {
+        const char *field, *name;
+        bool (*is_right)(const char *text);
+        const char *form;
+    } rows[] = {
+        {"spec.targetRef.name", canary->target.name, kube_is_name, "a-z, 0-9, - and ."},
+        {"spec.autoscalerRef.name", canary->autoscaler.name, kube_is_name, "a-z, 0-9, - and ."},
+        {"spec.service.name", r->router->only_target ? NULL : canary->service.name, kube_is_label,
+         "a-z, 0-9 and -"},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (rows[i].name && *rows[i].name && !rows[i].is_right(rows[i].name))
+            return arena_printf(
+                r->tick->arena,
+                "%s: expected the name of an object, of %s with a letter or digit at its ends, "
+                "found \"%s\"%s",
+                rows[i].field, rows[i].form, rows[i].name,
+                rows[i].is_right == kube_is_label &&
+                        strcmp(canary->service.name, canary->target.name) == 0
+                    ? ", the name of the target; spec.service.name gives the Services another name"
+                    : "");
+    return NULL;
+}
+
 /* Length of the object names and label values that are derived from the spec. */
 static const char *refuse_names(struct release *r)
 {
@@ -276,7 +306,7 @@ static const char *refuse_names(struct release *r)
                                 i == 0 && strcmp(canary->service.name, canary->target.name) == 0
                                     ? "; spec.service.name gives the Services another name"
                                     : "");
-    return NULL;
+    return refuse_forms(r);
 }
 
 static const char *refuse_companions(struct release *r)
