@@ -41,15 +41,18 @@ int pods_of_share(struct release *r, int percent)
     return (int)(below * (primary + more) <= above * (primary + less) ? less : more);
 }
 
-static int ready(struct release *r, enum side side)
+/* Ready pods of a side that the apex Service selects. */
+static int selected(struct release *r, enum side side)
 {
-    return release_serves(r, side) ? release_available(r, side) : 0;
+    bool is_left = side == SIDE_PRIMARY && r->weights.canary == ALL;
+
+    return release_serves(r, side) && !is_left ? release_available(r, side) : 0;
 }
 
 /* "9.1" */
 static const char *percent_text(struct release *r)
 {
-    int canary = ready(r, SIDE_CANARY), all = canary + ready(r, SIDE_PRIMARY);
+    int canary = selected(r, SIDE_CANARY), all = canary + selected(r, SIDE_PRIMARY);
     int64_t tenths = all > 0 ? ((int64_t)canary * ALL * 10 * 2 + all) / (2 * (int64_t)all) : 0;
 
     return arena_printf(r->tick->arena, "%d.%d", (int)(tenths / 10), (int)(tenths % 10));
@@ -57,7 +60,7 @@ static const char *percent_text(struct release *r)
 
 const char *pods_text(struct release *r)
 {
-    int canary = ready(r, SIDE_CANARY), all = canary + ready(r, SIDE_PRIMARY);
+    int canary = selected(r, SIDE_CANARY), all = canary + selected(r, SIDE_PRIMARY);
 
     return arena_printf(r->tick->arena, "%d of %d pods, %s %%", canary, all, percent_text(r));
 }
@@ -70,8 +73,8 @@ void pods_note(struct release *r, int weight)
     if (!r->router->by_pods || weight == 0)
         return;
     json_set_int(pods, "weight", weight);
-    json_set_int(pods, "canary", ready(r, SIDE_CANARY));
-    json_set_int(pods, "primary", ready(r, SIDE_PRIMARY));
+    json_set_int(pods, "canary", selected(r, SIDE_CANARY));
+    json_set_int(pods, "primary", selected(r, SIDE_PRIMARY));
     json_set_str(pods, "percent", percent_text(r));
     if (!json_same(noted, pods))
         status_object(r, "canaryPods", pods);

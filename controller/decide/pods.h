@@ -9,7 +9,7 @@
  * primary that keeps its own: at least one, and as many as the primary's for all traffic.
  */
 int pods_of_share(struct release *r, int percent);
-/* "1 of 11 pods, 9.1 %": the share that the ready pods give; owned by the arena. */
+/* "1 of 11 pods, 9.1 %": the share that the ready pods give with what is routed; owned by the arena. */
 const char *pods_text(struct release *r);
 /* Records the ready pods of both sides beside this weight; nothing if it is 0 or recorded. */
 void pods_note(struct release *r, int weight);

@@ -452,7 +452,7 @@ enum rule_result services_reconcile_apex(struct tick *tick, const struct service
         return RULE_NEEDS_FACTS;
     if (pods->apex_shared)
         apex.shared = services_share(tick->arena, live, &weight);
-    if (apex.shared && weight != pods->apex_share)
+    if (pods->apex_shared && live && weight != pods->apex_share)
         apex.shared = json_at(live, "spec", "selector", NULL);
     reconcile(tick, pods, &apex, live);
     return RULE_CONTINUE;

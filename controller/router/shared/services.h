@@ -23,7 +23,7 @@ struct service_pods {
     bool drop_old_ports;       /* removes ports that are no longer in the spec */
     bool apex_to_target;       /* the apex Service selects the target: the primary has no pods */
     /* The apex Service has shares by number of pods, the canary this one by the status: it selects
-     * what services_share() says, and where that has another weight it is left alone. */
+     * what services_share() says, and where that has another weight, or none, it is left alone. */
     bool apex_shared;
     int apex_share;
     bool (*answers)(void *arg, bool primary);
