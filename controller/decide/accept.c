@@ -197,6 +197,25 @@ static const char *refuse_finish(struct release *r)
                         r->canary->target.kind);
 }
 
+/* The number of pods is the share. */
+static const char *refuse_by_pods(struct release *r)
+{
+    if (!r->router->by_pods || !r->target)
+        return NULL;
+    if (!r->target->raise_target)
+        return arena_printf(r->tick->arena,
+                            "spec.analysis.steps: with provider %s the share is one of pods, and a "
+                            "%s has no number of its own; expected a Deployment, or iterations",
+                            r->tick->provider, r->canary->target.kind);
+    if (r->canary->autoscaler.name)
+        return "spec.autoscalerRef: not possible with spec.analysis.steps and provider kubernetes, "
+               "where the number of pods is the share; expected one of the two";
+    return r->canary->analysis.scale.given
+               ? "spec.analysis.canaryScale: not possible with spec.analysis.steps and provider "
+                 "kubernetes, where the number of pods is the share; leave it out"
+               : NULL;
+}
+
 static const char *refuse_scale(struct release *r)
 {
     if (!r->canary->analysis.scale.given || !r->target)
@@ -212,16 +231,17 @@ static const char *refuse_scale(struct release *r)
                : NULL;
 }
 
-/* Flagger makes a blue/green release of stepWeights where the traffic cannot be split; times and
- * gates of steps would be lost without a word. */
+/* A mesh that gives the canary all requests that match makes an A/B test of weights; times and gates
+ * of steps would be lost without a word. */
 static const char *refuse_steps(struct release *r)
 {
     if (r->canary->analysis.n_steps == 0 || r->strategy == STRATEGY_CANARY)
         return NULL;
-    return arena_printf(r->tick->arena, "spec.analysis.steps: provider %s %s; expected iterations",
-                        r->tick->provider,
-                        r->router->weighted ? "gives the canary all requests that match, or none"
-                                            : "cannot split the traffic");
+    return arena_printf(
+        r->tick->arena,
+        "spec.analysis.steps: provider %s gives the canary all requests that match, "
+        "or none; expected iterations",
+        r->tick->provider);
 }
 
 /*
@@ -245,6 +265,8 @@ static const char *refuse_analysis(struct release *r)
     const char *sentence = refuse_finish(r);
     if (!sentence)
         sentence = refuse_steps(r);
+    if (!sentence)
+        sentence = refuse_by_pods(r);
     if (!sentence)
         sentence = refuse_scale(r);
     return sentence ? sentence : refuse_no_step(r);

@@ -405,9 +405,9 @@ static bool is_write(const struct effect *effect)
 static struct json_object *without_ours(struct world *world, struct json_object *body)
 {
     static const char *const ours[] = {
-        "acceptedSpec",   "provider", "serviceName", "controller", "release",
-        "history",        "requests", "paused",      "steer",      "refusedWrite",
-        "canaryCapacity", "prepared", "renewal",     "copiesLeft", "companions"};
+        "acceptedSpec", "provider", "serviceName", "controller",   "release",        "history",
+        "requests",     "paused",   "steer",       "refusedWrite", "canaryCapacity", "canaryPods",
+        "prepared",     "renewal",  "copiesLeft",  "companions"};
     struct json_object *copy = json_copy(world->arena, body);
     struct json_object *spec = json_at(copy, "status", "acceptedSpec", NULL);
 
