@@ -95,3 +95,15 @@ image() { kubectl -n test set image deployment/shop "app=shop:$1"; }
     browser_log | gojq -e 'map(select(.level == "SEVERE" and .source != "network")) | length == 0 or (tostring | error)'
     browser_open about:blank
 }
+
+# Pods of a Deployment are waited for without a condition.
+@test "a release that waits for its pods says so, on the page and by status" {
+    app
+    browser_open "$DAEMON_URL/ui/#/test/shop"
+    browser_wait 90 '#one-state' Initialized
+    kubectl -n test patch deployment shop --type merge -p '{"spec":{"template":{"metadata":{"annotations":{"sandbox.flagger.app/never-ready":"true"}}}}}'
+    browser_wait 90 '#one-state' Progressing
+    browser_wait 60 '#one-waits' 'Canary deployment shop.test not ready: waiting for rollout to finish: 0 of 1'
+    run -4 --separate-stderr ctl status shop
+    [[ $output == 'revision '*' is Progressing at 0%: 0 of 1 pods of shop are ready' ]]
+}

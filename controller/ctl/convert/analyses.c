@@ -28,9 +28,9 @@ static void visit_template(const struct visit *visit, struct json_object *ref, i
     found = conversion_find(r->conversion, "argoproj.io", kind, cluster ? "" : r->namespace_, name);
     if (!found) {
         conversion_lose(r->conversion, r->label, visit->path,
-                        "%s %s is not in the files: what it checks is not checked here; give its "
-                        "file as well",
-                        kind, name);
+                        "%s %s %s: what it checks is not checked here; give its file as well", kind,
+                        name,
+                        conversion_absent(r->conversion, "argoproj.io", kind, r->namespace_, name));
         return;
     }
     struct json_object *spec = json_at(found, "spec", NULL);

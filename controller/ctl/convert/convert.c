@@ -87,6 +87,18 @@ struct json_object *conversion_find(const struct conversion *conversion, const c
     return search.found;
 }
 
+const char *conversion_absent(const struct conversion *conversion, const char *group,
+                              const char *kind, const char *namespace_, const char *name)
+{
+    struct json_object *other = conversion_find(conversion, group, kind, "", name);
+
+    if (!other)
+        return "is not in the files";
+    return arena_printf(conversion->arena,
+                        "is in the files in namespace %s, and not in that of the Rollout, %s",
+                        json_str_at(other, "metadata", "namespace", NULL), namespace_);
+}
+
 struct commented *conversion_add(struct conversion *conversion, struct json_object *object)
 {
     struct commented *commented = commented_new(conversion->arena, object);

@@ -42,6 +42,9 @@ void conversion_lose(struct conversion *conversion, const char *label, const cha
  * apiVersion, "" of the core. NULL if there is none. */
 struct json_object *conversion_find(const struct conversion *conversion, const char *group,
                                     const char *kind, const char *namespace_, const char *name);
+/* "is not in the files", or its other namespace, of an object that was not found. */
+const char *conversion_absent(const struct conversion *conversion, const char *group,
+                              const char *kind, const char *namespace_, const char *name);
 /* Calls each() with every object of the kind in the namespace, until it returns true. */
 bool conversion_each(const struct conversion *conversion, const char *group, const char *kind,
                      const char *namespace_, bool (*each)(void *arg, struct json_object *object),

@@ -87,9 +87,11 @@ static void convert_istio(struct rollout *r, struct json_object *routing, struct
     if (!found) {
         conversion_lose(r->conversion, r->label,
                         "spec.strategy.canary.trafficRouting.istio.virtualService",
-                        "VirtualService %s is not in the files: write its hosts and gateways into "
-                        "spec.service of the Canary",
-                        name);
+                        "VirtualService %s %s: write its hosts and gateways into spec.service of "
+                        "the Canary",
+                        name,
+                        conversion_absent(r->conversion, "networking.istio.io", "VirtualService",
+                                          r->namespace_, name));
         return;
     }
     if (json_len(json_at(found, "spec", "hosts", NULL)) > 0)
@@ -266,9 +268,12 @@ static void convert_gateway(struct rollout *r, struct json_object *routing,
                   "CHANGE THIS: the route is not in the files, and its parents and hosts are not "
                   "known");
     conversion_lose(r->conversion, r->label, path,
-                    "%s %s is not in the files: write its parentRefs and hostnames into "
-                    "spec.service.gatewayRefs and hosts of the Canary",
-                    kind, name ? name : "of the plugin");
+                    "%s %s %s: write its parentRefs and hostnames into spec.service.gatewayRefs "
+                    "and hosts of the Canary",
+                    kind, name ? name : "of the plugin",
+                    name ? conversion_absent(r->conversion, "gateway.networking.k8s.io", kind,
+                                             r->namespace_, name)
+                         : "is not in the files");
 }
 
 static const struct routing routings[] = {

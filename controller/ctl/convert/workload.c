@@ -105,10 +105,11 @@ static bool from_workload(struct rollout *r, struct json_object *ref)
     r->target = name;
     found = conversion_find(r->conversion, "apps", "Deployment", r->namespace_, name);
     if (!found) {
-        conversion_lose(r->conversion, r->label, "spec.workloadRef",
-                        "Deployment %s is not in the files: it stays as it is; give it the "
-                        "Rollout's replicas before the switch",
-                        name);
+        conversion_lose(
+            r->conversion, r->label, "spec.workloadRef",
+            "Deployment %s %s: it stays as it is; give it the Rollout's replicas "
+            "before the switch",
+            name, conversion_absent(r->conversion, "apps", "Deployment", r->namespace_, name));
         return true;
     }
     struct json_object *deployment = object_as_written(r->arena, found);
