@@ -129,6 +129,11 @@ static void read_service(struct json_reader *r, struct json_object *spec, struct
 
 enum { FULL_WEIGHT = 100 };
 
+bool canary_is_worker(const struct canary *canary)
+{
+    return !canary->service.json && canary->analysis.n_steps > 0;
+}
+
 const char *strategy_name(enum strategy strategy)
 {
     static const char *const names[] = {

@@ -302,5 +302,7 @@ enum err canary_view(struct arena *arena, struct json_object *object, struct can
 
 /* The revision of the status in the form of webhooks: their `checksum`. Owned by the arena. */
 const char *canary_checksum(struct arena *arena, const struct canary *canary);
+/* True without spec.service: a worker that takes its work by itself, with spec.analysis.steps. */
+bool canary_is_worker(const struct canary *canary);
 
 #endif

@@ -100,8 +100,8 @@ enum rule_result owners_check(struct release *r)
 {
     bool known, all = true;
 
-    if (!release_is_initialising(r) || r->target->own_services || !r->info.label ||
-        !is_before(r, &known))
+    if (!release_is_initialising(r) || r->target->own_services || canary_is_worker(r->canary) ||
+        !r->info.label || !is_before(r, &known))
         return RULE_CONTINUE;
     if (!known)
         return RULE_NEEDS_FACTS;

@@ -4,6 +4,8 @@
  * of their numbers. The primary keeps its own, so that it can take everything back at once;
  * the canary gets the number whose share is nearest (share.c requests it).
  *
+ * Workers without a Service take their work by themselves, each its part, and the pods are all.
+ *
  * No other pod may have those labels. The condition SharePossible=False says what is in the way;
  * a share that was there goes back, and the analysis begins again when nothing is.
  */
@@ -44,7 +46,7 @@ int pods_of_share(struct release *r, int percent)
 /* Ready pods of a side that the apex Service selects. */
 static int selected(struct release *r, enum side side)
 {
-    bool is_left = side == SIDE_PRIMARY && r->weights.canary == ALL;
+    bool is_left = side == SIDE_PRIMARY && r->weights.canary == ALL && !canary_is_worker(r->canary);
 
     return release_serves(r, side) && !is_left ? release_available(r, side) : 0;
 }
@@ -104,6 +106,8 @@ static enum rule_result find_obstacle(struct release *r, const char **text)
     for (int side = SIDE_PRIMARY; side <= SIDE_CANARY && !*text; side++)
         if (r->own_scaler[side].object)
             *text = scaled(r, (enum side)side);
+    if (canary_is_worker(r->canary))
+        return RULE_CONTINUE;
     if (!common && !*text)
         *text = arena_printf(
             r->tick->arena,

@@ -273,8 +273,9 @@ static enum rule_result route(struct release *r, struct weights weights)
                                  (r->weights.matched == weights.matched || weights.canary == 0)))
         return RULE_CONTINUE;
     weights.cookies = affinity_cookies(r, weights.canary);
-    enum rule_result verdict =
-        r->router->by_pods ? serving_selector(r, weights.canary, &weights.selector) : RULE_CONTINUE;
+    enum rule_result verdict = r->router->by_pods && !canary_is_worker(r->canary)
+                                   ? serving_selector(r, weights.canary, &weights.selector)
+                                   : RULE_CONTINUE;
     if (verdict == RULE_CONTINUE)
         verdict = r->router->set(r->tick, &weights);
     if (verdict != RULE_CONTINUE)

@@ -4,7 +4,8 @@
  *
  * With spec.analysis.steps the apex Service selects the pods of both sides, and the share is the
  * ratio of their numbers. Its annotation has the weight and the selector, so that both are one
- * write, and the weight is read back like that of a mesh.
+ * write, and the weight is read back like that of a mesh. Workers without spec.service take work by
+ * themselves: there the pods are all that routes, and the weight is that of the status.
  */
 #include "router/router.h"
 
@@ -72,10 +73,13 @@ static const char *pods_check(struct arena *arena, const struct canary *canary)
                                 "%d: with provider kubernetes the share is one of pods, and the "
                                 "canary gets as many as the primary at most, which keeps its own",
                                 i, analysis->steps[i].weight);
+    if (canary_is_worker(canary) && analysis->max_weight == ALL)
+        return "spec.analysis.steps: without spec.service the primary keeps its part of the work, "
+               "and no step gives the canary all; expected weights from 1 to 50";
     if (analysis->step_weight_promotion > 0)
         return "spec.analysis.stepWeightPromotion: not possible with spec.analysis.steps and "
                "provider kubernetes, where the share is one of pods; leave it out";
-    return kubernetes_check(arena, canary);
+    return canary_is_worker(canary) ? NULL : kubernetes_check(arena, canary);
 }
 
 static bool need_apex(struct tick *tick, struct json_object **out)
@@ -86,21 +90,23 @@ static bool need_apex(struct tick *tick, struct json_object **out)
 
 static enum rule_result pods_get(struct tick *tick, struct weights *out)
 {
-    struct json_object *apex;
-    int weight = 0;
+    bool has_service = !canary_is_worker(tick->canary);
+    struct json_object *apex = NULL;
+    int weight = tick->canary->status.canary_weight;
 
-    if (!need_apex(tick, &apex))
+    if (has_service && !need_apex(tick, &apex))
         return RULE_NEEDS_FACTS;
-    services_share(tick->arena, apex, &weight);
+    if (has_service)
+        services_share(tick->arena, apex, &weight);
     *out = (struct weights){.primary = ALL - weight, .canary = weight};
     return RULE_CONTINUE;
 }
 
 static enum rule_result pods_set(struct tick *tick, const struct weights *weights)
 {
-    struct json_object *apex;
+    struct json_object *apex = NULL;
 
-    if (!need_apex(tick, &apex))
+    if (!canary_is_worker(tick->canary) && !need_apex(tick, &apex))
         return RULE_NEEDS_FACTS;
     if (!apex)
         return RULE_CONTINUE;

@@ -33,6 +33,22 @@ spec:
 END
 }
 
+# worker NAME: the same without a Service: its pods get their work from jobs_begin(), and the counter of their failures decides
+worker() {
+    app "$1" '{"interval": "1s", "threshold": 2, "steps": [{"weight": 20, "for": "20s"}, {"weight": 50}],
+        "metrics": [{"name": "failures", "interval": "10s", "templateRef": {"name": "failures"}, "thresholdRange": {"max": 0}}]}' |
+        sed '/^  service: /d'
+    cat <<END
+---
+apiVersion: flagger.app/v1beta1
+kind: MetricTemplate
+metadata: {name: failures, namespace: test}
+spec:
+  provider: {type: prometheus, address: "$DEMO_PROMETHEUS"}
+  query: sum(rate(http_request_duration_seconds_count{kubernetes_namespace="{{ namespace }}", kubernetes_pod_name=~"{{ target }}-[0-9a-zA-Z]+(-[0-9a-zA-Z]+)", status=~"5.*"}[{{ interval }}])) or vector(0)
+END
+}
+
 setup_file() {
     load ../lib/stage
     stage_begin
@@ -41,8 +57,9 @@ setup_file() {
         app good '{"interval": "1s", "threshold": 1000, "steps": [{"weight": 20, "gate": true}, {"weight": 50, "gate": true}]}'
         app bad '{"interval": "1s", "threshold": 2, "steps": [{"weight": 30}, {"weight": 50, "for": "10m"}],
             "metrics": [{"name": "request-success-rate", "interval": "10s", "thresholdRange": {"min": 99}}]}'
+        worker worker
     } | kubectl apply -f - >/dev/null
-    for name in good bad; do kubectl -n test wait "canary/$name" --for=condition=promoted --timeout=60s; done
+    for name in good bad worker; do kubectl -n test wait "canary/$name" --for=condition=promoted --timeout=60s; done
 }
 
 teardown_file() {
@@ -56,6 +73,7 @@ setup() {
 }
 
 teardown() {
+    [ -z "${JOBS:-}" ] || kill "$JOBS" 2>/dev/null || true
     [ -z "${CLIENT:-}" ] || kill "$CLIENT" 2>/dev/null || true
 }
 
@@ -84,6 +102,18 @@ is_share() {
     echo "# by number of pods: $got requests with $2 of $3 pods" >&3
     got=${got% of 1000}
     [ $((got * $3 * 2)) -ge $((1000 * (2 * $2 - 1))) ] && [ $((got * $3 * 2)) -le $((1000 * (2 * $2 + 1))) ]
+}
+
+# jobs_begin: each ready pod takes some jobs at a time, as from a queue; a line with code and version for each, 000 of
+# one that was not taken, as its pod had gone
+jobs_begin() {
+    while :; do
+        api_get api/v1/namespaces/test/pods | gojq -r '.items[] | select(.metadata.labels["app.kubernetes.io/name"] == "worker" and .metadata.deletionTimestamp == null)
+            | select([.status.conditions[]? | select(.type == "Ready" and .status == "True")] != []) | "http://\(.status.podIP):9898/?[1-5]"' |
+            xargs -r -n 1 curl -s -m 5 -o /dev/null -w '%{http_code} %header{x-demo-version}\n' >>"$BATS_TEST_TMPDIR/jobs" || true
+        sleep 0.1
+    done 3>&- &
+    JOBS=$!
 }
 
 @test "the share is that of the pods, and the promotion fails no request" {
@@ -148,4 +178,30 @@ END
     "$FLAGGER_BUILD/kubectl-canary" abort good -n test >/dev/null
     eventually 60 status_is good phase Failed
     service_says good .spec.selector '{"app":"good-primary"}'
+}
+
+@test "a worker without a Service is promoted, and rolled back by a counter of failures" {
+    run kubectl -n test get services -o name
+    [[ $output != *worker* ]]
+    replicas_are worker-primary 4
+    jobs_begin
+    push worker 2.0.0
+    eventually 60 status_is worker canaryWeight 20
+    status_is worker canaryPods.percent 20.0
+    replicas_are worker 1
+    eventually 90 status_is worker phase Succeeded
+    eventually 20 replicas_are worker 0
+    echo "# jobs of a worker: $(sort "$BATS_TEST_TMPDIR/jobs" | uniq -c | sed 's/^ *//' | paste -sd,)" >&3
+    grep -q '^200 2' "$BATS_TEST_TMPDIR/jobs"
+    run -1 grep '^5' "$BATS_TEST_TMPDIR/jobs"
+    push worker 3.0.0-errors50
+    eventually 60 status_is worker canaryWeight 20
+    eventually 90 status_is worker phase Failed
+    eventually 20 replicas_are worker 0
+    replicas_are worker-primary 4
+    [ "$(kubectl -n test get deployment worker-primary -o jsonpath='{.spec.template.spec.containers[0].image}')" = demo-app:2.0.0 ]
+    # What failed is the new version's own.
+    run -1 grep -v '^200 \|^500 3\.0\.0$\|^000 ' "$BATS_TEST_TMPDIR/jobs"
+    run kubectl -n test get services -o name
+    [[ $output != *worker* ]]
 }

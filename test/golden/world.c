@@ -346,7 +346,9 @@ static void check_safety(struct world *world, const struct effect *effect)
     const char *second = arena_printf(world->arena, "%s-renewal", name); /* stands in for it */
     bool is_gone = effect->kind == EFFECT_DELETE && strcmp(effect->resource->kind, kind->kind) == 0;
     const char *selected = json_str_at(apex, "spec", "selector", "app", NULL);
-    bool leads = (selected && strcmp(selected, stable_name) == 0) ||
+    bool works =
+        !json_at(world->canary, "spec", "service", NULL); /* by itself, nothing leads to it */
+    bool leads = works || (selected && strcmp(selected, stable_name) == 0) ||
                  world_kind_leads(
                      apex, stable ? stable : world_get(world, world_key(world, second)), target);
     bool at_zero = kind->at_zero(target);
@@ -365,7 +367,7 @@ static void check_safety(struct world *world, const struct effect *effect)
     if (is_gone && apex && !kind->answers(world, json_str_at(apex, "metadata", "name", NULL)))
         fail_msg("%s is deleted, and nobody answers at the apex Service", effect->name);
     world_routes_check(world, at_zero);
-    world_check_pause(world, name, canary > 0 || !leads);
+    world_check_pause(world, name, (canary > 0 || !leads) && !works);
     bool initialising = strcmp(world_phase(world), "Initializing") == 0 || !*world_phase(world);
     if (at_zero && !initialising && !leads)
         fail_msg("the target is at zero while the apex Service does not select the primary");

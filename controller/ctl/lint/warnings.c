@@ -312,7 +312,8 @@ static void warn_labels(const struct look *look)
     struct json_object *labels =
         json_at(target ? target->json : NULL, "spec", "template", "metadata", "labels", NULL);
 
-    if (look->router && look->router->by_pods && json_count(labels) == 1)
+    if (look->router && look->router->by_pods && !canary_is_worker(look->canary) &&
+        json_count(labels) == 1)
         document_warn(look->document, field(look, "steps"),
                       "the pods of %s %s have one label alone, in which the primary's differ; with "
                       "provider %s their Service needs one in common, such as "

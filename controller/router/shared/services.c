@@ -354,6 +354,8 @@ static bool need_services(struct tick *tick, struct json_object *live[3])
     bool known = true;
 
     for (int i = 0; i < 3; i++)
+        live[i] = NULL;
+    for (int i = 0; i < 3 && !canary_is_worker(tick->canary); i++)
         known = need_object(tick, &kube_services, tick->canary->namespace_, names[i], &live[i]) &&
                 known;
     return known;
@@ -424,6 +426,9 @@ enum rule_result services_reconcile_sides(struct tick *tick, const struct servic
         .metadata = service->primary,
     };
     struct json_object *live_canary, *live_primary;
+
+    if (canary_is_worker(tick->canary))
+        return RULE_CONTINUE;
     bool known =
         need_object(tick, &kube_services, tick->canary->namespace_, canary.name, &live_canary);
 
@@ -448,6 +453,8 @@ enum rule_result services_reconcile_apex(struct tick *tick, const struct service
     struct json_object *live;
     int weight;
 
+    if (canary_is_worker(tick->canary))
+        return RULE_CONTINUE;
     if (!need_object(tick, &kube_services, tick->canary->namespace_, apex.name, &live))
         return RULE_NEEDS_FACTS;
     if (pods->apex_shared)
@@ -501,6 +508,8 @@ enum rule_result services_revert_apex(struct tick *tick, const struct service_po
     };
     struct json_object *live;
 
+    if (canary_is_worker(tick->canary))
+        return RULE_CONTINUE;
     if (!need_object(tick, &kube_services, tick->canary->namespace_, apex.name, &live))
         return RULE_NEEDS_FACTS;
     if (!live) {
@@ -529,6 +538,8 @@ enum rule_result services_disown_apex(struct tick *tick)
 {
     struct json_object *live;
 
+    if (canary_is_worker(tick->canary))
+        return RULE_CONTINUE;
     if (!need_object(tick, &kube_services, tick->canary->namespace_, tick->canary->service.name,
                      &live))
         return RULE_NEEDS_FACTS;
