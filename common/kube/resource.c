@@ -75,14 +75,35 @@ bool kube_resource_same(const struct kube_resource *a, const struct kube_resourc
            strcmp(a->plural, b->plural) == 0;
 }
 
+static bool is_part(const char *text, size_t len)
+{
+    static const char inner[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+
+    return len > 0 && strspn(text, inner) >= len && text[0] != '-' && text[len - 1] != '-';
+}
+
 bool kube_is_label(const char *text)
 {
     enum { LONGEST = 63 };
-    static const char inner[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
     size_t len = strlen(text);
 
-    return len > 0 && len <= LONGEST && strspn(text, inner) == len && text[0] != '-' &&
-           text[len - 1] != '-';
+    return len <= LONGEST && is_part(text, len);
+}
+
+bool kube_is_name(const char *text)
+{
+    enum { LONGEST = 253 };
+
+    if (strlen(text) > LONGEST)
+        return false;
+    for (;; text++) {
+        size_t len = strcspn(text, ".");
+        if (!is_part(text, len))
+            return false;
+        text += len;
+        if (!*text)
+            return true;
+    }
 }
 
 enum { MAX_DIGITS = 18 }; /* fewer than the bits of a mark */

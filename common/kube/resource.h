@@ -44,6 +44,9 @@ bool kube_resource_same(const struct kube_resource *a, const struct kube_resourc
 
 /* Returns true for an RFC 1123 label, such as the name of a namespace. */
 bool kube_is_label(const char *text);
+/* Returns true for an RFC 1123 subdomain, such as the name of a Deployment: labels of any length
+ * with points between them, 253 characters in all. */
+bool kube_is_name(const char *text);
 
 /*
  * A resourceVersion as one number, its mark: two versions of an object are the same if their marks

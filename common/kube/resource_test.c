@@ -53,6 +53,15 @@ CASE(labels)
     assert_false(kube_is_label("a-"));
     assert_false(kube_is_label("A_b"));
     assert_false(kube_is_label("a.b"));
+    assert_true(kube_is_name("a.b-1.c"));
+    assert_true(
+        kube_is_name("0123456789012345678901234567890123456789012345678901234567890123456789.a"));
+    assert_false(kube_is_name(""));
+    assert_false(kube_is_name("a..b"));
+    assert_false(kube_is_name("a."));
+    assert_false(kube_is_name("a.-b"));
+    assert_false(kube_is_name("*"));
+    assert_false(kube_is_name("A"));
 }
 
 CASE(numbers_are_their_own_marks)

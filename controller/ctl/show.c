@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "ctl/output.h"
 #include "ctl/state.h"
+#include "decide/waiting.h"
 #include "proto/canary.h"
 
 enum { BAR = 20, EVENTS = 8 };
@@ -250,7 +251,7 @@ static void add_conditions(struct tree *tree, const struct ctl *ctl, const struc
     for (size_t i = 0; i < json_len(list); i++) {
         struct json_object *condition = json_elem(list, i);
         const char *since = json_str_at(condition, "lastTransitionTime", NULL);
-        bool bad = glance_is_trouble(condition);
+        bool bad = waiting_is_bad(condition);
         if (!bad && ctl->output != CTL_WIDE)
             continue;
         if (!below)
@@ -329,7 +330,7 @@ static struct json_object *trouble_of(const struct ctl *ctl, const struct facts 
     struct json_object *out = json_own(ctl->arena, json_object_new_array());
 
     for (size_t i = 0; i < json_len(list); i++)
-        if (glance_is_trouble(json_elem(list, i)))
+        if (waiting_is_bad(json_elem(list, i)))
             json_object_array_add(out, json_object_get(json_elem(list, i)));
     return out;
 }

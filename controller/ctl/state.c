@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "ctl/state.h"
+#include "decide/waiting.h"
 #include "fleet/rules/waves.h"
 #include "proto/canary.h"
 #include "proto/phase.h"
@@ -11,6 +12,7 @@ struct judging {
     struct json_object *status;
     enum phase phase;
     const char *applied, *promoted;
+    struct waiting waiting;
     struct verdict_answer *out;
 };
 
@@ -51,6 +53,44 @@ static void say(struct judging *j, enum ctl_exit outcome, const char *fmt, ...)
     j->out->outcome = outcome;
 }
 
+/* --- pods */
+
+/* Pods of the previous revision, which a Deployment keeps until the new ones are ready. */
+static int64_t old_pods(struct json_object *deployment)
+{
+    int64_t all = json_int_at(deployment, 0, "status", "replicas", NULL);
+
+    return all - json_int_at(deployment, all, "status", "updatedReplicas", NULL);
+}
+
+bool glance_falls_short(struct json_object *object, int64_t *ready, int64_t *wanted)
+{
+    *wanted = json_int_at(object, 1, "spec", "replicas", NULL);
+    *ready = json_int_at(object, 0, "status", "readyReplicas", NULL) - old_pods(object);
+    *ready = *ready > 0 ? *ready : 0;
+    if (json_at(object, "status", "desiredNumberScheduled", NULL)) {
+        *wanted = json_int_at(object, 0, "status", "desiredNumberScheduled", NULL);
+        *ready = json_int_at(object, 0, "status", "numberReady", NULL);
+    } else if (!json_at(object, "spec", "replicas", NULL)) {
+        return false;
+    }
+    return *ready < *wanted;
+}
+
+/* A release waits for ready pods without a condition; NULL if it does not. */
+static const char *pods_waited_for(const struct judging *j)
+{
+    struct json_object *sides[] = {j->q->primary, j->q->target};
+    int64_t ready, wanted;
+
+    for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++)
+        if (glance_falls_short(sides[i], &ready, &wanted))
+            return arena_printf(j->arena, "%lld of %lld pods of %s are ready", (long long)ready,
+                                (long long)wanted,
+                                or_empty(json_str_at(sides[i], "metadata", "name", NULL)));
+    return NULL;
+}
+
 /* --- images */
 
 static bool template_has(struct json_object *object, const char *image)
@@ -78,36 +118,26 @@ static const char *plan_of(const struct judging *j)
                : NULL;
 }
 
-/* --- a person */
+/* --- what it waits for */
 
 /* The reason why the release waits for a person; NULL if it does not. */
 static const char *person_of(const struct judging *j)
 {
-    static const struct {
-        const char *type, *status, *what;
-    } rows[] = {
-        {"Suspended", "True", "it is suspended"},
-        {"Accepted", "False", "its spec is refused"},
-        {"Approved", "False", "a gate is closed"},
-        {"ResourcesAllowed", "False", "the controller lacks a right"},
-        {"ResourcesServed", "False", "a CRD is missing"},
-        {"WritesAccepted", "False", "the API server refuses a write"},
-    };
-    struct json_object *paused = json_at(j->status, "paused", NULL);
+    return j->waiting.kind == WAITING_PERSON ? j->waiting.text : NULL;
+}
 
-    if (paused)
-        return arena_printf(j->arena, "%s has paused it: %s",
-                            or_empty(json_str_at(paused, "by", NULL)),
-                            or_empty(json_str_at(paused, "why", NULL)));
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct json_object *condition = glance_condition(j->q->canary, rows[i].type);
-        if (same(json_str_at(condition, "status", NULL), rows[i].status))
-            return arena_printf(j->arena, "%s: %s", rows[i].what,
-                                or_empty(json_str_at(condition, "message", NULL)));
-    }
-    if (j->phase == PHASE_Waiting || j->phase == PHASE_WaitingPromotion)
-        return "a gate is closed";
-    return NULL;
+/* ": its primary is not ready: ..." behind what does not move by itself at once; "" otherwise. */
+static const char *wait_of(const struct judging *j)
+{
+    const char *what = j->waiting.kind == WAITING_WAITS ? j->waiting.text : pods_waited_for(j);
+
+    return what ? arena_printf(j->arena, ": %s", what) : "";
+}
+
+/* "; the last check failed: ...": nothing waits for it. */
+static const char *note_of(const struct judging *j)
+{
+    return j->waiting.kind == WAITING_NOTE ? arena_printf(j->arena, "; %s", j->waiting.text) : "";
 }
 
 /* --- which revision */
@@ -175,8 +205,7 @@ static void judge_now(struct judging *j, const char *revision)
         say(j, CTL_PERSON, "revision %s waits for a person: %s", revision, person);
     else
         say(j, CTL_TIMED_OUT, "revision %s is %s at %d%%%s%s", revision,
-            *at.phase ? at.phase : "not looked at yet", at.weight, *at.reason ? ": " : "",
-            at.reason);
+            *at.phase ? at.phase : "not looked at yet", at.weight, wait_of(j), note_of(j));
 }
 
 /* The target has the revision, but the status does not mention it yet. */
@@ -190,7 +219,7 @@ static void judge_new(struct judging *j, const char *revision)
     else if (person)
         say(j, CTL_PERSON, "revision %s waits for a person: %s", revision, person);
     else
-        say(j, CTL_TIMED_OUT, "revision %s has not begun", revision);
+        say(j, CTL_TIMED_OUT, "revision %s has not begun%s", revision, wait_of(j));
 }
 
 /* Finds the revision of an image: the target's, the promoted one, or an earlier one. */
@@ -241,6 +270,7 @@ void verdict_of(struct arena *arena, const struct verdict_question *question,
     const char *revision = question->revision;
 
     *out = (struct verdict_answer){.revision = or_empty(revision)};
+    waiting_of(arena, question->canary, &j.waiting);
     if (question->image && !by_image(&j))
         return;
     if (!revision)
@@ -268,18 +298,6 @@ struct json_object *glance_condition(struct json_object *canary, const char *typ
     return json_find(json_at(canary, "status", "conditions", NULL), "type", type, NULL);
 }
 
-bool glance_is_trouble(struct json_object *condition)
-{
-    const char *type = text_or(json_str_at(condition, "type", NULL), "");
-    const char *status = text_or(json_str_at(condition, "status", NULL), "");
-
-    if (strcmp(type, "Promoted") == 0)
-        return false;
-    if (strcmp(type, "Suspended") == 0 || strcmp(type, "Ignored") == 0)
-        return strcmp(status, "True") == 0;
-    return strcmp(status, "False") == 0;
-}
-
 static bool is_approval(struct json_object *hook)
 {
     const char *said = text_or(json_str_at(hook, "said", NULL), "");
@@ -305,43 +323,14 @@ const char *glance_approvals(struct arena *arena, struct json_object *release)
     return out;
 }
 
-/* The first condition that is not just progress. */
-static const char *reason_of(struct json_object *canary)
-{
-    static const char *const harmless[] = {"Ignored", "MirrorWeight", "Drained"};
-    struct json_object *list = json_at(canary, "status", "conditions", NULL);
-    const char *note = "";
-
-    for (size_t i = 0; i < json_len(list); i++) {
-        struct json_object *condition = json_elem(list, i);
-        const char *type = text_or(json_str_at(condition, "type", NULL), "");
-        const char *reason = text_or(json_str_at(condition, "reason", NULL), "");
-        bool small = false;
-        if (!glance_is_trouble(condition))
-            continue;
-        for (size_t k = 0; k < sizeof(harmless) / sizeof(harmless[0]); k++)
-            small = small || strcmp(harmless[k], type) == 0;
-        if (!small)
-            return reason;
-        note = reason;
-    }
-    return note;
-}
-
-/* A gate without a deadline has no condition. */
-static bool is_at_gate(const char *phase)
-{
-    enum phase at = phase_parse(phase);
-
-    return at == PHASE_Waiting || at == PHASE_WaitingPromotion;
-}
-
 void glance_at(struct arena *arena, struct json_object *canary, struct glance *out)
 {
     struct json_object *analysis = json_at(canary, "spec", "analysis", NULL);
+    struct waiting waiting;
 
     if (!analysis)
         analysis = json_at(canary, "spec", "canaryAnalysis", NULL);
+    waiting_of(arena, canary, &waiting);
     *out = (struct glance){
         .namespace_ = text_or(json_str_at(canary, "metadata", "namespace", NULL), "default"),
         .name = text_or(json_str_at(canary, "metadata", "name", NULL), ""),
@@ -351,12 +340,8 @@ void glance_at(struct arena *arena, struct json_object *canary, struct glance *o
         .failed_checks = (int)json_int_at(canary, 0, "status", "failedChecks", NULL),
         .threshold = (int)json_int_at(analysis, 1, "threshold", NULL),
         .since = json_str_at(canary, "status", "lastTransitionTime", NULL),
-        .reason = print_clean(arena, reason_of(canary)),
+        .reason = print_clean(arena, waiting.reason),
     };
-    if (json_at(canary, "status", "paused", NULL))
-        out->reason = "Paused";
-    else if (!*out->reason && is_at_gate(out->phase))
-        out->reason = "GateClosed";
     out->weight = out->weight < 0 ? 0 : out->weight > 100 ? 100 : out->weight;
 }
 

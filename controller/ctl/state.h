@@ -38,7 +38,7 @@ struct glance {
     int weight;           /* percent that is routed to the canary */
     int failed_checks, threshold;
     const char *since;  /* when the status was last written; NULL if never */
-    const char *reason; /* of the most important condition, "" if all is well */
+    const char *reason; /* one word of what counts most (decide/waiting.h), "" if all is well */
 };
 void glance_at(struct arena *arena, struct json_object *canary, struct glance *out);
 
@@ -50,7 +50,8 @@ struct json_object *glance_condition(struct json_object *canary, const char *typ
  * status): "promote: Approved by alice: looks good", cleaned, joined by "; "; "" if no gate gave a
  * text. */
 const char *glance_approvals(struct arena *arena, struct json_object *release);
-/* True if the condition reports trouble. */
-bool glance_is_trouble(struct json_object *condition);
+/* True if fewer pods of this workload are ready, of its present revision, than it asks for; false
+ * for what says neither. */
+bool glance_falls_short(struct json_object *object, int64_t *ready, int64_t *wanted);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "decide/waiting.h"
 #include "test/rows.h"
 #include "test/unit.h"
 
@@ -31,11 +32,46 @@ CASE(each_state_has_its_outcome)
         struct verdict_answer answer;
         json_set(canary, "status", json_at(row, "status", NULL));
         const struct verdict_question question = {.canary = canary,
+                                                  .target = json_at(row, "target", NULL),
                                                   .live = json_str_at(row, "live", NULL),
                                                   .revision = json_str_at(row, "revision", NULL)};
         verdict_of(arena, &question, &answer);
         assert_string_equal(answer.sentence, json_str_at(row, "sentence", NULL));
         assert_int_equal(answer.outcome, outcome_of(json_str_at(row, "outcome", NULL)));
+    }
+}
+
+/* Of every wait that the rules may record: its words, and a person is asked for where one is
+ * needed. */
+CASE(each_condition_that_holds_a_release_is_in_the_sentence)
+{
+    static const struct {
+        const char *type;
+        enum waiting_kind kind;
+        const char *words;
+    } all[] = {
+#define TRUE                                                    "True"
+#define FALSE                                                   "False"
+#define CONDITION(name, type, holds, of_spec, bad, kind, words) {type, WAITING_##kind, words},
+#include "decide/conditions.def"
+#undef CONDITION
+    };
+
+    EACH_ROW (row, all) {
+        struct verdict_answer answer;
+        const struct verdict_question question = {
+            .canary = rows_json(
+                arena, arena_printf(arena,
+                                    "{'status': {'phase': 'Progressing', 'lastAppliedSpec': 'a', "
+                                    "'conditions': [{'type': '%s', 'status': '%s', 'message': "
+                                    "'it says so'}]}}",
+                                    row->type, strcmp(row->type, "Suspended") ? FALSE : TRUE)),
+            .live = "a"};
+        if (row->kind < WAITING_WAITS)
+            continue;
+        verdict_of(arena, &question, &answer);
+        assert_int_equal(answer.outcome, row->kind == WAITING_PERSON ? CTL_PERSON : CTL_TIMED_OUT);
+        assert_non_null(strstr(answer.sentence, arena_printf(arena, "%s: it says so", row->words)));
     }
 }
 

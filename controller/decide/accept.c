@@ -17,6 +17,7 @@
 #include "decide/release.h"
 #include "decide/rollback.h"
 #include "decide/status.h"
+#include "kube/resource.h"
 #include "router/shared/services.h"
 #include "tick/edit.h"
 
@@ -196,6 +197,25 @@ static const char *refuse_finish(struct release *r)
                         r->canary->target.kind);
 }
 
+/* The number of pods is the share. */
+static const char *refuse_by_pods(struct release *r)
+{
+    if (!r->router->by_pods || !r->target)
+        return NULL;
+    if (!r->target->raise_target)
+        return arena_printf(r->tick->arena,
+                            "spec.analysis.steps: with provider %s the share is one of pods, and a "
+                            "%s has no number of its own; expected a Deployment, or iterations",
+                            r->tick->provider, r->canary->target.kind);
+    if (r->canary->autoscaler.name)
+        return "spec.autoscalerRef: not possible with spec.analysis.steps and provider kubernetes, "
+               "where the number of pods is the share; expected one of the two";
+    return r->canary->analysis.scale.given
+               ? "spec.analysis.canaryScale: not possible with spec.analysis.steps and provider "
+                 "kubernetes, where the number of pods is the share; leave it out"
+               : NULL;
+}
+
 static const char *refuse_scale(struct release *r)
 {
     if (!r->canary->analysis.scale.given || !r->target)
@@ -211,16 +231,17 @@ static const char *refuse_scale(struct release *r)
                : NULL;
 }
 
-/* Flagger makes a blue/green release of stepWeights where the traffic cannot be split; times and
- * gates of steps would be lost without a word. */
+/* A mesh that gives the canary all requests that match makes an A/B test of weights; times and gates
+ * of steps would be lost without a word. */
 static const char *refuse_steps(struct release *r)
 {
     if (r->canary->analysis.n_steps == 0 || r->strategy == STRATEGY_CANARY)
         return NULL;
-    return arena_printf(r->tick->arena, "spec.analysis.steps: provider %s %s; expected iterations",
-                        r->tick->provider,
-                        r->router->weighted ? "gives the canary all requests that match, or none"
-                                            : "cannot split the traffic");
+    return arena_printf(
+        r->tick->arena,
+        "spec.analysis.steps: provider %s gives the canary all requests that match, "
+        "or none; expected iterations",
+        r->tick->provider);
 }
 
 /*
@@ -245,8 +266,39 @@ static const char *refuse_analysis(struct release *r)
     if (!sentence)
         sentence = refuse_steps(r);
     if (!sentence)
+        sentence = refuse_by_pods(r);
+    if (!sentence)
         sentence = refuse_scale(r);
     return sentence ? sentence : refuse_no_step(r);
+}
+
+/* Names that no object can have: those that are made of them would be refused. */
+static const char *refuse_forms(struct release *r)
+{
+    const struct canary *canary = r->canary;
+    const struct {
+        const char *field, *name;
+        bool (*is_right)(const char *text);
+        const char *form;
+    } rows[] = {
+        {"spec.targetRef.name", canary->target.name, kube_is_name, "a-z, 0-9, - and ."},
+        {"spec.autoscalerRef.name", canary->autoscaler.name, kube_is_name, "a-z, 0-9, - and ."},
+        {"spec.service.name", r->router->only_target ? NULL : canary->service.name, kube_is_label,
+         "a-z, 0-9 and -"},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (rows[i].name && *rows[i].name && !rows[i].is_right(rows[i].name))
+            return arena_printf(
+                r->tick->arena,
+                "%s: expected the name of an object, of %s with a letter or digit at its ends, "
+                "found \"%s\"%s",
+                rows[i].field, rows[i].form, rows[i].name,
+                rows[i].is_right == kube_is_label &&
+                        strcmp(canary->service.name, canary->target.name) == 0
+                    ? ", the name of the target; spec.service.name gives the Services another name"
+                    : "");
+    return NULL;
 }
 
 /* Length of the object names and label values that are derived from the spec. */
@@ -276,7 +328,7 @@ static const char *refuse_names(struct release *r)
                                 i == 0 && strcmp(canary->service.name, canary->target.name) == 0
                                     ? "; spec.service.name gives the Services another name"
                                     : "");
-    return NULL;
+    return refuse_forms(r);
 }
 
 static const char *refuse_companions(struct release *r)

@@ -9,6 +9,7 @@
 #include "decide/condition.h"
 #include "decide/gates.h"
 #include "decide/metrics.h"
+#include "decide/pods.h"
 #include "decide/promote.h"
 #include "decide/release.h"
 #include "decide/rules.h"
@@ -217,7 +218,11 @@ enum rule_result canary_advance(struct release *r)
     status_weight(r, next);
     if (!mirrors)
         note_step(r, next, r->tick->now_ms, false);
-    event_normal(r, "Advance %s canary weight %d", release_canary(r), next);
+    pods_note(r, next);
+    if (r->router->by_pods)
+        event_normal(r, "Advance %s canary weight %d (%s)", release_canary(r), next, pods_text(r));
+    else
+        event_normal(r, "Advance %s canary weight %d", release_canary(r), next);
     return RULE_DONE;
 }
 

@@ -11,7 +11,7 @@
 #include "decide/release.h"
 #include "tick/edit.h"
 
-#define CONDITION(name, type, holds, of_spec) const char name[] = type;
+#define CONDITION(name, type, holds, of_spec, bad, kind, words) const char name[] = type;
 #include "decide/conditions.def"
 #undef CONDITION
 
@@ -19,7 +19,7 @@ static const struct row {
     const char *type;
     bool holds, of_spec;
 } rows[] = {
-#define CONDITION(name, type, holds, of_spec) {type, holds, of_spec},
+#define CONDITION(name, type, holds, of_spec, bad, kind, words) {type, holds, of_spec},
 #include "decide/conditions.def"
 #undef CONDITION
 };

@@ -10,7 +10,7 @@
 #include "decide/release.h"
 
 /* Types and their meaning: conditions.def, the one place to add a condition. */
-#define CONDITION(name, type, holds, of_spec) extern const char name[];
+#define CONDITION(name, type, holds, of_spec, bad, kind, words) extern const char name[];
 #include "decide/conditions.def"
 #undef CONDITION
 

@@ -1,5 +1,6 @@
 #include "decide/counts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,7 +99,7 @@ static enum err query_of(const struct asking *a, enum side side, enum asked aske
     return render_query(r->tick->arena, template_of(a, side, asked), &model, query, ei);
 }
 
-/* "judge[0].canary.total", "judge[0].past[3].primary.total" */
+/* "judge[0].canary.total", "judge[0].before.primary.total" */
 static enum rule_result ask_one(const struct asking *a, enum side side, enum asked asked,
                                 const struct metric_answer **answer, const char **why)
 {
@@ -106,11 +107,12 @@ static enum rule_result ask_one(const struct asking *a, enum side side, enum ask
     struct metric_question question = a->question;
     struct errinfo ei;
 
-    const char *past =
-        a->window->past == 0 ? "" : arena_printf(a->r->tick->arena, ".past[%d]", a->window->past);
-    question.id = arena_printf(a->r->tick->arena, "judge[%d]%s.%s.%s", a->index, past,
+    question.id = arena_printf(a->r->tick->arena, "judge[%d]%s.%s.%s", a->index,
+                               a->window->before > 0 ? ".before" : "",
                                side == SIDE_CANARY ? "canary" : "primary", parts[asked]);
     question.at_s = a->window->end_s;
+    question.times = a->window->before;
+    question.every_s = a->window->length_s;
     if (!a->queries && asked == ASKED_PART && kind_of(a->metric) == METRIC_DURATION)
         question.bucket = metric_family_bucket(metric_family_find(a->r->router->metric_family),
                                                slowest_ms(a->metric));
@@ -130,13 +132,30 @@ static double number_of(const struct metric_answer *answer)
     return answer->outcome == METRIC_VALUE ? answer->value : 0;
 }
 
-static struct judge_counts counts_of(const struct asking *a,
-                                     const struct metric_answer *const answers[ASKED])
+/* Of the window i before; likewise. */
+static double number_before(const struct metric_answer *answer, int i)
 {
-    double total = number_of(answers[ASKED_TOTAL]), part = number_of(answers[ASKED_PART]);
+    return answer->outcome == METRIC_VALUE && i < answer->n_values && !isnan(answer->values[i])
+               ? answer->values[i]
+               : 0;
+}
 
+static struct judge_counts counts_of(const struct asking *a, double total, double part)
+{
     return judge_clean(
         (struct judge_counts){.total = total, .bad = a->queries ? part : total - part});
+}
+
+static struct judge_counts *counts_before(const struct asking *a,
+                                          const struct metric_answer *const answers[ASKED])
+{
+    struct judge_counts *counts =
+        arena_array(a->r->tick->arena, (size_t)a->window->before, sizeof(*counts));
+
+    for (int i = 0; i < a->window->before; i++)
+        counts[i] = counts_of(a, number_before(answers[ASKED_TOTAL], i),
+                              number_before(answers[ASKED_PART], i));
+    return counts;
 }
 
 /* The bound really used: the histogram has a fixed set. */
@@ -158,7 +177,7 @@ static const char *bad_of(const struct asking *a,
 
 static bool is_asked(const struct asking *a, enum side side)
 {
-    return a->window->past == 0 || side == SIDE_PRIMARY;
+    return a->window->before == 0 || side == SIDE_PRIMARY;
 }
 
 /*
@@ -234,10 +253,15 @@ enum rule_result counts_ask(struct release *r, int index, const struct counts_wi
     out->why = fault_of(&a, answers);
     if (out->why)
         return RULE_DONE;
-    if (is_asked(&a, SIDE_CANARY))
-        out->canary = counts_of(&a, answers[SIDE_CANARY]);
-    out->primary = counts_of(&a, answers[SIDE_PRIMARY]);
     out->bad = bad_of(&a, answers);
+    if (window->before > 0) {
+        out->before = counts_before(&a, answers[SIDE_PRIMARY]);
+        return RULE_CONTINUE;
+    }
+    out->canary = counts_of(&a, number_of(answers[SIDE_CANARY][ASKED_TOTAL]),
+                            number_of(answers[SIDE_CANARY][ASKED_PART]));
+    out->primary = counts_of(&a, number_of(answers[SIDE_PRIMARY][ASKED_TOTAL]),
+                             number_of(answers[SIDE_PRIMARY][ASKED_PART]));
     return RULE_CONTINUE;
 }
 

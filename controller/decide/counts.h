@@ -12,11 +12,12 @@
 struct counts_window {
     int64_t end_s; /* Unix time */
     int64_t length_s;
-    int past; /* > 0: number of a window before the release, of the primary alone */
+    int before; /* > 0: so many such windows, this one the last, of the primary alone */
 };
 
 struct counts {
     struct judge_counts canary, primary;
+    struct judge_counts *before; /* of the primary, the oldest window first; NULL if not asked */
     const char *bad; /* description of a bad request: "failed", "took longer than 500 ms" */
     const char *why; /* DONE: a sentence */
 };

@@ -231,14 +231,13 @@ static struct json_object *controller_of(struct json_object *pod)
 }
 
 /*
- * True for pods of the target: a Deployment owns them by a ReplicaSet named after its template
+ * True for pods of this workload: a Deployment owns them by a ReplicaSet named after its template
  * hash.
  */
-static bool is_of_target(struct release *r, struct json_object *pod)
+static bool is_of(struct release *r, struct json_object *pod, const char *name)
 {
     const char *maker = json_str_at(controller_of(pod), "name", NULL);
     const char *hash = json_str_at(pod, "metadata", "labels", "pod-template-hash", NULL);
-    const char *name = r->canary->target.name;
 
     return maker &&
            (strcmp(maker, name) == 0 ||
@@ -253,9 +252,16 @@ static bool has_ended(struct json_object *pod)
            (phase && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0));
 }
 
+/* True for pods of the target, and with `both` for those of the primary and its stand-in. */
+static bool is_of_side(struct release *r, struct json_object *pod, bool both)
+{
+    return is_of(r, pod, r->canary->target.name) ||
+           (both && (is_of(r, pod, primary_name(r->tick)) || is_of(r, pod, renew_second(r))));
+}
+
 /* "Job nightly, Pod debug": the owners, or the pods themselves; "" if none. */
 static const char *print_others(struct release *r, struct json_object *list,
-                                struct json_object *selector)
+                                struct json_object *selector, bool both)
 {
     const char *text = "";
     int count = 0;
@@ -265,7 +271,7 @@ static const char *print_others(struct release *r, struct json_object *list,
         const char *kind = json_str_at(maker, "kind", NULL);
         const char *name =
             kind ? json_str_at(maker, "name", NULL) : json_str_at(pod, "metadata", "name", NULL);
-        if (!services_select(selector, pod) || is_of_target(r, pod) || has_ended(pod))
+        if (!services_select(selector, pod) || is_of_side(r, pod, both) || has_ended(pod))
             continue;
         const char *one =
             arena_printf(r->tick->arena, "%s %s, ", kind ? kind : "Pod", name ? name : "");
@@ -275,6 +281,17 @@ static const char *print_others(struct release *r, struct json_object *list,
     if (count > 0) /* without the trailing comma */
         text = arena_strndup(r->tick->arena, text, strlen(text) - strlen(", "));
     return text;
+}
+
+enum rule_result owners_find_pods(struct release *r, struct json_object *labels,
+                                  const char **others)
+{
+    struct json_object *list;
+
+    if (!need_selected(r->tick, &pods, r->canary->namespace_, labels, &list))
+        return RULE_NEEDS_FACTS;
+    *others = print_others(r, list, labels, true);
+    return RULE_CONTINUE;
 }
 
 enum rule_result owners_check_pods(struct release *r)
@@ -287,7 +304,7 @@ enum rule_result owners_check_pods(struct release *r)
     struct json_object *selector = primary_pods(r->tick, &r->info, false, NULL);
     if (!need_selected(r->tick, &pods, r->canary->namespace_, selector, &list))
         return RULE_NEEDS_FACTS;
-    const char *others = print_others(r, list, selector);
+    const char *others = print_others(r, list, selector, false);
     if (*others) {
         const char *text = arena_printf(
             r->tick->arena,

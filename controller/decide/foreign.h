@@ -19,6 +19,12 @@ enum rule_result owners_check(struct release *r);
  */
 enum rule_result owners_check_around(struct release *r);
 /*
+ * *others: the pods of the namespace with all of these labels that are neither the target's nor the
+ * primary's, by their owners: "Job nightly, Pod debug"; "" if none. CONTINUE or NEEDS_FACTS.
+ */
+enum rule_result owners_find_pods(struct release *r, struct json_object *labels,
+                                  const char **others);
+/*
  * Other pods that the Service of the canary selects: bare pods and those of Jobs. Reported at the
  * end of the initialisation and of each release. CONTINUE or NEEDS_FACTS.
  */

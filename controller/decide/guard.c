@@ -387,7 +387,10 @@ enum rule_result guard_weights(struct release *r)
             status_int(r, "iterations", r->iterations + 1);
         return RULE_DONE;
     }
-    enum rule_result verdict = release_route(r, told);
+    /* a share of pods is one of their number as well */
+    enum rule_result verdict = r->router->by_pods && told > 0 ? share_wait(r, told) : RULE_CONTINUE;
+    if (verdict == RULE_CONTINUE)
+        verdict = release_route(r, told);
     if (verdict != RULE_CONTINUE)
         return verdict;
     plan_weights(r->tick, r->weights.primary, r->weights.canary);
@@ -594,10 +597,11 @@ static bool is_half_left(const struct release *r)
     return release_is_analysing(r) && r->weights.canary == 0 && r->canary->status.canary_weight > 0;
 }
 
+/* The status has the weight of before, if it was interrupted as well when everything left the primary. */
 static bool is_half_returned(struct release *r)
 {
     return release_is_analysing(r) && condition_has_reason(r, CONDITION_SHARES, SERVING_GONE) &&
-           r->canary->status.canary_weight == 100 && r->weights.canary == 0 &&
+           r->canary->status.canary_weight > 0 && r->weights.canary == 0 &&
            promote_is_of_analysed(r) && is_ready(r, SIDE_PRIMARY);
 }
 

@@ -81,6 +81,7 @@ static void read_samples(struct release *r, struct json_object *entry, struct ju
     int n;
 
     out->bad = json_str_at(looks, "bad", NULL);
+    out->before = json_at(looks, "before", NULL);
     if (since_ms == 0 || !judge_samples_read(r->tick->arena, json_at(looks, "counts", NULL),
                                              JUDGE_SERIES, &samples, &n))
         return;
@@ -150,6 +151,8 @@ static struct json_object *samples_json(struct release *r, const struct judged_m
     struct json_object *samples = edit_object(r->tick->arena);
 
     json_set_str(samples, "bad", metric->bad);
+    if (metric->before)
+        json_set(samples, "before", json_copy(r->tick->arena, metric->before));
     set_time(samples, "since", metric->samples_since_s * SECOND_MS);
     json_set(samples, "counts",
              judge_samples_write(r->tick->arena, metric->samples.samples, metric->samples.n));
@@ -170,7 +173,7 @@ static struct json_object *metric_json(struct release *r, const struct judged_me
     set_number(tolerate, "ratio", metric->policy.tolerate.ratio);
     json_set(entry, "tolerate", tolerate);
     json_set(entry, "evidence", judge_write(r->tick->arena, &metric->evidence));
-    if (metric->samples.n > 0)
+    if (metric->samples.n > 0 || metric->before)
         json_set(entry, "looks", samples_json(r, metric));
     return entry;
 }

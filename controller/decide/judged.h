@@ -26,7 +26,8 @@ struct judged_metric {
     const char *says;  /* one sentence; NULL if none */
     const char *bad;   /* description of a bad request, "failed"; NULL if nothing was counted */
     struct judge_policy policy;
-    int64_t samples_since_s; /* Unix time of the first sample */
+    struct json_object *before; /* the evidence that the samples follow, of the primary; or NULL */
+    int64_t samples_since_s;    /* Unix time of the first sample */
     struct judge_series samples;
 };
 

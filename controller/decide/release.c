@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decide/serving.h"
 #include "proto/spechash.h"
 #include "tick/edit.h"
 
@@ -231,6 +232,11 @@ struct json_object *release_scaler_to_leave(const struct release *r)
                : before;
 }
 
+bool release_is_sized(const struct release *r)
+{
+    return r->canary->analysis.scale.given || (r->router && r->router->by_pods);
+}
+
 int release_next_weight(const struct release *r, int weight)
 {
     const struct canary_analysis *analysis = &r->canary->analysis;
@@ -267,7 +273,10 @@ static enum rule_result route(struct release *r, struct weights weights)
                                  (r->weights.matched == weights.matched || weights.canary == 0)))
         return RULE_CONTINUE;
     weights.cookies = affinity_cookies(r, weights.canary);
-    enum rule_result verdict = r->router->set(r->tick, &weights);
+    enum rule_result verdict =
+        r->router->by_pods ? serving_selector(r, weights.canary, &weights.selector) : RULE_CONTINUE;
+    if (verdict == RULE_CONTINUE)
+        verdict = r->router->set(r->tick, &weights);
     if (verdict != RULE_CONTINUE)
         return verdict;
     r->left = r->weights.canary > 0 && weights.canary == 0;

@@ -121,6 +121,9 @@ bool release_goes_forward(const struct release *r);
 bool release_scaler_is_accepted(const struct release *r);
 /* The autoscalerRef of the accepted spec that is still to be left; NULL if none. */
 struct json_object *release_scaler_to_leave(const struct release *r);
+/* True if the canary has a size of its own: by spec.analysis.canaryScale, or as its share is one of
+ * pods. */
+bool release_is_sized(const struct release *r);
 /* The canary's weight after `weight`, up to the maximum. */
 int release_next_weight(const struct release *r, int weight);
 

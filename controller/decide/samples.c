@@ -18,10 +18,9 @@
 
 /*
  * LATE_S: a sample ends this long ago, because metrics arrive late. PLAIN_S: up to this shown in
- * seconds. PAST: samples of the primary from before the release, per metric; PAST_OF_ALL: of all
- * metrics together.
+ * seconds. BEFORE: samples of the primary from before the release, per metric.
  */
-enum { SECOND_MS = 1000, MS_NS = 1000000, LATE_S = 3, PLAIN_S = 120, PAST = 6, PAST_OF_ALL = 12 };
+enum { SECOND_MS = 1000, MS_NS = 1000000, LATE_S = 3, PLAIN_S = 120, BEFORE = 180 };
 
 static const char undecided[] = "Undecided", waits_on[] = "Inconclusive";
 
@@ -109,15 +108,6 @@ static const char *guard_window(struct release *r, int64_t begin_s)
                         duration_format(r->canary->analysis.judge.warm_up_ms * MS_NS, text));
 }
 
-static void learn(struct release *r, struct judged_metric *metric,
-                  const struct counts_window *window, const struct counts *counts)
-{
-    judge_add_sample(&metric->evidence, &metric->policy, counts->canary, counts->primary);
-    judged_keep_sample(r, metric, window->end_s - window->length_s, window->end_s, counts->canary,
-                       counts->primary);
-    metric->bad = counts->bad;
-}
-
 /* CONTINUE: done, or not now. A window that could not be counted stays open: the next sample covers
  * it. */
 static enum rule_result sample(struct release *r, struct judged_metric *metric, int64_t end_s)
@@ -138,7 +128,9 @@ static enum rule_result sample(struct release *r, struct judged_metric *metric, 
         metric->says = arena_printf(r->tick->arena, "not counted yet: %s", counts.why);
         return RULE_CONTINUE;
     }
-    learn(r, metric, &window, &counts);
+    judge_add_sample(&metric->evidence, &metric->policy, counts.canary, counts.primary);
+    judged_keep_sample(r, metric, metric->counted_s, end_s, counts.canary, counts.primary);
+    metric->bad = counts.bad;
     metric->counted_s = end_s;
     if (metric->first_s == 0 && counts.canary.total > 0)
         metric->first_s = end_s - window.length_s;
@@ -147,32 +139,29 @@ static enum rule_result sample(struct release *r, struct judged_metric *metric, 
 }
 
 /*
- * The first sample is preceded by a few windows of the primary alone: knowing the spread of bad
- * requests makes the canary's first requests more conclusive, so that fewer users meet a bad one
+ * The first sample is preceded by windows of the primary alone: knowing how its bad requests are
+ * spread makes the canary's first requests more conclusive, so that fewer users meet a bad one
  * (judge/bets.h). Missing windows are skipped.
  */
-static enum rule_result sample_past(struct release *r, struct judged_metric *metric, int64_t end_s)
+static enum rule_result sample_before(struct release *r, struct judged_metric *metric,
+                                      int64_t end_s)
 {
-    int64_t every_s = r->canary->analysis.judge.every_ms / SECOND_MS;
-    int n = r->judged->n * PAST > PAST_OF_ALL ? PAST_OF_ALL / r->judged->n : PAST;
-    struct counts_window windows[PAST] = {0};
-    struct counts counts[PAST] = {0};
-    enum rule_result verdicts[PAST], verdict = RULE_CONTINUE;
+    const struct counts_window window = {.end_s = end_s,
+                                         .length_s = r->canary->analysis.judge.every_ms / SECOND_MS,
+                                         .before = BEFORE};
+    struct counts counts = {0};
 
     if (r->judged->pods[SIDE_PRIMARY] == 0)
-        n = 0;
-    /* all are requested before the first is waited for */
-    for (int i = 0; i < n; i++) {
-        windows[i] = (struct counts_window){
-            .end_s = end_s - (n - 1 - i) * every_s, .length_s = every_s, .past = i + 1};
-        verdicts[i] = counts_ask(r, metric->index, &windows[i], &counts[i]);
-        verdict = verdicts[i] == RULE_NEEDS_FACTS ? verdicts[i] : verdict;
-    }
-    for (int i = 0; verdict == RULE_CONTINUE && i < n; i++) {
-        if (verdicts[i] == RULE_CONTINUE && counts[i].primary.total > 0)
-            learn(r, metric, &windows[i], &counts[i]);
-    }
-    return verdict;
+        return RULE_CONTINUE;
+    enum rule_result verdict = counts_ask(r, metric->index, &window, &counts);
+    if (verdict == RULE_NEEDS_FACTS)
+        return verdict;
+    for (int i = 0; verdict == RULE_CONTINUE && i < BEFORE; i++)
+        judge_add_sample(&metric->evidence, &metric->policy, (struct judge_counts){0},
+                         counts.before[i]);
+    if (metric->evidence.before.total > 0)
+        metric->before = judge_write(r->tick->arena, &metric->evidence);
+    return RULE_CONTINUE;
 }
 
 /* Samples each metric that is due. */
@@ -187,8 +176,8 @@ static enum rule_result sample_all(struct release *r)
         int64_t left = metric->counted_s + every_s - end_s;
         if (metric->counted_s == 0 || metric->counted_s > end_s) {
             /* the first window begins; or a clock was set back */
-            enum rule_result one =
-                metric->samples.n == 0 ? sample_past(r, metric, end_s) : RULE_CONTINUE;
+            bool is_first = metric->samples.n == 0 && !metric->before;
+            enum rule_result one = is_first ? sample_before(r, metric, end_s) : RULE_CONTINUE;
             verdict = one != RULE_CONTINUE ? one : verdict;
             metric->counted_s = end_s;
         } else if (left <= 0) {

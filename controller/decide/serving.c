@@ -7,6 +7,7 @@
 #include "decide/release.h"
 #include "router/shared/services.h"
 #include "target/shared/primary.h"
+#include "tick/edit.h"
 
 /* The apex Service, the only switch without a mesh, leads to the target instead (guard.c). */
 static bool leads_away(struct release *r)
@@ -73,6 +74,8 @@ struct service_pods serving_pods(struct release *r)
 {
     return (struct service_pods){
         .apex_to_target = leads_away(r),
+        .apex_shared = r->router && r->router->by_pods && !release_is_initialising(r),
+        .apex_share = r->canary->status.canary_weight,
         .label = r->info.label,
         .selector = selector,
         .target = json_at(r->info.object, "spec", "template", NULL),
@@ -82,6 +85,43 @@ struct service_pods serving_pods(struct release *r)
         .ready = ready,
         .arg = r,
     };
+}
+
+/* --- by number of pods */
+
+struct json_object *serving_common(struct release *r)
+{
+    struct json_object *target = json_at(r->info.object, "spec", "template", NULL);
+    struct json_object *labels =
+        json_at(r->info.primary, "spec", "template", "metadata", "labels", NULL);
+    struct json_object *common = edit_object(r->tick->arena);
+
+    if (!json_object_is_type(labels, json_type_object))
+        return NULL;
+    json_object_object_foreach(labels, key, value)
+    {
+        if (json_same(json_at(target, "metadata", "labels", key, NULL), value))
+            json_set(common, key, json_copy(r->tick->arena, value));
+    }
+    return json_count(common) > 0 ? common : NULL;
+}
+
+enum rule_result serving_selector(struct release *r, int canary, struct json_object **out)
+{
+    struct service_pods pods = serving_pods(r);
+    struct json_object *apex;
+
+    *out = NULL;
+    if (!need_object(r->tick, &kube_services, r->canary->namespace_, r->canary->service.name,
+                     &apex))
+        return RULE_NEEDS_FACTS;
+    if (!r->info.label) /* the target is gone, and only the primary's pods are selected */
+        return RULE_CONTINUE;
+    if (canary > 0 && canary < 100)
+        *out = serving_common(r);
+    else
+        *out = services_selector(&pods, canary == 0, json_at(apex, "spec", "selector", NULL));
+    return RULE_CONTINUE;
 }
 
 enum rule_result serving_apex(struct release *r)

@@ -16,6 +16,7 @@
 
 #include "decide/capacity.h"
 #include "decide/condition.h"
+#include "decide/pods.h"
 #include "decide/rollback.h"
 #include "decide/serving.h"
 #include "decide/status.h"
@@ -34,6 +35,10 @@ static int pods(struct release *r, enum side side)
 
 static enum rule_result needed(struct release *r, int percent, int *out)
 {
+    if (r->router->by_pods) {
+        *out = pods_of_share(r, percent);
+        return RULE_CONTINUE;
+    }
     struct own_scaler scaler;
     enum rule_result verdict = capacity_target_scaler(r, &scaler);
     int64_t need = (capacity_total(r) * percent + 99) / 100;
@@ -88,7 +93,15 @@ static enum rule_result give_up(struct release *r, int percent, int need)
 /* All traffic at once needs all pods: that a canary begins small was chosen for a part. */
 static bool may_lack_pods(const struct release *r, int percent)
 {
-    return r->canary->analysis.any_capacity && !(r->canary->analysis.scale.given && percent >= 100);
+    return r->canary->analysis.any_capacity && !r->router->by_pods &&
+           !(r->canary->analysis.scale.given && percent >= 100);
+}
+
+/* A share of pods is not to begin with more than it needs; with a share they leave no pod. */
+static bool is_to_shrink(struct release *r, int need)
+{
+    return r->router->by_pods && r->weights.canary == 0 && r->target->size_target &&
+           json_int_at(r->info.object, 1, "spec", "replicas", NULL) > need;
 }
 
 enum rule_result share_wait(struct release *r, int percent)
@@ -101,6 +114,11 @@ enum rule_result share_wait(struct release *r, int percent)
     enum rule_result verdict = needed(r, percent, &need);
     if (verdict != RULE_CONTINUE)
         return verdict;
+    if (is_to_shrink(r, need)) {
+        r->target->size_target(r->tick, &r->info, need);
+        ask(r, percent, need);
+        return RULE_DONE;
+    }
     if (pods(r, SIDE_CANARY) >= need) {
         condition_clear(r, CONDITION_SHARE);
         return RULE_CONTINUE;
@@ -135,6 +153,9 @@ static int first_share(const struct release *r)
 static int64_t start_size(struct release *r, int64_t own)
 {
     const struct canary_scale *scale = &r->canary->analysis.scale;
+
+    if (r->router->by_pods)
+        return pods_of_share(r, release_next_weight(r, 0));
     int percent = scale->percent > 0 ? scale->percent : first_share(r);
     int64_t size = scale->replicas > 0 ? scale->replicas : (own * percent + 99) / 100;
 
@@ -147,9 +168,8 @@ int share_start(struct release *r)
     int64_t has = json_int_at(r->info.object, 1, "spec", "replicas", NULL);
     struct json_object *capacity;
 
-    if (!r->canary->analysis.scale.given || !r->target->raise_target || !r->info.primary ||
-        own == 0 || r->canary->skip_analysis || capacity_is_scaled(r) ||
-        r->own_scaler[SIDE_CANARY].object)
+    if (!release_is_sized(r) || !r->target->raise_target || !r->info.primary || own == 0 ||
+        r->canary->skip_analysis || capacity_is_scaled(r) || r->own_scaler[SIDE_CANARY].object)
         return 0;
     /* the number that an apply of its manifest has written is that of the primary to come */
     bool written = !r->info.at_zero && !condition_is_set(r, CONDITION_DRAINED) &&
@@ -193,16 +213,15 @@ static bool is_over(const struct release *r)
 /* For want of a primary, with the pods that it had. */
 static bool has_taken_all(const struct release *r)
 {
-    return r->canary->analysis.scale.given &&
-           (r->canary->status.serves_everything ||
-            condition_has_reason(r, CONDITION_SHARES, SERVING_GONE));
+    return release_is_sized(r) && (r->canary->status.serves_everything ||
+                                   condition_has_reason(r, CONDITION_SHARES, SERVING_GONE));
 }
 
 bool share_grows(struct release *r)
 {
     const char *why;
 
-    return r->canary->analysis.scale.given && r->weights.canary > 0 && pods(r, SIDE_CANARY) > 0 &&
+    return release_is_sized(r) && r->weights.canary > 0 && pods(r, SIDE_CANARY) > 0 &&
            release_ready(r, SIDE_CANARY, &why) == NOT_READY_YET;
 }
 
@@ -210,7 +229,7 @@ void share_take_all(struct release *r)
 {
     int total = r->canary->status.share_total;
 
-    if (r->canary->analysis.scale.given && r->target->raise_target && r->info.object && total > 0)
+    if (release_is_sized(r) && r->target->raise_target && r->info.object && total > 0)
         r->target->raise_target(r->tick, &r->info, total);
 }
 
@@ -232,7 +251,7 @@ void share_note_own(struct release *r)
     int64_t has = json_int_at(r->info.object, 1, "spec", "replicas", NULL);
 
     /* a number that a person gives a canary with a size of its own is about the canary */
-    bool is_own = r->canary->analysis.scale.given || has == status->share_replicas;
+    bool is_own = release_is_sized(r) || has == status->share_replicas;
 
     r->info.own_replicas = is_own && has > 0 && status->share_replicas > 0 ? status->share_own : 0;
 }

@@ -98,6 +98,8 @@ void status_weight(struct release *r, int canary)
         status_text(r, "canaryServes", all ? "everything" : NULL);
     if (canary > 0)
         condition_clear(r, CONDITION_DRAINED);
+    else if (json_at(r->canary->status.json, "canaryPods", NULL))
+        status_object(r, "canaryPods", NULL);
     put_cookies(r);
     plan_weights(r->tick, 100 - canary, canary);
 }
@@ -156,6 +158,7 @@ void status_forget_waits(struct release *r)
     condition_clear(r, CONDITION_TURN);
     condition_clear(r, CONDITION_ROLLBACK_ASKED);
     condition_clear(r, CONDITION_SHARE);
+    condition_clear(r, CONDITION_POSSIBLE);
     status_text(r, "gate", NULL);
 }
 
@@ -163,8 +166,7 @@ void status_forget_waits(struct release *r)
  * may begin on them. */
 static bool has_requested_pods(const struct release *r)
 {
-    return r->canary->analysis.scale.given && r->info.object && !r->info.at_zero &&
-           r->info.own_replicas > 0;
+    return release_is_sized(r) && r->info.object && !r->info.at_zero && r->info.own_replicas > 0;
 }
 
 void status_forget_capacity(struct release *r)

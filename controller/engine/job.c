@@ -285,6 +285,8 @@ void job_report_observed(const struct job *job)
     struct shadow_snapshot snapshot;
 
     shadow_snapshot(job->shadow, &snapshot);
+    if (snapshot.waits_anew)
+        log_warn("observed_waits", job->label, snapshot.waits);
     if (snapshot.observed == OBSERVED_NOTHING)
         return;
     controller_metrics_observed(job->namespace_, observed_name(snapshot.observed));

@@ -323,6 +323,11 @@ static void decide_round(struct job *job)
 
 static void start_mistake(struct job *job, struct json_object *tree, const struct errinfo *info)
 {
+    if (job->shadow) {
+        shadow_begin(job->shadow);
+        shadow_refuse(job->shadow, info->text);
+        job_report_observed(job);
+    }
     if (job->shadow || !job_take_mistake(job, tree, info)) {
         job_end(job, -1);
         return;

@@ -57,8 +57,12 @@ static void set_brief(struct json_object *out, const struct job_snapshot *snapsh
         debug_set_time(out, "nextWakeup", snapshot->wakes_ms);
     if (snapshot->failures > 0)
         json_set_int(out, "failures", snapshot->failures);
-    if (snapshot->shadow)
+    if (snapshot->shadow) {
+        struct shadow_snapshot shadow;
+        shadow_snapshot(snapshot->shadow, &shadow);
         json_set_int(out, "differences", shadow_differences(snapshot->shadow));
+        json_set_str(out, "waits", shadow.waits);
+    }
 }
 
 /* --- one Canary, details */
@@ -76,6 +80,7 @@ static void set_observed(struct json_object *out, struct arena *arena, const str
     for (int i = OBSERVED_NOTHING + 1; i < OBSERVED_KINDS; i++)
         json_set_int(steps, observed_name((enum observed)i), snapshot.counts[i]);
     json_set_str(out, "at", snapshot.at ? position_text(arena, snapshot.at) : NULL);
+    json_set_str(out, "waits", snapshot.waits);
     json_set_str(out, "lastDifference", snapshot.difference);
     json_object_object_add(out, "expected", list);
     for (const struct prediction *kept = snapshot.kept; kept; kept = kept->next) {

@@ -15,17 +15,23 @@ struct bet {
 
 static const double STAY = INFINITY; /* firm: the canary's past has no influence */
 
+/*
+ * Most on two to five times the odds, where evidence comes slowly: each halving of a weight costs as
+ * much as a few bad requests. What is far worse is seen at once with any weight. Bets that follow
+ * the canary's past find a version that becomes bad late; those with another guess matter only if
+ * nothing is known of the primary.
+ */
 static const struct bet worse_bets[JUDGE_WORSE_BETS] = {
-    {.weight = 0.16, .guess = 0.005, .odds = 3, .firm = 1},
-    {.weight = 0.10, .guess = 0.005, .odds = 3, .firm = 1, .recent = true},
-    {.weight = 0.10, .guess = 0.0005, .odds = 4, .firm = STAY},
-    {.weight = 0.12, .guess = 0.005, .odds = 2, .firm = STAY},
-    {.weight = 0.14, .guess = 0.005, .odds = 5, .firm = STAY},
-    {.weight = 0.10, .guess = 0.005, .odds = 20, .firm = STAY},
-    {.weight = 0.08, .guess = 0.02, .odds = 3, .firm = STAY},
-    {.weight = 0.08, .guess = 0.1, .odds = 3, .firm = STAY},
-    {.weight = 0.06, .guess = 0.0005, .odds = 50, .firm = STAY},
-    {.weight = 0.06, .guess = 0.005, .odds = 1.4, .firm = STAY},
+    {.weight = 0.05, .guess = 0.005, .odds = 3, .firm = 1},
+    {.weight = 0.04, .guess = 0.005, .odds = 3, .firm = 1, .recent = true},
+    {.weight = 0.04, .guess = 0.005, .odds = 1.5, .firm = STAY},
+    {.weight = 0.33, .guess = 0.005, .odds = 2.3, .firm = STAY},
+    {.weight = 0.21, .guess = 0.005, .odds = 3, .firm = STAY},
+    {.weight = 0.23, .guess = 0.005, .odds = 4.5, .firm = STAY},
+    {.weight = 0.06, .guess = 0.005, .odds = 15, .firm = STAY},
+    {.weight = 0.01, .guess = 0.1, .odds = 3, .firm = STAY},
+    {.weight = 0.01, .guess = 0.0005, .odds = 4, .firm = STAY},
+    {.weight = 0.02, .guess = 0.0005, .odds = 50, .firm = STAY},
 };
 
 static const struct bet not_worse_bets[JUDGE_NOT_WORSE_BETS] = {
@@ -163,14 +169,14 @@ static double raise(double degrees, double chance)
     return root > 0 ? fmin(pow(root, -3), MOST_RAISED) : MOST_RAISED;
 }
 
+double judge_pairs(const struct judge_evidence *evidence)
+{
+    return evidence->squares > 0 ? evidence->chance * evidence->chance / evidence->squares : 0;
+}
+
 double judge_clumps(const struct judge_evidence *evidence, double chance)
 {
-    double sum = evidence->chance;
-    /*
-     * Pairs count by their information: many equal ones fully, small ones beside a large one
-     * hardly.
-     */
-    double pairs = evidence->squares > 0 ? sum * sum / evidence->squares : 0;
+    double sum = evidence->chance, pairs = judge_pairs(evidence);
     double unseen = pairs > 0 ? sum / pairs : 1;
     double mean = (evidence->scatter + unseen * UNSEEN_CLUMPS) / (sum + unseen);
 

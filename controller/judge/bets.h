@@ -68,6 +68,12 @@ void judge_spread_add(struct judge_evidence *evidence, struct judge_counts canar
                       struct judge_counts primary);
 
 /*
+ * Number of pairs from which the size of clumps is known. They count by their information: many
+ * equal ones fully, small ones beside a large one hardly.
+ */
+double judge_pairs(const struct judge_evidence *evidence);
+
+/*
  * Number of bad requests that count as one, at least 1. The true value is larger with about this
  * probability.
  */

@@ -20,8 +20,11 @@
 
 static const double MOST_COUNT = 1e12, MOST_LOG = 1e15;
 
-/* Weight that the sums of recent samples keep with each new one: about eight samples. */
-static const double KEPT = 0.875;
+/*
+ * Weight that a sum keeps with each new sample: of recent samples about eight, of those before the
+ * canary had requests about fifty.
+ */
+static const double KEPT = 0.875, KEPT_BEFORE = 0.98;
 
 static bool is_count(double count)
 {
@@ -48,20 +51,23 @@ static void add(struct judge_counts *sum, struct judge_counts counts)
     sum->bad = fmin(sum->bad + counts.bad, sum->total);
 }
 
-static void fade(struct judge_counts *sum)
+static void add_fading(struct judge_counts *sum, struct judge_counts counts, double kept)
 {
-    sum->total *= KEPT;
-    sum->bad *= KEPT;
+    sum->total *= kept;
+    sum->bad *= kept;
+    add(sum, counts);
 }
 
 static void bet(const struct judge_evidence *evidence, const struct judge_null *null,
                 struct judge_counts canary, struct judge_counts primary, double log_won[])
 {
-    struct judge_past past = {evidence->canary, evidence->primary, evidence->recent_canary,
+    struct judge_past past = {evidence->canary, evidence->before, evidence->recent_canary,
                               evidence->recent_primary};
     struct judge_shares alternatives[JUDGE_WORSE_BETS];
-    int count = judge_bets(null, &past, alternatives);
+    int count;
 
+    add(&past.primary, evidence->primary);
+    count = judge_bets(null, &past, alternatives);
     for (int i = 0; i < count; i++) {
         log_won[i] += judge_log_ratio(null, alternatives[i], canary, primary);
         log_won[i] = fmin(fmax(log_won[i], -MOST_LOG), MOST_LOG);
@@ -82,14 +88,15 @@ void judge_add_sample(struct judge_evidence *evidence, const struct judge_policy
         evidence->looks += evidence->looks < JUDGE_MAX_LOOKS;
     }
     if (canary.total > 0) {
-        fade(&evidence->recent_canary);
-        add(&evidence->recent_canary, canary);
+        add_fading(&evidence->recent_canary, canary, KEPT);
         add(&evidence->canary, canary);
     }
     if (primary.total > 0) {
-        fade(&evidence->recent_primary);
-        add(&evidence->recent_primary, primary);
-        add(&evidence->primary, primary);
+        add_fading(&evidence->recent_primary, primary, KEPT);
+        if (evidence->canary.total > 0)
+            add(&evidence->primary, primary);
+        else
+            add_fading(&evidence->before, primary, KEPT_BEFORE);
     }
     judge_spread_add(evidence, canary, primary);
 }
@@ -104,18 +111,26 @@ static double rate_of(const struct judge_policy *policy)
 
 /*
  * Clumps may be larger than estimated. If the estimate is too small by chance, a false alarm still
- * needs chance of its own; so it may be too small more often than a false alarm may occur. The
- * factor was found by simulation (test/statistics). "Not worse" can wait: there, only as often as
- * the rate.
+ * needs chance of its own; so it may be too small more often than a false alarm may occur, and the
+ * more pairs it is made of, the less it is too small by then. The factors were found by simulation
+ * (test/statistics). "Not worse" can wait: there, only as often as the rate.
  */
-static const double RISK_WORSE = 16, RISK_NOT_WORSE = 1;
+static const double RISK_WORSE = 16, RISK_NOT_WORSE = 1, FEW_PAIRS = 40, MOST_TIMES = 3;
+
+static double risk_worse(const struct judge_evidence *evidence)
+{
+    double times = judge_pairs(evidence) / FEW_PAIRS;
+
+    return RISK_WORSE * fmin(fmax(times, 1), MOST_TIMES);
+}
 
 double judge_log_worse(const struct judge_evidence *evidence, const struct judge_policy *policy)
 {
     double rate = rate_of(policy);
 
     return rate == 0 ? -MOST_LOG
-                     : judge_won(evidence->worse, false, judge_clumps(evidence, RISK_WORSE * rate));
+                     : judge_won(evidence->worse, false,
+                                 judge_clumps(evidence, risk_worse(evidence) * rate));
 }
 
 double judge_log_not_worse(const struct judge_evidence *evidence, const struct judge_policy *policy)
@@ -216,9 +231,10 @@ static const char *silence(const struct judge_evidence *evidence)
 
     if (canary && primary)
         return NULL;
-    return canary    ? "the primary had no requests to compare the canary's with"
-           : primary ? "the canary had no requests"
-                     : "neither canary nor primary had requests";
+    if (canary)
+        return "the primary had no requests to compare the canary's with";
+    return evidence->before.total > 0 ? "the canary had no requests"
+                                      : "neither canary nor primary had requests";
 }
 
 const char *judge_sentence(struct arena *arena, const struct judge_evidence *evidence,

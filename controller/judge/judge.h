@@ -50,12 +50,13 @@ struct judge_policy {
 enum { JUDGE_WORSE_BETS = 10, JUDGE_NOT_WORSE_BETS = 4, JUDGE_MAX_LOOKS = 1000000000 };
 
 /*
- * The state after some samples. Readable: looks, canary and primary (sums of all samples). All
- * numbers are finite, and their number is fixed.
+ * The state after some samples. Readable: looks, canary and primary (sums of all samples since the
+ * canary's first request). All numbers are finite, and their number is fixed.
  */
 struct judge_evidence {
     int64_t looks; /* samples in which both had requests */
     struct judge_counts canary, primary;
+    struct judge_counts before; /* of the primary until then, older samples fading */
     /* Recent samples, older ones fading; and the last sample of each side with requests. */
     struct judge_counts recent_canary, recent_primary;
     struct judge_counts last_canary, last_primary;
@@ -79,8 +80,8 @@ struct judge_counts judge_clean(struct judge_counts counts);
 
 /*
  * Adds a sample. A sample without requests of canary or primary adds no evidence, but the
- * primary's part is learned: samples from before the canary has traffic make the first real one
- * stronger. The tolerance must be the same for all samples of an evidence.
+ * primary's part is learned: samples from before the canary has traffic (`before`) make the first
+ * real one stronger. The tolerance must be the same for all samples of an evidence.
  */
 void judge_add_sample(struct judge_evidence *evidence, const struct judge_policy *policy,
                       struct judge_counts canary, struct judge_counts primary);

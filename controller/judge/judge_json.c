@@ -87,24 +87,26 @@ struct field {
     size_t at;
     int count;
     bool negative; /* allowed */
+    bool optional; /* zeros if missing: versions that had no such field */
 };
 
-#define FIELD(name_, field_, count_, negative_)                                                    \
+#define FIELD(name_, field_, count_, ...)                                                          \
     {                                                                                              \
         .name = (name_), .at = offsetof(struct judge_evidence, field_), .count = (count_),         \
-        .negative = (negative_)                                                                    \
+        __VA_ARGS__                                                                                \
     }
 
 static const struct field fields[] = {
-    FIELD("canary", canary, COUNTS, false),
-    FIELD("primary", primary, COUNTS, false),
-    FIELD("recentCanary", recent_canary, COUNTS, false),
-    FIELD("recentPrimary", recent_primary, COUNTS, false),
-    FIELD("lastCanary", last_canary, COUNTS, false),
-    FIELD("lastPrimary", last_primary, COUNTS, false),
-    FIELD("scatter", scatter, 3, false), /* followed by chance and squares */
-    FIELD("worse", worse, JUDGE_WORSE_BETS, true),
-    FIELD("notWorse", not_worse, JUDGE_NOT_WORSE_BETS, true),
+    FIELD("canary", canary, COUNTS, .negative = false),
+    FIELD("primary", primary, COUNTS, .negative = false),
+    FIELD("before", before, COUNTS, .optional = true),
+    FIELD("recentCanary", recent_canary, COUNTS, .negative = false),
+    FIELD("recentPrimary", recent_primary, COUNTS, .negative = false),
+    FIELD("lastCanary", last_canary, COUNTS, .negative = false),
+    FIELD("lastPrimary", last_primary, COUNTS, .negative = false),
+    FIELD("scatter", scatter, 3, .negative = false), /* followed by chance and squares */
+    FIELD("worse", worse, JUDGE_WORSE_BETS, .negative = true),
+    FIELD("notWorse", not_worse, JUDGE_NOT_WORSE_BETS, .negative = true),
 };
 
 enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
@@ -144,6 +146,8 @@ static bool read_field(struct json_object *json, const struct field *field, doub
 {
     struct json_object *list = json_at(json, field->name, NULL);
 
+    if (!list && field->optional)
+        return true;
     if (!json_object_is_type(list, json_type_array) || json_len(list) != (size_t)field->count)
         return false;
     for (int i = 0; i < field->count; i++) {
@@ -172,7 +176,7 @@ static bool read_all(struct json_object *json, struct judge_evidence *evidence)
         if (!read_field(json, &fields[i], (double *)((char *)evidence + fields[i].at)))
             return false;
     }
-    return can_be(evidence->canary) && can_be(evidence->primary) &&
+    return can_be(evidence->canary) && can_be(evidence->primary) && can_be(evidence->before) &&
            can_be(evidence->recent_canary) && can_be(evidence->recent_primary) &&
            can_be(evidence->last_canary) && can_be(evidence->last_primary);
 }

@@ -270,6 +270,34 @@ CASE(the_primary_may_be_looked_at_before)
     assert_true(judge_log_worse(&learned, &plain) > judge_log_worse(&fresh, &plain));
 }
 
+/* What it was like before is no part of what the canary is compared with, nor of what people read. */
+CASE(what_was_before_is_not_counted_with_the_release)
+{
+    struct judge_evidence evidence = after(&plain, 180, of(0, 0), of(50, 10000));
+    double before = evidence.before.total;
+
+    assert_string_equal(judge_sentence(arena, &evidence, &plain, "failed"),
+                        "the canary had no requests");
+    assert_true(before > 0 && before < 180 * 10000);
+    judge_add_sample(&evidence, &plain, of(1, 10), of(0, 0));
+    assert_string_equal(judge_sentence(arena, &evidence, &plain, "failed"),
+                        "the primary had no requests to compare the canary's with");
+    judge_add_sample(&evidence, &plain, of(0, 0), of(7, 90));
+    assert_true(evidence.primary.total == 90 && evidence.primary.bad == 7);
+    assert_true(evidence.before.total == before);
+}
+
+/* An evidence of a version that knew of no `before` goes on. */
+CASE(evidence_without_before_is_read)
+{
+    struct judge_evidence evidence = after(&plain, 3, of(3, 400), of(11, 3600)), back;
+    struct json_object *json = judge_write(arena, &evidence);
+
+    json_object_object_del(json, "before");
+    assert_true(judge_read(json, &back));
+    assert_float_equal(judge_log_worse(&back, &plain), judge_log_worse(&evidence, &plain), 1e-6);
+}
+
 /* --- JSON */
 
 CASE(evidence_survives_json)
@@ -294,7 +322,7 @@ CASE(what_cannot_be_evidence_is_refused)
         "{'canary': [1, 2]}",    "{'canary': [3]}",      "{'canary': [3, 2, 1]}",
         "{'primary': ['1', 0]}", "{'worse': null}",      "{'notWorse': []}",
         "{'scatter': [-1, 2]}",  "{'lastCanary': null}", "{'recentPrimary': [1e300, 0]}",
-        "{'worse': 3}",
+        "{'worse': 3}",          "{'before': [1, 2]}",   "{'before': [1]}",
     };
 
     EACH_ROW (patch, patches) {

@@ -60,6 +60,8 @@ static struct metric_question question_of(struct arena *arena, struct json_objec
         .ambient = json_at(row, "environment", NULL),
         .only_namespace = json_str_at(row, "only_namespace", NULL),
         .at_s = json_int_at(row, 0, "at_s", NULL),
+        .times = (int)json_int_at(row, 0, "times", NULL),
+        .every_s = json_int_at(row, 0, "every_s", NULL),
         .bucket = (double)json_int_at(row, 0, "bucket", NULL),
     };
 }
@@ -99,6 +101,12 @@ static const char *answer_text(struct arena *arena, const struct metric_answer *
 
     const char *note = answer->note ? arena_printf(arena, " (%s)", answer->note) : "";
 
+    if (answer->outcome == METRIC_VALUE && answer->values) {
+        const char *text = "values";
+        for (int i = 0; i < answer->n_values; i++)
+            text = arena_printf(arena, "%s %g", text, answer->values[i]);
+        return arena_printf(arena, "%s%s", text, note);
+    }
     if (answer->outcome == METRIC_VALUE)
         return arena_printf(arena, "value %g%s", answer->value, note);
     return arena_printf(arena, "%s: %s%s", kinds[answer->outcome], answer->text, note);

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "decide/waiting.h"
 #include "engine/cache.h"
 #include "engine/job.h"
 #include "engine/recent.h"
@@ -237,23 +238,6 @@ static struct json_object *analysis_of(struct json_object *tree)
     return analysis ? analysis : json_at(tree, "spec", "canaryAnalysis", NULL);
 }
 
-/* --- why it does not continue */
-
-static bool is_trouble(struct json_object *condition)
-{
-    static const char *const quiet[] = {"Promoted", "PrimaryWhole", "PrimaryScaled", "CanaryScaled",
-                                        "Drained"};
-    const char *type = json_str_at(condition, "type", NULL);
-    const char *status = json_str_at(condition, "status", NULL);
-
-    if (!type || !status)
-        return false;
-    for (size_t i = 0; i < sizeof(quiet) / sizeof(quiet[0]); i++)
-        if (strcmp(type, quiet[i]) == 0)
-            return false;
-    return strcmp(status, strcmp(type, "Suspended") == 0 ? "True" : "False") == 0;
-}
-
 static struct json_object *show_condition(struct json_object *condition)
 {
     static const char *const shown[][2] = {{"type", "type"},
@@ -268,25 +252,61 @@ static struct json_object *show_condition(struct json_object *condition)
     return out;
 }
 
-static void add_condition(struct json_object *out, const char *key, struct json_object *condition)
+/* --- why it does not continue: {kind: person, waits or note, text, since} */
+
+struct place {
+    struct arena *arena;
+    const struct recent_events *events;
+    const char *namespace_, *name;
+};
+
+static void put_waits(struct json_object *out, const char *kind, const char *text,
+                      const char *since)
 {
-    json_object_object_add(out, key, show_condition(condition));
+    struct json_object *waits = json_sub(out, "waits");
+
+    json_set_str(waits, "kind", kind);
+    json_set_str(waits, "text", text);
+    json_set_str(waits, "since", since);
 }
 
-/* The one that has lasted longest: the others often follow from it. */
-static void set_trouble(struct json_object *out, struct json_object *tree)
+static bool is_under_way(struct json_object *tree)
 {
-    struct json_object *list = status_of(tree, "conditions"), *first = NULL;
-
-    for (size_t i = 0; i < json_len(list); i++) {
-        struct json_object *one = json_elem(list, i);
-        const char *since = json_str_at(one, "lastTransitionTime", NULL);
-        const char *known = json_str_at(first, "lastTransitionTime", NULL);
-        if (is_trouble(one) && (!known || (since && strcmp(since, known) < 0)))
-            first = one;
+    switch (phase_parse(json_str_at(tree, "status", "phase", NULL))) {
+    case PHASE_Initializing:
+    case PHASE_Waiting:
+    case PHASE_Progressing:
+    case PHASE_WaitingPromotion:
+    case PHASE_Promoting:
+    case PHASE_Finalising:
+        return true;
+    default:
+        return false;
     }
-    if (first)
-        add_condition(out, "trouble", first);
+}
+
+/* Waits that have no condition, as that for the pods of a Deployment, are warned of. */
+static bool set_warned(struct json_object *out, const struct place *at)
+{
+    struct json_object *list = recent_events_list(at->events, at->arena, at->namespace_, at->name);
+    const char *type = json_str_at(json_elem(list, 0), "type", NULL);
+
+    if (!type || strcmp(type, "Warning") != 0)
+        return false;
+    put_waits(out, waiting_kind_name(WAITING_WAITS), json_str_at(json_elem(list, 0), "text", NULL),
+              NULL);
+    return true;
+}
+
+static void set_waits(struct json_object *out, const struct place *at, struct json_object *tree)
+{
+    struct waiting waiting;
+
+    waiting_of(at->arena, tree, &waiting);
+    if (waiting.kind < WAITING_WAITS && is_under_way(tree) && set_warned(out, at))
+        return;
+    if (waiting.kind >= WAITING_NOTE)
+        put_waits(out, waiting_kind_name(waiting.kind), waiting.text, waiting.since);
 }
 
 /* --- summary */
@@ -307,7 +327,7 @@ static void set_trend(struct json_object *out, struct json_object *tree)
     }
 }
 
-static void set_brief(struct json_object *out, struct json_object *tree)
+static void set_brief(struct json_object *out, const struct place *at, struct json_object *tree)
 {
     static const char *const texts[] = {"phase", "lastTransitionTime", "lastAppliedSpec"};
     static const char *const numbers[] = {"canaryWeight", "failedChecks", "iterations"};
@@ -329,29 +349,41 @@ static void set_brief(struct json_object *out, struct json_object *tree)
         json_set_str(ended, "ended", json_str_at(last, "ended", NULL));
     }
     set_trend(out, tree);
-    set_trouble(out, tree);
+    set_waits(out, at, tree);
+}
+
+static const struct recent_events *events_of(const struct engine *engine)
+{
+    struct engine_snapshot look;
+
+    engine_snapshot(engine, &look);
+    return look.context->recent_events;
 }
 
 struct list_view {
     const struct engine *engine;
     struct arena *arena;
+    const struct recent_events *events;
 };
 
 static bool add_brief(void *arg, const struct job *job, struct json_object *out)
 {
     const struct list_view *view = arg;
-    const char *namespace_ = job_namespace(job), *name = job_name(job);
+    const struct place at = {.arena = view->arena,
+                             .events = view->events,
+                             .namespace_ = job_namespace(job),
+                             .name = job_name(job)};
 
-    json_set_str(out, "namespace", namespace_);
-    json_set_str(out, "name", name);
-    set_brief(out, snapshot_tree(view->engine, view->arena, namespace_, name));
+    json_set_str(out, "namespace", at.namespace_);
+    json_set_str(out, "name", at.name);
+    set_brief(out, &at, snapshot_tree(view->engine, view->arena, at.namespace_, at.name));
     return true;
 }
 
 struct json_object *show_list(const struct engine *engine, struct arena *arena, const char *after,
                               int limit)
 {
-    struct list_view view = {.engine = engine, .arena = arena};
+    struct list_view view = {.engine = engine, .arena = arena, .events = events_of(engine)};
 
     return snapshot_page(engine, arena, after, limit, add_brief, &view);
 }
@@ -413,6 +445,8 @@ struct json_object *show_one(const struct engine *engine, const struct settings 
     static const char *const whole[] = {"release", "history", "requests", "paused"};
     struct json_object *tree = snapshot_tree(engine, arena, namespace_, name);
     struct json_object *out = json_own(arena, json_object_new_object());
+    const struct place at = {
+        .arena = arena, .events = events_of(engine), .namespace_ = namespace_, .name = name};
     struct canary canary;
     struct errinfo ei;
     char now[CLOCK_TEXT];
@@ -422,7 +456,7 @@ struct json_object *show_one(const struct engine *engine, const struct settings 
     json_set_str(out, "namespace", namespace_);
     json_set_str(out, "name", name);
     json_set_str(out, "now", clock_rfc3339(clock_wall_ms(), now));
-    set_brief(out, tree);
+    set_brief(out, &at, tree);
     for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
         copy(out, whole[i], status_of(tree, whole[i]));
     set_conditions(out, tree);

@@ -3,13 +3,11 @@
 export const keyOf = (canary) => `${canary.namespace}/${canary.name}`;
 export const runs = (phase) => ["Waiting", "Progressing", "WaitingPromotion", "Promoting", "Finalising"].includes(phase);
 
-const waiting = new Set(["Waiting", "WaitingPromotion"]);
-
 // runs, waits (for somebody), failed, done or rests
 export function stateOf(canary) {
-    if (canary.paused || canary.suspended || waiting.has(canary.phase)) return "waits";
+    if (canary.paused || canary.suspended) return "waits";
     if (canary.phase === "Failed") return "failed";
-    if (["Accepted", "Approved", "TargetFound", "PrimaryFound", "ResourcesAllowed", "ResourcesServed", "WritesAccepted"].includes(canary.trouble?.type)) return "waits";
+    if (canary.waits?.kind === "person") return "waits";
     if (runs(canary.phase) || canary.phase === "Initializing" || canary.phase === "Terminating") return "runs";
     return canary.phase === "Succeeded" ? "done" : "rests";
 }
@@ -17,18 +15,10 @@ export function stateOf(canary) {
 export const stateWords = (canary) =>
     canary.suspended ? "Suspended" : canary.paused ? "Paused" : { WaitingPromotion: "Waiting to promote" }[canary.phase] ?? canary.phase ?? "Not looked at yet";
 
-// The hook that was asked last and has not let it through.
-export const closedGate = (canary) =>
-    canary.release?.hooks?.filter((hook) => !hook.passed && hook.type.startsWith("confirm-")).sort((a, b) => Date.parse(b.at) - Date.parse(a.at))[0];
-
-// Why it does not go on: one sentence, or "".
+// Why it does not go on, or what else there is to report: one sentence, or "". The rules say it (decide/waiting.h).
 export function waitsFor(canary) {
-    if (canary.suspended) return "It is suspended (spec.suspend): nothing happens until that is taken away.";
-    if (canary.paused) return `It is paused${typeof canary.paused === "object" ? ` by ${canary.paused.by ?? "somebody"}${canary.paused.why ? `: ${canary.paused.why}` : ""}` : ""}.`;
-    if (canary.trouble) return canary.trouble.message || canary.trouble.reason || canary.trouble.type;
-    const gate = waiting.has(canary.phase) && closedGate(canary);
-    if (gate) return `The gate ${gate.name} is closed: somebody has to approve.`;
-    return waiting.has(canary.phase) ? "A gate is closed: somebody has to approve." : "";
+    const text = canary.waits?.text ?? "";
+    return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 export const isWeb = (address) => /^https?:\/\/[^/\s]+/.test(address ?? "");

@@ -44,6 +44,7 @@ static enum rule_result set(struct called *called)
         .cookies = {.canary = json_str_at(with, "cookies", "canary", NULL),
                     .primary = json_str_at(with, "cookies", "primary", NULL),
                     .previous = json_str_at(with, "cookies", "previous", NULL)},
+        .selector = json_at(with, "selector", NULL),
     };
 
     return router_called(called)->set(called->f->tick, &weights);

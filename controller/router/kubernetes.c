@@ -1,8 +1,16 @@
 /*
  * No mesh: plain Services (router/OBJECTS.md). All traffic stays on the primary until the
  * promotion; the canary is tested through its own Service (blue/green on L4).
+ *
+ * With spec.analysis.steps the apex Service selects the pods of both sides, and the share is the
+ * ratio of their numbers. Its annotation has the weight and the selector, so that both are one
+ * write, and the weight is read back like that of a mesh.
  */
 #include "router/router.h"
+
+#include "router/shared/services.h"
+#include "tick/need.h"
+#include "tick/plan.h"
 
 static const char *kubernetes_check(struct arena *arena, const struct canary *canary)
 {
@@ -45,14 +53,89 @@ static enum rule_result kubernetes_revert(struct tick *tick, bool recreate)
     return RULE_CONTINUE;
 }
 
+/* --- shares by number of pods */
+
+enum { HALF = 50, ALL = 100 };
+
+/*
+ * A weight above a half would need more pods than all traffic, or a primary with fewer than it needs
+ * to take everything back.
+ */
+static const char *pods_check(struct arena *arena, const struct canary *canary)
+{
+    const struct canary_analysis *analysis = &canary->analysis;
+
+    for (int i = 0; i < analysis->n_steps; i++)
+        if (analysis->steps[i].weight > HALF && analysis->steps[i].weight < ALL)
+            return arena_printf(arena,
+                                "spec.analysis.steps[%d].weight: expected 1 to 50, or 100, found "
+                                "%d: with provider kubernetes the share is one of pods, and the "
+                                "canary gets as many as the primary at most, which keeps its own",
+                                i, analysis->steps[i].weight);
+    if (analysis->step_weight_promotion > 0)
+        return "spec.analysis.stepWeightPromotion: not possible with spec.analysis.steps and "
+               "provider kubernetes, where the share is one of pods; leave it out";
+    return kubernetes_check(arena, canary);
+}
+
+static bool need_apex(struct tick *tick, struct json_object **out)
+{
+    return need_object(tick, &kube_services, tick->canary->namespace_, tick->canary->service.name,
+                       out);
+}
+
+static enum rule_result pods_get(struct tick *tick, struct weights *out)
+{
+    struct json_object *apex;
+    int weight = 0;
+
+    if (!need_apex(tick, &apex))
+        return RULE_NEEDS_FACTS;
+    services_share(tick->arena, apex, &weight);
+    *out = (struct weights){.primary = ALL - weight, .canary = weight};
+    return RULE_CONTINUE;
+}
+
+static enum rule_result pods_set(struct tick *tick, const struct weights *weights)
+{
+    struct json_object *apex;
+
+    if (!need_apex(tick, &apex))
+        return RULE_NEEDS_FACTS;
+    if (!apex)
+        return RULE_CONTINUE;
+    struct json_object *to = json_copy(tick->arena, apex);
+    services_put_share(tick->arena, to, weights->canary, weights->selector);
+    if (plan_update(tick, &kube_services, apex, to))
+        plan_why(tick, "weights %d/%d", weights->primary, weights->canary);
+    return RULE_CONTINUE;
+}
+
 static const char *const providers[] = {"kubernetes", NULL};
 static const struct kube_resource *const resources[] = {&kube_services, NULL};
+
+static const struct router by_pods = {
+    .providers = providers,
+    .about = "plain Services, shares by number of pods",
+    .resources = resources,
+    .metric_family = "http",
+    .weighted = true,
+    .by_pods = true,
+    .check = pods_check,
+    .reconcile = kubernetes_go,
+    .get = pods_get,
+    .settled = kubernetes_settled,
+    .set = pods_set,
+    .revert = kubernetes_revert,
+    .disown = kubernetes_go,
+};
 
 const struct router router_kubernetes = {
     .providers = providers,
     .about = "plain Services, blue/green",
     .resources = resources,
     .metric_family = "http",
+    .stepped = &by_pods,
     .check = kubernetes_check,
     .reconcile = kubernetes_go,
     .get = kubernetes_get,

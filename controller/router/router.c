@@ -32,7 +32,9 @@ const struct router *router_of(const char *provider, const struct canary *canary
 {
     const struct router *router = router_find(provider);
 
-    return router && router->refs && canary->service.n_route_refs > 0 ? router->refs : router;
+    if (router && router->refs && canary->service.n_route_refs > 0)
+        return router->refs;
+    return router && router->stepped && canary->analysis.n_steps > 0 ? router->stepped : router;
 }
 
 const struct router *router_of_target(const struct kube_resource *target)

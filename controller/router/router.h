@@ -34,6 +34,8 @@ struct weights {
      * one of them and in none more, and set() is needed for every routing. */
     bool uneven;
     struct cookies cookies; /* canary only with a share above 0, previous only with 0 */
+    /* For set() of a router with `by_pods`: what the apex Service selects then; NULL: as before. */
+    struct json_object *selector;
 };
 
 struct route;
@@ -55,6 +57,8 @@ struct router {
      * (shared/route_refs.h), NULL-ended. NULL: those are refused. */
     const struct router *refs;
     const struct route_refs_kind *const *ref_kinds;
+    /* The router of Canaries with spec.analysis.steps, where a share is one of pods. NULL: this one. */
+    const struct router *stepped;
     /* Names of the objects of this kind that it writes for a Canary, NULL-ended and owned by the
      * arena. NULL: one object, with the name of the apex Service. */
     const char *const *(*names)(struct arena *arena, const struct canary *canary,
@@ -64,7 +68,10 @@ struct router {
     const struct kube_resource *only_target;
     const char *metric_family; /* of the built-in queries: "http" */
     bool weighted;             /* shifts traffic by percent; false: all or nothing (iterations) */
-    bool matches;              /* A/B testing: set() supports weights.matched */
+    /* The apex Service selects the pods of both sides, and the share is the ratio of their numbers,
+     * which the rules see to (decide/share.c). */
+    bool by_pods;
+    bool matches; /* A/B testing: set() supports weights.matched */
     /* Matched requests go to the canary all or none: each step is an iteration. */
     bool matches_whole;
     /* Set() supports weights.mirrored, and get() reports it; the share to copy is
@@ -119,8 +126,8 @@ const char *const *router_object_names(struct arena *arena, const struct router 
                                        const struct kube_resource *resource);
 /* NULL if no variant serves the provider. */
 const struct router *router_find(const char *provider);
-/* The router of a Canary with this provider: the one for its routeRefs, if it has any and the variant
- * has such a router. NULL if no variant serves the provider. */
+/* The router of a Canary with this provider: the one for its routeRefs or for its steps, if it has any
+ * and the variant has such a router. NULL if no variant serves the provider. */
 const struct router *router_of(const char *provider, const struct canary *canary);
 /* "gatewayapi:v1, kubernetes", for errors; owned by the arena. */
 const char *router_names(struct arena *arena);

@@ -167,6 +167,8 @@ static void end_way(struct foresight *f, const struct tick *tick, const struct c
                                   .plans = f->plans,
                                   .writes = result_of(f)};
     foreseen->moves = !position_same(&from, &foreseen->to);
+    if (!foreseen->moves)
+        waiting_of(f->arena, f->copies.canary, &foreseen->waits);
     *f->last = foreseen;
     f->last = &foreseen->next;
 }

@@ -7,6 +7,7 @@
 #ifndef SHADOW_FORESEE_H
 #define SHADOW_FORESEE_H
 
+#include "decide/waiting.h"
 #include "tick/tick.h"
 
 /* The position of a release: the parts of a status that identify a step. */
@@ -44,6 +45,7 @@ struct foreseen {
     int64_t after_ms;  /* total delay requested by the rules on the way */
     const char *plans; /* outlines (plan_outline()); "" for nothing */
     struct foreseen_write *writes;
+    struct waiting waits; /* of the Canary as the plans leave it; QUIET if it moves */
 };
 
 struct foresight;

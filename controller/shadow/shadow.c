@@ -152,6 +152,8 @@ struct shadow {
     const char *live_mistake;
     enum observed observed;
     char *text, *difference;
+    char *waits, *waited; /* what the rules would wait for at `at`, and at `from` */
+    bool waits_anew;
     int64_t counts[OBSERVED_KINDS];
 };
 
@@ -261,7 +263,8 @@ static void found(struct shadow *o, enum observed observed, const char *text)
     o->difference = heap_strdup(text);
 }
 
-static const char *expected_text(struct arena *arena, const struct prediction *kept)
+static const char *expected_text(struct arena *arena, const struct prediction *kept,
+                                 const struct position *from, const char *waits)
 {
     const char *text = "";
 
@@ -273,7 +276,10 @@ static const char *expected_text(struct arena *arena, const struct prediction *k
         if (!strstr(text, to))
             text = arena_printf(arena, "%s%s%s", text, *text ? ", or " : "", to);
     }
-    return *text ? text : "that it stays";
+    if (*text)
+        return text;
+    return arena_printf(arena, "it to stay at %s%s%s", position_text(arena, from),
+                        waits ? ", since " : "", waits ? waits : "");
 }
 
 static const char *move_text(const struct shadow *o, struct arena *arena)
@@ -325,6 +331,8 @@ void shadow_free(struct shadow *o)
     seen_drop(&o->here);
     free(o->text);
     free(o->difference);
+    free(o->waits);
+    free(o->waited);
     free(o);
 }
 
@@ -334,6 +342,7 @@ void shadow_begin(struct shadow *o)
     o->has_hindsight = false;
     o->foresight = NULL;
     o->observed = OBSERVED_NOTHING;
+    o->waits_anew = false;
 }
 
 static void see(struct shadow *o, struct tick *tick)
@@ -352,7 +361,7 @@ static void differs(struct shadow *o, struct arena *arena)
 {
     found(o, OBSERVED_DIFFERS,
           arena_printf(arena, "it went %s; expected %s", move_text(o, arena),
-                       expected_text(arena, o->pending)));
+                       expected_text(arena, o->pending, &o->from, o->waited)));
     judged(o);
 }
 
@@ -374,6 +383,9 @@ static void move(struct shadow *o, struct tick *tick, const struct position *now
         o->before = o->here;
         o->pending = o->kept;
         o->moved = o->foresaw;
+        free(o->waited);
+        o->waited = o->waits;
+        o->waits = NULL;
     }
     o->here = (struct seen){.arena = NULL};
     o->kept = NULL;
@@ -489,6 +501,24 @@ static enum rule_result judge_move(struct shadow *o, struct tick *tick)
     return RULE_CONTINUE;
 }
 
+/* The wait of these rules at this place, NULL if none; reported anew if only a person ends it. */
+static void set_waits(struct shadow *o, const char *text, bool person)
+{
+    if (text && o->waits && strcmp(text, o->waits) == 0)
+        return;
+    free(o->waits);
+    o->waits = text ? heap_strdup(text) : NULL;
+    o->waits_anew = text && person;
+}
+
+void shadow_refuse(struct shadow *o, const char *mistake)
+{
+    char *text = heap_printf("its spec is refused: %s", mistake);
+
+    set_waits(o, text, true);
+    free(text);
+}
+
 static void take_foresight(struct shadow *o, struct tick *tick)
 {
     const struct foreseen *foreseen = foresight_result(o->foresight);
@@ -496,6 +526,9 @@ static void take_foresight(struct shadow *o, struct tick *tick)
     bool all = foreseen != NULL;
 
     o->foresaw = foreseen != NULL;
+    const struct waiting *waits = foreseen ? &foreseen->waits : NULL;
+    set_waits(o, waits && waits->kind >= WAITING_WAITS ? waits->text : NULL,
+              waits && waits->kind == WAITING_PERSON);
     for (; foreseen; foreseen = foreseen->next) {
         all = all && foreseen->moves;
         after = foreseen->after_ms > after ? foreseen->after_ms : after;
@@ -512,7 +545,7 @@ static void take_foresight(struct shadow *o, struct tick *tick)
         found(o, OBSERVED_STAYS,
               arena_printf(tick->arena, "it stays at %s; expected %s",
                            position_text(tick->arena, &o->at),
-                           expected_text(tick->arena, o->kept)));
+                           expected_text(tick->arena, o->kept, &o->at, o->waits)));
     }
 }
 
@@ -576,6 +609,8 @@ void shadow_snapshot(const struct shadow *o, struct shadow_snapshot *out)
     *out = (struct shadow_snapshot){.observed = o->observed,
                                     .text = o->text,
                                     .difference = o->difference,
+                                    .waits = o->waits,
+                                    .waits_anew = o->waits_anew,
                                     .at = o->knows ? &o->at : NULL,
                                     .kept = o->kept};
     memcpy(out->counts, o->counts, sizeof(out->counts));

@@ -23,6 +23,9 @@ void shadow_begin(struct shadow *shadow);
 /* Call in place of decide(), with the same contract. The plan only says when to run again. */
 enum rule_result shadow_decide(struct shadow *shadow, struct tick *tick);
 
+/* Call in place of it for a Canary that cannot be read: its mistake is what the rules wait for. */
+void shadow_refuse(struct shadow *shadow, const char *mistake);
+
 enum observed {
     OBSERVED_NOTHING, /* no move, or not judged yet */
     OBSERVED_AGREES,  /* moved as predicted, and the objects are as predicted */
@@ -46,6 +49,8 @@ struct shadow_snapshot {
     enum observed observed; /* finding of the last run */
     const char *text;       /* its sentence, with a line for each object */
     const char *difference; /* the last difference; NULL if none yet */
+    const char *waits;      /* what these rules would wait for here; NULL if nothing */
+    bool waits_anew;        /* for a person, found by the last run */
     int64_t counts[OBSERVED_KINDS];
     const struct position *at; /* NULL if not seen yet */
     const struct prediction *kept;

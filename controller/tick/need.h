@@ -122,6 +122,9 @@ struct metric_question {
      */
     const char *only_namespace;
     int64_t at_s; /* prometheus: evaluated at this Unix time; 0: on arrival */
+    /* prometheus: > 0: evaluated so many times, every_s apart, at_s being the last */
+    int times;
+    int64_t every_s;
     /* prometheus: of series by `le`, the one with the smallest bound not below this one, which the
      * answer's note names; 0: no choice */
     double bucket;
@@ -135,7 +138,9 @@ enum metric_outcome { METRIC_VALUE, METRIC_NO_VALUES, METRIC_ERROR };
 struct metric_answer {
     enum metric_outcome outcome;
     double value;
-    const char *text; /* NO_VALUES and ERROR: one sentence */
+    const double *values; /* of a question with `times`, the oldest first; NaN where none is */
+    int n_values;
+    const char *text;     /* NO_VALUES and ERROR: one sentence */
     const char *note; /* for people: the candidates, "NaN"; NULL if nothing to add */
     int64_t at_ms;    /* the time of the value; 0 if none */
     int64_t retry_ms; /* ERROR: do not retry before; 0 if not specified */

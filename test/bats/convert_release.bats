@@ -68,15 +68,90 @@ setup() {
 }
 
 teardown() {
+    [ ! -s "$DIR/metrics.pid" ] || kill "$(cat "$DIR/metrics.pid")"
     daemon_stop
     sandbox_end
     rm -rf "$DIR"
 }
 
+# metrics_start: answers every query of Prometheus and every page of a web metric with what stands in $DIR/value; sets METRICS
+metrics_start() {
+    echo 1 >"$DIR/value"
+    python3 - "$DIR" 3>&- <<'PY' &
+import http.server, json, os, sys
+class Metrics(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        value = open(sys.argv[1] + '/value').read().strip()
+        text = json.dumps({'status': 'success', 'rate': float(value), 'data': {'resultType': 'vector', 'result': [{'metric': {}, 'value': [1, value]}]}}).encode()
+        with open(sys.argv[1] + '/queries', 'a') as out:
+            out.write(self.path + '\n')
+        self.send_response(200); self.send_header('Content-Length', str(len(text))); self.end_headers(); self.wfile.write(text)
+    do_POST = do_GET
+    def log_message(self, *a): pass
+server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Metrics)
+open(sys.argv[1] + '/port.new', 'w').write(str(server.server_port))
+os.rename(sys.argv[1] + '/port.new', sys.argv[1] + '/port')
+server.serve_forever()
+PY
+    echo $! >"$DIR/metrics.pid"
+    eventually 20 test -s "$DIR/port"
+    METRICS=http://127.0.0.1:$(cat "$DIR/port")
+}
+
+# NAME, kind of template, its metric, strategy: $P is a provider of Prometheus, $N the name
+ANALYSED="
+background AnalysisTemplate {successCondition: 'result[0] >= 0.95', provider: \$P} {canary: {analysis: {templates: [{templateName: rate}], startingStep: 1}, steps: [{setWeight: 25}, {pause: {duration: 1}}, {setWeight: 50}, {pause: {duration: 1}}]}}
+insteps AnalysisTemplate {successCondition: 'result[0] >= 0.95', failureLimit: 0, provider: \$P} {canary: {stableService: \$N-stable, canaryService: \$N-canary, trafficRouting: {plugins: {argoproj-labs/gatewayAPI: {httpRoute: \$N-route}}}, steps: [{setWeight: 50}, {analysis: {templates: [{templateName: rate}]}}]}}
+failing AnalysisTemplate {failureCondition: 'result[0] < 0.95', provider: \$P} {canary: {analysis: {templates: [{templateName: rate}]}, steps: [{setWeight: 20}, {pause: {duration: 1}}]}}
+clustered ClusterAnalysisTemplate {successCondition: 'result[0] >= 0.95', provider: \$P} {canary: {analysis: {templates: [{templateName: rate, clusterScope: true}]}, steps: [{setWeight: 20}, {pause: {duration: 1}}]}}
+web AnalysisTemplate {successCondition: 'result >= 0.95', provider: {web: {url: \$M/rate, jsonPath: '{\$.rate}'}}} {canary: {analysis: {templates: [{templateName: rate}]}, steps: [{setWeight: 20}, {pause: {duration: 1}}]}}
+green AnalysisTemplate {successCondition: 'result[0] >= 0.95', provider: \$P} {blueGreen: {activeService: \$N-stable, previewService: \$N-canary, prePromotionAnalysis: {templates: [{templateName: rate}]}}}
+"
+analysed_names() { awk 'NF { print $1 }' <<<"$ANALYSED"; }
+
+# analysed NAME: the files of the owner of such a Rollout
+analysed() {
+    local name kind metric strategy provider="{prometheus: {address: '$METRICS', query: 'sum(rate(ok{app=\"$1\"}[1m]))'}}"
+    read -r name kind metric <<<"$(grep "^$1 " <<<"$ANALYSED")"
+    strategy=$(sed -n 's/.* \({\(canary\|blueGreen\): .*\)/\1/p' <<<"$metric")
+    metric=${metric% "$strategy"}
+    strategy=${strategy//\$N/$name} metric=${metric//\$P/$provider} metric=${metric//\$M/$METRICS}
+    cat <<YAML
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: $name}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: $name}}
+  template:
+    metadata: {labels: {app: $name}}
+    spec: {containers: [{name: app, image: 'app:1', ports: [{name: http, containerPort: 8080}]}]}
+  strategy: $strategy
+---
+apiVersion: argoproj.io/v1alpha1
+kind: $kind
+metadata: {name: rate}
+spec:
+  metrics:
+  - name: rate
+    interval: 1s
+    $(sed 's/^{\(.*\)}$/\1/; s/, \(failureLimit\|provider\):/\n    \1:/g' <<<"$metric")
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: $name-route}
+spec: {hostnames: [$name.example.com], parentRefs: [{name: gateway, namespace: infra}], rules: [{backendRefs: [{name: $name-stable, port: 80}, {name: $name-canary, port: 80}]}]}
+YAML
+    local service
+    for service in stable canary; do
+        printf -- '---\napiVersion: v1\nkind: Service\nmetadata: {name: %s}\nspec: {selector: {app: %s}, ports: [{name: http, port: 80, targetPort: http}]}\n' "$name-$service" "$name"
+    done
+}
+
 phase_is() { [ "$(of_canary "$1" "$1" .status.phase)" = "$2" ]; }
-reaches() { # PHASE
+reaches() { # PHASE [NAME...]
     local name
-    for name in $(names); do
+    for name in ${2:-$(names)}; do
         eventually 60 phase_is "$name" "$1" || { "$FLAGGER_BUILD/kubectl-canary" why "$name" -n "$name" && return 1; }
     done
 }
@@ -100,4 +175,35 @@ reaches() { # PHASE
     done
     [ "$(kubectl get canaries -A -o json | gojq -r '[.items[].spec.provider] | sort | join(" ")')" = \
         'apisix appmesh:v1beta2 gatewayapi:v1 istio kubernetes nginx smi:v1alpha1 traefik' ]
+}
+
+# The first version that is converted has the numbers that the templates ask for, and the next one has not.
+@test "a bad version is rolled back by what an AnalysisTemplate has become, with each place where a Rollout names one" {
+    local name all
+    metrics_start
+    all=$(analysed_names)
+    for name in $all; do
+        kubectl create namespace "$name" >/dev/null
+        analysed "$name" >"$DIR/$name.yaml"
+        gojq --yaml-input --yaml-output 'select(.apiVersion | startswith("argoproj.io/") | not)' "$DIR/$name.yaml" >"$DIR/$name.own"
+        eventually 20 kubectl -n "$name" apply -f "$DIR/$name.own" >/dev/null
+        "$FLAGGER_BUILD/kubectl-canary" convert -n "$name" "$DIR/$name.yaml" >"$DIR/$name.new" 2>"$DIR/$name.err" || { cat "$DIR/$name.err" && return 1; }
+        sed -i 's/^    interval: .*/    interval: 1s/' "$DIR/$name.new"
+        kubectl -n "$name" apply -f "$DIR/$name.new" >/dev/null 2>&1 || { cat "$DIR/$name.new" && return 1; }
+        [ "$(kubectl -n "$name" get metrictemplates -o name | wc -l)" -eq 1 ]
+    done
+    reaches Initialized "$all"
+    for name in $all; do kubectl -n "$name" set image "deployment/$name" app=app:2 >/dev/null; done
+    reaches Succeeded "$all"
+    for name in $all; do [ "$name" = web ] || grep -q "app%3D%22$name%22" "$DIR/queries" || { cat "$DIR/queries" && return 1; }; done
+    grep -q '^/rate' "$DIR/queries"
+    echo 0.5 >"$DIR/value"
+    for name in $all; do kubectl -n "$name" set image "deployment/$name" app=app:3 >/dev/null; done
+    reaches Failed "$all"
+    for name in $all; do
+        [ "$(kubectl -n "$name" get deployment "$name-primary" -o jsonpath='{.spec.template.spec.containers[0].image}')" = app:2 ]
+        kubectl -n "$name" get canary "$name" -o json |
+            gojq -e '.status.canaryWeight == 0 and .status.history[0].outcome == "failed" and (.status.history[0].reason | test("rate.* 0\\.5"))' ||
+            { kubectl -n "$name" get canary "$name" -o yaml && return 1; }
+    done
 }

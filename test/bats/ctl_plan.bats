@@ -129,7 +129,7 @@ spec:
     spec: {containers: [{name: web, image: 'web:3'}]}
 YAML
     run -1 --separate-stderr plan canary.yaml target.yaml
-    [[ $stderr == *'plan: Canary default/web: the Canary stays Initializing: TargetFound: deployment web.default spec.selector.matchLabels must contain one of '* ]]
+    [[ $stderr == *'plan: Canary default/web: the Canary stays Initializing: its target cannot be released: deployment web.default spec.selector.matchLabels must contain one of '* ]]
     run -0 plan --selector-labels k8s-app canary.yaml target.yaml
     # The version of a reference is not looked at, by no rule.
     sed -i 's,apiVersion: apps/v1,apiVersion: extensions/v1beta1,' canary.yaml

@@ -18,6 +18,9 @@ setup_file() {
     kubectl create namespace test
     app steps gatewayapi:v1 'stepWeight: 25, maxWeight: 50' "$SINK" >"$DIR/apps"
     app blue kubernetes 'iterations: 2' "$SINK" >>"$DIR/apps"
+    app refused gatewayapi:v1 'stepWeights: [50, 20]' "$SINK" >>"$DIR/apps"
+    app targetless kubernetes 'iterations: 2' "$SINK" | gojq --yaml-input --yaml-output 'select(.kind == "Canary")' >"$DIR/targetless"
+    kubectl apply -f "$DIR/targetless"
     kubectl apply -f "$DIR/apps"
     start controller
     start observer --observe --enable-leader-election
@@ -92,6 +95,19 @@ counted() { curl -s "$DAEMON_URL/metrics" | awk -v "r=result=\"$1\"" '/^flagger_
     eventually 30 looks blue '.observed.steps.differs == 1 and (.observed.lastDifference | test("from Succeeded to Failed"))'
     [ "$(counted differs)" -eq 1 ]
     grep '"event":"observed_differs"' "$(cat "$DIR/observer.log")" | gojq -e 'select(.canary == "blue.test")'
+}
+
+@test "what would hold each Canary is reported before anything is released" {
+    local log
+    log=$(cat "$DIR/observer.log")
+    eventually 30 looks refused '.observed.waits | test("^its spec is refused: spec.analysis.stepWeights.1.: expected a weight above 50, found 20")'
+    eventually 30 looks targetless '.observed.waits | test("^its target cannot be released: .*targetless.test")'
+    looks steps '.observed.waits == null'
+    curl -s -m 10 "$DAEMON_URL/debug/canaries" | gojq -e '[.canaries[] | select(.waits != null).name] | sort == ["refused", "targetless"]'
+    [ "$(grep '"event":"observed_waits"' "$log" | gojq -rs '[.[].canary] | sort | join(" ")')" = 'refused.test targetless.test' ]
+    # What holds these rules holds no other controller.
+    kubectl -n test patch canary targetless --subresource status --type merge -p '{"status": {"phase": "Failed"}}'
+    eventually 30 looks targetless '.observed.lastDifference | test("^it went from Initializing to Failed; expected it to stay at Initializing, since its target cannot be released: ")'
 }
 
 @test "it has written nothing and called nobody" {

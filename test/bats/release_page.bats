@@ -103,12 +103,44 @@ restart() {
     browser_wait 20 '#running-list' 'spec.analysis.stepWeight: expected a number'
     browser_wait 20 '#running-list' Suspended
     browser_click "$(row checkout)//a"
-    browser_wait 20 '#one-waits' 'The gate approval is closed: somebody has to approve.'
+    browser_wait 20 '#one-waits' 'The gate approval is closed: a person has to approve'
     # An address in what the hook said leads nowhere: links are of the spec alone.
     [ "$(browser_js 'return [...document.querySelectorAll("#hooks-list a")].filter((a) => a.href.includes("gate.example")).length')" = 0 ]
     browser_click '#checks-list li:first-child summary'
     browser_wait 5 '#checks-list li:first-child .query' 'http_request_duration_seconds_count'
     browser_js 'return document.querySelector("#checks-list li:first-child a").href' | grep -q '^"http://prometheus.example:9090/graph?g0.tab=0&g0.expr='
+}
+
+# conditions: TYPE STATUS KIND WORDS of each that the rules have and that is worth a word
+conditions() {
+    sed -n 's/^CONDITION([A-Z_]*, "\([A-Za-z]*\)", [a-z]*, [a-z]*, \([A-Z]*\), \(PERSON\|WAITS\|NOTE\), "\(.*\)").*/\1 \2 \3 \4/p' \
+        "$BATS_TEST_DIRNAME/../../controller/decide/conditions.def"
+}
+# waits JQ: of checkout, as the page gets it
+waits() { answers 200 GET /ui/api/canaries/test/checkout && gojq -e "$1" "$BATS_TEST_TMPDIR/body" >/dev/null; }
+
+@test "every condition of the rules is named by the page, with those that wait for a person apart" {
+    local type status kind words
+    canary checkout
+    in_analysis checkout 20
+    [ "$(conditions | wc -l)" -gt 30 ]
+    while read -r type status kind words; do
+        status checkout "{\"conditions\":[{\"type\":\"$type\",\"status\":\"${status:0:1}$(tr A-Z a-z <<<"${status:1}")\",\"reason\":\"Reason\",\"message\":\"of $type\"}]}"
+        eventually 20 waits ".waits | .kind == \"${kind,,}\" and .text == \"$words: of $type\"" || { echo "$type" && cat "$BATS_TEST_TMPDIR/body" && return 1; }
+    done < <(conditions)
+    # A person is missed in the list as well, and a wait that ends by itself is none.
+    browser_open "$DAEMON_URL/ui/"
+    status checkout '{"conditions":[{"type":"RoutesSettled","status":"False","reason":"RoutesBlocked","message":"Ingress test/checkout is missing"}]}'
+    browser_wait 20 '#running-list' 'Its routes cannot be made: Ingress test/checkout is missing'
+    browser_wait 5 "$(row checkout)[@data-state='waits']"
+    status checkout '{"conditions":[{"type":"RoutesSettled","status":"False","reason":"RoutesPending","message":"not yet"}]}'
+    browser_wait 20 '#running-list' 'The mesh has not taken over its routes: not yet'
+    browser_wait 5 "$(row checkout)[@data-state='runs']"
+    # A gate of a step is nobody's pause.
+    api PATCH /apis/flagger.app/v1beta1/namespaces/test/canaries/checkout '{"spec":{"analysis":{"maxWeight":null,"stepWeight":null,"steps":[{"weight":10},{"weight":20,"gate":true}]}}}' application/merge-patch+json >"$UI_DIR/answer"
+    status checkout "{\"conditions\":null,\"step\":{\"revision\":\"85d557f47b\",\"weight\":20,\"since\":\"$(ago 60)\",\"paused\":true},\"paused\":{\"revision\":\"85d557f47b\",\"by\":\"spec.analysis.steps[1].gate\",\"why\":\"a person decides at weight 20\",\"since\":\"$(ago 5)\",\"gate\":true}}"
+    browser_click "$(row checkout)//a"
+    browser_wait 20 '#one-waits' 'Step 2, weight 20: a person decides (spec.analysis.steps[1].gate); kubectl canary resume checkout -n test lets it go on'
 }
 
 @test "queries lead to where people open Prometheus and Grafana" {

@@ -69,7 +69,7 @@ image() { kubectl -n test set image deployment/shop "app=shop:$1"; }
     image 2
     browser_wait 90 '#one-state' 'Waiting to promote'
     browser_wait 30 '#one-facts' 'shop:2'
-    browser_wait 30 '#one-waits' 'The gate promote is closed: somebody has to approve.'
+    browser_wait 30 '#one-waits' 'The gate promote is closed: a person has to approve'
     [ "$(browser_js 'return document.querySelector("#hooks-list a").href')" = "\"$GATE/\"" ]
     ctl approve shop --gate "$GATE" --gate-token-file "$UI_DIR/alice" --why 'looks good'
     browser_wait 90 '#one-state' Succeeded
@@ -79,7 +79,7 @@ image() { kubectl -n test set image deployment/shop "app=shop:$1"; }
     browser_wait 90 '#one-state' Progressing
     ctl pause shop --why lunch
     browser_wait 90 '#one-state' Paused
-    browser_wait 30 '#one-waits' 'It is paused by eve (not proven): lunch.'
+    browser_wait 30 '#one-waits' 'It is paused by eve (not proven): lunch'
     browser_wait 30 '#people-list' lunch
     browser_wait 30 '#people-list' 'takes no step until it is resumed'
     ctl resume shop

@@ -79,6 +79,8 @@ int world_routes_split(struct world *world, int *primary)
     struct json_object *rules = route_rules(world);
     struct json_object *split = NULL;
 
+    if (router && router->stepped && json_at(world->canary, "spec", "analysis", "steps", NULL))
+        router = router->stepped;
     if (world_kind_of(world)->share)
         return world_kind_of(world)->share(world, primary);
     if (router && router->weighted && !writes_httproutes(router))

@@ -326,7 +326,7 @@ static const char *check_end(struct model *model, const struct policy *policy,
     if (waits && is_idle(model, cluster) && may_mend(model, state, canary) && !by_person)
         return "a revision that may mend a primary without a ready pod begins";
     if (waits)
-        return policy->may_wait || by_person ? NULL : "every run ends";
+        return policy->may_wait || by_person || said_impossible(canary) ? NULL : "every run ends";
     if (weight > 0 && weight < 100)
         return "at the end, one side has all traffic";
     if (weight == 100 && !model_look(model, cluster, ROLE_TARGET)->ready && !lost)

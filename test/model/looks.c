@@ -17,7 +17,7 @@ bool looks_asks(const struct need *need)
 
 bool looks_asks_before(const struct need *need)
 {
-    return looks_asks(need) && strstr(need->metric.id, ".past[") != NULL;
+    return looks_asks(need) && need->metric.times > 0;
 }
 
 void looks_window(const struct need *need, int64_t *from, int64_t *to)

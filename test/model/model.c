@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "looks.h"
+#include "router/shared/services.h"
 #include "test/rows.h"
 #include "tick/wake.h"
 
@@ -359,6 +360,9 @@ struct model *model_new(const struct scenario *scenario)
     model->place[ROLE_PRIMARY] = place_of(model, kind->plural, "podinfo-primary");
     model->place[ROLE_APEX] = place_of(model, "services", "podinfo");
     model->place[ROLE_ROUTE] = place_of(model, "httproutes", "podinfo");
+    if (scenario->canary && strstr(scenario->canary, "\"steps\"") &&
+        strstr(scenario->canary, "\"kubernetes\""))
+        model->place[ROLE_ROUTE] = model->place[ROLE_APEX];
     if (kind->named) /* it is all in one object */
         model->place[ROLE_PRIMARY] = model->place[ROLE_ROUTE] = model->place[ROLE_TARGET];
     model->place[ROLE_CONFIG] = place_of(model, "configmaps", "settings");
@@ -516,6 +520,24 @@ static void look_at_route(struct look *look, struct json_object *route)
     look->settled = json_int_at(route, 1, "metadata", "generation", NULL) == 1;
 }
 
+/* The apex Service of a Canary with shares by number of pods is its route. */
+static void look_at_shares(struct look *look, struct json_object *service)
+{
+    struct json_object *selector = json_at(service, "spec", "selector", NULL);
+    const char *app = json_str_at(selector, "app", NULL);
+    struct arena *arena = arena_new();
+    int weight;
+
+    services_share(arena, service, &weight);
+    look->canary_weight = (int8_t)weight;
+    look->canary_serves = weight > 0;
+    look->selects_primary = !app || strcmp(app, "podinfo-primary") == 0;
+    look->adds_up = weight == 0 || (weight == 100 ? !look->selects_primary : !app);
+    look->alone = !look->selects_primary;
+    look->splits = look->settled = true;
+    arena_free(arena);
+}
+
 static void look_at_traffic(struct look *look, struct json_object *service)
 {
     struct json_object *traffic = json_at(service, "spec", "traffic", NULL);
@@ -561,6 +583,8 @@ static void look_at(struct model *model, struct look *look, int place, struct js
     } else if (place == model->place[ROLE_ROUTE]) {
         if (kind->named)
             look_at_traffic(look, tree);
+        else if (place == model->place[ROLE_APEX])
+            look_at_shares(look, tree);
         else
             look_at_route(look, tree);
     } else if (place == model->place[ROLE_APEX]) {

@@ -59,7 +59,10 @@ const char *numbers_replicas(struct model *model, const struct cluster *before,
 
     const struct canary *canary = model_canary(model, before);
 
-    if (at == model->place[ROLE_PRIMARY] && canary && canary->analysis.scale.given && was && is &&
+    bool by_pods = model->place[ROLE_ROUTE] == model->place[ROLE_APEX];
+
+    if (at == model->place[ROLE_PRIMARY] && canary &&
+        (canary->analysis.scale.given || (by_pods && !canary->deleting)) && was && is &&
         json_int_at(was, 1, "spec", "replicas", NULL) !=
             json_int_at(is, 1, "spec", "replicas", NULL))
         return "the size of the canary is not that of the primary";

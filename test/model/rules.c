@@ -14,7 +14,7 @@
 
 static bool is_weighted(const struct canary *canary)
 {
-    const struct router *router = canary->provider ? router_find(canary->provider) : NULL;
+    const struct router *router = canary->provider ? router_of(canary->provider, canary) : NULL;
 
     return !router || router->weighted;
 }
@@ -216,8 +216,11 @@ static const char *check_route(struct model *model, const struct cluster *facts,
         return is->alone && !was->alone && !target->ready && primary->ready
                    ? "traffic goes back to the target only once that is ready"
                    : NULL;
+    /* one that serves its part takes over from a primary without pods while more of its own start */
+    bool grows =
+        model->scenario->sized && was->canary_serves && target->answers && !primary->answers;
     if ((is->canary_weight > was->canary_weight || (is->canary_serves && !was->canary_serves)) &&
-        !target->ready && !restored)
+        !target->ready && !restored && !grows)
         return "traffic goes only to a canary that is ready";
     if (model->kind->copied && is->canary_weight > was->canary_weight && !restored &&
         model_look(model, after, ROLE_COPY)->revision != model_revision(model, facts))
@@ -273,6 +276,27 @@ static int64_t endpoints(struct model *model, const struct cluster *facts,
     return count;
 }
 
+/* Pods of nobody, which have labels but no template. */
+static bool selects_others(struct model *model, const struct cluster *cluster,
+                           struct json_object *service)
+{
+    for (int place = 0; place < objects_places(model->objects); place++) {
+        struct json_object *tree = objects_tree(model->objects, place, cluster->at[place]);
+        struct json_object *selector = json_at(service, "spec", "selector", NULL);
+        if (strncmp(objects_key(model->objects, place), "pods/", 5) != 0 || !tree ||
+            !json_object_is_type(selector, json_type_object))
+            continue;
+        bool all = true;
+        json_object_object_foreach(selector, key, value)
+        {
+            all = all && json_same(json_at(tree, "metadata", "labels", key, NULL), value);
+        }
+        if (all)
+            return true;
+    }
+    return false;
+}
+
 static const char *check_apex(struct model *model, const struct cluster *facts,
                               const struct cluster *before, const struct cluster *after)
 {
@@ -282,6 +306,9 @@ static const char *check_apex(struct model *model, const struct cluster *facts,
     int apex = model->place[ROLE_APEX], at = model->place[ROLE_PRIMARY];
     struct json_object *live = objects_tree(model->objects, apex, before->at[apex]);
 
+    if (selects_others(model, facts, objects_tree(model->objects, apex, after->at[apex])) &&
+        !selects_others(model, facts, live))
+        return "the apex Service is not made to select the pods of others";
     if (is && !was && !primary && endpoints(model, facts, live) > 0 &&
         !selects(live, objects_tree(model->objects, at, facts->at[at])))
         return "the apex Service selects the primary only once that is ready";

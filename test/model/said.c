@@ -105,6 +105,11 @@ bool said_holds(const struct canary *canary)
     return is_false(canary, "PrimaryReady RoutesSettled");
 }
 
+bool said_impossible(const struct canary *canary)
+{
+    return is_false(canary, "SharePossible");
+}
+
 bool said_why(const struct canary *canary)
 {
     enum phase phase = canary->status.phase;

@@ -12,6 +12,8 @@ bool said_initialising(const struct canary *canary);
 bool said_analysing(const struct canary *canary);
 /* It waits for the primary or the mesh, and has told so. */
 bool said_holds(const struct canary *canary);
+/* Pods of others are in the way of a share, until its deadline. */
+bool said_impossible(const struct canary *canary);
 /* It has told that it neither moves nor waits. */
 bool said_stalled(const struct canary *canary);
 /* It is analysed, and has been since before time passed: where it has a limit, that may be over. */

@@ -27,9 +27,9 @@ static const struct option_row rows[] = {
            .help = "the false-alarm rate that the judge is given"),
     OPTION(STRING, "lie", &opt.lie, .value = "none", .choices = lies, .arg = "KIND",
            .help = "how the judge is broken, to see that it is found"),
-    OPTION(INT, "before", &opt.before, .value = "6", .min = 0, .max = 1000, .arg = "N",
+    OPTION(INT, "before", &opt.before, .value = "180", .min = 0, .max = 1000, .arg = "N",
            .help =
-               "looks at the primary alone before the canary has requests; the controller has 6"),
+               "looks at the primary alone before the canary has requests; the controller has 180"),
     OPTION(BOOL, "few", &opt.few, .help = "only the cells in which lies are found"),
     OPTION(BOOL, "exposure", &opt.exposure, .help = "the table of exposure instead"),
     {0},

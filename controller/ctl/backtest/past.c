@@ -73,6 +73,7 @@ static enum err read_series(struct arena *arena, struct past *past, struct json_
 
     series->name = json_str_at(one, "name", NULL);
     series->bad = json_str_at(one, "bad", NULL);
+    series->before = json_at(one, "before", NULL);
     series->begin_s = shift;
     if (!series->name)
         return err_set(ei, ERR_INVALID, "looks[%zu].name: expected the name of a metric", index);

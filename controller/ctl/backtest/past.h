@@ -16,7 +16,8 @@ enum {
 struct past_series {
     const char *name;
     const char *bad; /* meaning of a bad request; NULL if no longer known */
-    int64_t begin_s; /* of the first sample */
+    struct json_object *before; /* the evidence that they follow; NULL if none was kept */
+    int64_t begin_s;            /* of the first sample */
     struct judge_sample *samples;
     int n;
 };

@@ -134,8 +134,10 @@ static void begin_metric(struct run *run, const struct canary_metric *metric, in
                                  .bad = bad_of(metric, series),
                                  .policy = judged_policy(&run->analysis->judge, metric, judged)}};
     judge_begin(&seen->judged.evidence);
-    if (series)
+    if (series) {
+        (void)judge_read(series->before, &seen->judged.evidence);
         note_bound(run, metric, series);
+    }
 }
 
 static void begin(struct run *run)

@@ -1,6 +1,5 @@
 #include "ctl/lint/lint.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -264,27 +263,6 @@ static struct json_path top(const char *key)
     return json_path_in(&(struct json_path){0}, key, 0);
 }
 
-/* Labels with points between them, as names of objects are. */
-static bool is_subdomain(const char *text)
-{
-    enum { MOST = 253 };
-
-    if (strlen(text) > MOST)
-        return false;
-    for (const char *at = text;; at++) {
-        size_t len = strcspn(at, ".");
-        for (size_t i = 0; i < len; i++)
-            if (!islower((unsigned char)at[i]) && !isdigit((unsigned char)at[i]) &&
-                !(at[i] == '-' && i > 0 && i + 1 < len))
-                return false;
-        if (len == 0)
-            return false;
-        at += len;
-        if (!*at)
-            return true;
-    }
-}
-
 /* Labels and annotations are texts: a number or true without quotes is refused. */
 static void check_texts(struct document *document, const char *field)
 {
@@ -307,6 +285,24 @@ static void check_texts(struct document *document, const char *field)
     }
 }
 
+/* A name of digits without quotes is a number, and refused. A Canary's own reader checks name and
+ * namespace. */
+static void check_strings(struct document *document)
+{
+    static const char *const fields[] = {"name", "namespace", "generateName", "uid",
+                                         "resourceVersion"};
+    const struct json_path metadata = top("metadata");
+
+    for (size_t i = strcmp(document->kind, "Canary") == 0 ? 2 : 0;
+         i < sizeof(fields) / sizeof(fields[0]); i++) {
+        const struct json_path place = json_path_in(&metadata, fields[i], 0);
+        struct json_object *value = json_at(document->json, "metadata", fields[i], NULL);
+        if (value && !json_object_is_type(value, json_type_string))
+            document_error(document, &place, "expected a string, found %s",
+                           json_text(document->lint->arena, value));
+    }
+}
+
 static void check_head(struct document *document)
 {
     static const char *const common[] = {"flagger.app/v1beta1", "flagger.app/v1alpha3"};
@@ -321,9 +317,11 @@ static void check_head(struct document *document)
         strcmp(document->api_version, versions[1]) != 0)
         document_error(document, &version, "expected %s, found \"%s\"", versions[0],
                        document->api_version);
-    if (!*document->name && strcmp(document->kind, "Canary") != 0)
+    check_strings(document);
+    if (!*document->name && strcmp(document->kind, "Canary") != 0 &&
+        !json_at(document->json, "metadata", "name", NULL))
         document_error(document, &name, "required: expected a string");
-    if (*document->name && !is_subdomain(document->name))
+    if (*document->name && !kube_is_name(document->name))
         document_error(document, &name,
                        "expected at most 253 of a-z, 0-9, - and ., with a letter or digit at the "
                        "ends of each part, found \"%s\"",

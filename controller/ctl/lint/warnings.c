@@ -217,8 +217,9 @@ static void warn_provider(const struct look *look)
                               : given(look, "stepWeight") ? "stepWeight"
                                                           : "stepWeights"),
                   "provider %s cannot split traffic, and makes it a blue/green release of %d "
-                  "iterations; it can with %s",
+                  "iterations; it can %swith %s",
                   look->provider, look->analysis->iterations > 0 ? look->analysis->iterations : 10,
+                  look->analysis->match ? "" : "by number of pods with steps, and ",
                   router_names_that(look->arena, is_weighted));
 }
 
@@ -300,6 +301,23 @@ static void warn_pods(const struct look *look)
                       "release is rolled "
                       "back at the deadline",
                       ref->kind, ref->name);
+}
+
+/* Shares by number of pods: of labels that primary and canary have in common. */
+static void warn_labels(const struct look *look)
+{
+    const struct canary_ref *ref = &look->canary->target;
+    const struct document *target =
+        document_find(look->document->lint, "apps", ref->kind, look->canary->namespace_, ref->name);
+    struct json_object *labels =
+        json_at(target ? target->json : NULL, "spec", "template", "metadata", "labels", NULL);
+
+    if (look->router && look->router->by_pods && json_count(labels) == 1)
+        document_warn(look->document, field(look, "steps"),
+                      "the pods of %s %s have one label alone, in which the primary's differ; with "
+                      "provider %s their Service needs one in common, such as "
+                      "app.kubernetes.io/name",
+                      ref->kind, ref->name, look->provider);
 }
 
 static void warn_scaler(const struct look *look)
@@ -456,6 +474,7 @@ void canary_warn(struct document *document, const struct canary *canary, struct 
             warn_provider(&look);
     }
     warn_pods(&look);
+    warn_labels(&look);
     warn_scaler(&look);
     warn_refs(&look, tick);
     warn_others(&look);

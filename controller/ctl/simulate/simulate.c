@@ -5,6 +5,7 @@
 
 #include "ctl/simulate/cluster.h"
 #include "decide/decide.h"
+#include "decide/waiting.h"
 #include "metric/backend.h"
 #include "router/router.h"
 #include "tick/wake.h"
@@ -311,27 +312,16 @@ static const char *refusal(const struct canary *canary)
     return json_str_at(condition_of(canary, "Accepted"), "message", NULL);
 }
 
-/* "PrimaryReady: waiting for ..." of the first condition that is not met; NULL if all are. */
-static const char *unmet(const struct player *p)
-{
-    struct json_object *conditions = json_at(p->canary->status.json, "conditions", NULL);
-
-    for (size_t i = 0; i < json_len(conditions); i++) {
-        struct json_object *one = json_elem(conditions, i);
-        const char *type = json_str_at(one, "type", NULL),
-                   *message = json_str_at(one, "message", NULL);
-        if (type && message && condition_of(p->canary, type) == one)
-            return arena_printf(p->arena, "%s: %s", type, message);
-    }
-    return NULL;
-}
-
 static const char *waits_for(const struct player *p)
 {
-    const char *text = unmet(p);
+    struct json_object *canary = json_own(p->arena, json_object_new_object());
+    struct waiting waiting;
 
-    text = text ? text : p->warned;
-    return text ? text : "no rule says what for; please report it with these files";
+    json_set(canary, "status", p->canary->status.json);
+    waiting_of(p->arena, canary, &waiting);
+    if (waiting.kind >= WAITING_WAITS || (*waiting.text && !p->warned))
+        return waiting.text;
+    return p->warned ? p->warned : "no rule says what for; please report it with these files";
 }
 
 static void describe(struct player *p)

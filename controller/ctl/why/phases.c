@@ -67,6 +67,17 @@ static bool share_waits(struct why *w)
                    w->name, why_since(w, condition), why_message(w, condition));
 }
 
+/* Shares by number of pods. */
+static bool share_impossible(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "SharePossible", "False");
+
+    return condition &&
+           why_say(w, why_kubectl(w, "get pods --show-labels"),
+                   "The canary of %s gets no share of the pods behind its Service, for %s: %s",
+                   w->name, why_since(w, condition), why_message(w, condition));
+}
+
 static bool not_begun(struct why *w)
 {
     const char *applied = why_text(json_str_at(w->status, "lastAppliedSpec", NULL));
@@ -235,6 +246,7 @@ static bool superseded(struct why *w)
 
 const struct why_situation why_phases[] = {{"failed", failed},
                                            {"share-waits", share_waits},
+                                           {"share-impossible", share_impossible},
                                            {"outrun", outrun},
                                            {"primary-waits", primary_waits},
                                            {"superseded", superseded},

@@ -260,29 +260,6 @@ static bool unschedulable(struct why *w)
     return false;
 }
 
-/* Pods of the previous revision, which a Deployment keeps until the new ones are ready. */
-static int64_t old_pods(struct json_object *deployment)
-{
-    int64_t all = json_int_at(deployment, 0, "status", "replicas", NULL);
-
-    return all - json_int_at(deployment, all, "status", "updatedReplicas", NULL);
-}
-
-/* Fewer pods are ready than requested. */
-static bool falls_short(struct json_object *object, int64_t *ready, int64_t *wanted)
-{
-    *wanted = json_int_at(object, 1, "spec", "replicas", NULL);
-    *ready = json_int_at(object, 0, "status", "readyReplicas", NULL) - old_pods(object);
-    *ready = *ready > 0 ? *ready : 0;
-    if (json_at(object, "status", "desiredNumberScheduled", NULL)) {
-        *wanted = json_int_at(object, 0, "status", "desiredNumberScheduled", NULL);
-        *ready = json_int_at(object, 0, "status", "numberReady", NULL);
-    } else if (!json_at(object, "spec", "replicas", NULL)) {
-        return false;
-    }
-    return *ready < *wanted;
-}
-
 /* Since when it is waited for: as the rules noted it, as the workload itself says, or since the
  * release has come to where it stands. */
 static const char *not_ready_since(struct why *w, struct json_object *object, const char *side)
@@ -323,7 +300,7 @@ static bool say_not_ready(struct why *w, struct json_object *object, const char 
     const char *side = strcmp(whose, "primary") == 0 ? "PrimaryReady" : "CanaryReady";
     int64_t ready, wanted;
 
-    if (!falls_short(object, &ready, &wanted))
+    if (!glance_falls_short(object, &ready, &wanted))
         return false;
     return why_say(w, why_kubectl(w, "describe pods"),
                    "%s waits for pods: of the %s %s, %lld of %lld are ready%s. %s", w->name, whose,
@@ -345,7 +322,7 @@ static bool primary_short(struct why *w)
     int64_t ready, wanted;
 
     if (why_under_way(w) || w->phase == PHASE_NONE ||
-        !falls_short(w->facts->primary, &ready, &wanted))
+        !glance_falls_short(w->facts->primary, &ready, &wanted))
         return false;
     if (!json_at(w->facts->primary, "status", "desiredNumberScheduled", NULL))
         ready = json_int_at(w->facts->primary, 0, "status", "readyReplicas", NULL);

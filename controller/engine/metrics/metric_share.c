@@ -329,9 +329,10 @@ static void write_key(const struct metric_question *question, char out[])
     struct arena *arena = arena_new();
     struct json_object *secret = json_at(question->secret, "data", NULL);
     const char *text = arena_printf(
-        arena, "%s\n%s\n%lld\n%lld\n%g\n%s\n%s\n%s\n%s\n%s\n%s\n%s",
+        arena, "%s\n%s\n%lld\n%lld\n%d\n%lld\n%g\n%s\n%s\n%s\n%s\n%s\n%s\n%s",
         question->backend ? question->backend : "", question->address ? question->address : "",
-        (long long)question->interval_ms, (long long)question->at_s, question->bucket,
+        (long long)question->interval_ms, (long long)question->at_s, question->times,
+        (long long)question->every_s, question->bucket,
         question->query ? question->query : "(probe)", question->ca_pem ? question->ca_pem : "",
         question->spec ? json_text_sorted(arena, question->spec) : "",
         secret ? json_text_sorted(arena, secret) : "",
@@ -353,6 +354,12 @@ static struct metric_answer answer_for(struct arena *arena, const struct metric_
 
     copy.text = arena_strdup(arena, answer->text);
     copy.note = arena_strdup(arena, answer->note);
+    if (answer->values) {
+        size_t count = (size_t)answer->n_values;
+        double *values = arena_array(arena, count, sizeof(*values));
+        memcpy(values, answer->values, count * sizeof(*values));
+        copy.values = values;
+    }
     return copy;
 }
 

@@ -11,12 +11,15 @@ static enum err query_request(struct arena *arena, const struct metric_question 
     struct backend_call call = backend_begin(arena, question, NULL, out, ei);
     const char *token = backend_secret_or(arena, question->secret, "token");
 
-    const char *at = question->query && question->at_s > 0
-                         ? arena_printf(arena, "&time=%lld", (long long)question->at_s)
-                         : "";
+    const char *text = url_encode_form(arena, backend_one_line(arena, query, "#"));
+    long long at = question->query ? (long long)question->at_s : 0, every = question->every_s;
 
-    backend_url(&call, "/api/v1/query?query=%s%s",
-                url_encode_form(arena, backend_one_line(arena, query, "#")), at);
+    if (question->times > 0)
+        backend_url(&call, "/api/v1/query_range?query=%s&start=%lld&end=%lld&step=%lld", text,
+                    at - (question->times - 1) * every, at, every);
+    else
+        backend_url(&call, "/api/v1/query?query=%s%s", text,
+                    at > 0 ? arena_printf(arena, "&time=%lld", at) : "");
     if (token)
         backend_header(&call, "Authorization", arena_printf(arena, "Bearer %s", token));
     else if (question->secret && !backend_basic(&call))
@@ -46,9 +49,33 @@ static struct metric_answer read_sample(struct arena *arena, const struct metric
     return answer;
 }
 
+/* "values" of a series: those at the times of the question. */
+static struct metric_answer read_range(struct arena *arena, const struct metric_question *question,
+                                       struct json_object *list)
+{
+    int64_t begin_s = question->at_s - (question->times - 1) * question->every_s;
+    double *values = arena_array(arena, (size_t)question->times, sizeof(*values));
+
+    for (int i = 0; i < question->times; i++)
+        values[i] = NAN;
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct metric_answer one = read_sample(arena, question, json_elem(list, i));
+        int64_t after_s = one.at_ms / 1000 - begin_s;
+        if (one.outcome == METRIC_ERROR)
+            return one;
+        if (one.outcome == METRIC_VALUE && after_s >= 0 && after_s % question->every_s == 0 &&
+            after_s / question->every_s < question->times)
+            values[after_s / question->every_s] = one.value;
+    }
+    return (struct metric_answer){
+        .outcome = METRIC_VALUE, .values = values, .n_values = question->times};
+}
+
 static struct metric_answer read_series(struct arena *arena, const struct metric_question *question,
                                         struct json_object *series)
 {
+    if (question->times > 0)
+        return read_range(arena, question, json_at(series, "values", NULL));
     if (json_at(series, "values", NULL))
         return backend_failure("query returned multiple values");
     return read_sample(arena, question, json_at(series, "value", NULL));

@@ -13,6 +13,7 @@ struct wanted {
     bool primary;                 /* selects the primary's pods */
     bool idle;                    /* receives no requests: it may select no pod */
     struct json_object *metadata; /* {labels, annotations} of the spec, or NULL */
+    struct json_object *shared;   /* selects the pods of both sides by this; NULL: those of one */
 };
 
 static struct json_object *main_port(struct tick *tick)
@@ -198,6 +199,40 @@ const char *services_print(struct tick *tick, struct json_object *selector)
     return text;
 }
 
+struct json_object *services_share(struct arena *arena, struct json_object *live, int *weight)
+{
+    enum { TEXT_MAX = 16 * 1024 };
+    const char *text = json_str_at(live, "metadata", "annotations", SERVICES_SHARE, NULL);
+    struct json_object *share = NULL;
+    struct errinfo ei;
+
+    *weight = 0;
+    if (!text || json_parse(arena, text, strlen(text), TEXT_MAX, &share, &ei) != ERR_OK)
+        return NULL;
+    int64_t percent = json_int_at(share, 0, "weight", NULL);
+    struct json_object *selector = json_at(share, "selector", NULL);
+    if (percent < 1 || percent > 100 || json_count(selector) == 0)
+        return NULL;
+    *weight = (int)percent;
+    return selector;
+}
+
+void services_put_share(struct arena *arena, struct json_object *copy, int weight,
+                        struct json_object *selector)
+{
+    struct json_object *share = edit_object(arena);
+
+    json_del(json_at(copy, "metadata", "annotations", NULL), SERVICES_SHARE);
+    if (selector)
+        json_set(json_sub(copy, "spec"), "selector", json_copy(arena, selector));
+    if (weight == 0)
+        return;
+    json_set_int(share, "weight", weight);
+    json_set(share, "selector", json_copy(arena, json_at(copy, "spec", "selector", NULL)));
+    json_set_str(json_sub(json_sub(copy, "metadata"), "annotations"), SERVICES_SHARE,
+                 json_text_sorted(arena, share));
+}
+
 /* Number of ready pods of both sides that it selects. */
 static int64_t endpoints(const struct service_pods *pods, struct json_object *selector)
 {
@@ -280,8 +315,12 @@ static void update_service(struct tick *tick, const struct service_pods *pods,
     struct json_object *all = wanted_service(tick, pods, wanted, live);
 
     struct json_object *selects = json_at(live, "spec", "selector", NULL);
-    struct json_object *selector =
-        guarded(pods, wanted, selects, pods->selector(pods->arg, wanted->primary, selects));
+    struct json_object *selector = wanted->shared;
+    if (!selector) {
+        selector =
+            guarded(pods, wanted, selects, pods->selector(pods->arg, wanted->primary, selects));
+        json_del(json_at(to, "metadata", "annotations", NULL), SERVICES_SHARE);
+    }
     if (!json_same(selects, selector))
         json_set(json_sub(to, "spec"), "selector", selector);
     if (edit_is_owned(tick, live)) {
@@ -401,15 +440,20 @@ enum rule_result services_reconcile_sides(struct tick *tick, const struct servic
 enum rule_result services_reconcile_apex(struct tick *tick, const struct service_pods *pods)
 {
     const struct canary_service *service = &tick->canary->service;
-    const struct wanted apex = {
+    struct wanted apex = {
         .name = service->name,
         .primary = !pods->apex_to_target,
         .metadata = service->apex,
     };
     struct json_object *live;
+    int weight;
 
     if (!need_object(tick, &kube_services, tick->canary->namespace_, apex.name, &live))
         return RULE_NEEDS_FACTS;
+    if (pods->apex_shared)
+        apex.shared = services_share(tick->arena, live, &weight);
+    if (pods->apex_shared && live && weight != pods->apex_share)
+        apex.shared = json_at(live, "spec", "selector", NULL);
     reconcile(tick, pods, &apex, live);
     return RULE_CONTINUE;
 }
@@ -471,6 +515,7 @@ enum rule_result services_revert_apex(struct tick *tick, const struct service_po
         selector = pods->selector(pods->arg, false, selects);
     selector = guarded(pods, &apex, selects, selector);
     json_set(json_sub(to, "spec"), "selector", selector);
+    json_del(json_at(to, "metadata", "annotations", NULL), SERVICES_SHARE);
     /* routes are about to refer to the spec's port, which may be new */
     json_set(json_sub(to, "spec"), "ports",
              edit_overlay(tick->arena, json_at(live, "spec", "ports", NULL),

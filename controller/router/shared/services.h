@@ -22,6 +22,10 @@ struct service_pods {
     struct json_object *ports; /* discovered ports, array or NULL */
     bool drop_old_ports;       /* removes ports that are no longer in the spec */
     bool apex_to_target;       /* the apex Service selects the target: the primary has no pods */
+    /* The apex Service has shares by number of pods, the canary this one by the status: it selects
+     * what services_share() says, and where that has another weight, or none, it is left alone. */
+    bool apex_shared;
+    int apex_share;
     bool (*answers)(void *arg, bool primary);
     int64_t (*ready)(void *arg, bool primary, struct json_object *selector);
     void *arg;
@@ -62,6 +66,16 @@ enum rule_result services_revert_apex(struct tick *tick, const struct service_po
  */
 struct json_object *services_selector(const struct service_pods *pods, bool primary,
                                       struct json_object *live);
+/*
+ * A share by number of pods is recorded in the apex Service, in the same write as the selector that
+ * makes it. services_share(): that selector, and the canary's weight, 1 to 100; NULL and 0 if there
+ * is none or it cannot be read. services_put_share() writes both into the caller's copy; weight 0
+ * removes the record, and a selector of NULL stays.
+ */
+#define SERVICES_SHARE "flagger.app/canary-share"
+struct json_object *services_share(struct arena *arena, struct json_object *live, int *weight);
+void services_put_share(struct arena *arena, struct json_object *copy, int weight,
+                        struct json_object *selector);
 /* "app=podinfo,tier=web" */
 const char *services_print(struct tick *tick, struct json_object *selector);
 /* True if it is not empty, and pods of this template have all its labels. */

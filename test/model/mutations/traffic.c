@@ -336,3 +336,36 @@ static int64_t one_pod(struct release *r)
 }
 MUTATION("all traffic is taken for that of one pod", "sides of different sizes that nothing scales",
          .breaks = SAFE_CAPACITY, .acts.capacity_total = one_pod)
+
+/* --- by number of pods */
+
+MUTATION("a step has whatever pods there are", "sizes by number of pods", .breaks = SAFE_CAPACITY,
+         .rule = canary_advance, .acts.share_wait = share_anyhow)
+
+MUTATION("pods of others get requests", "by number of pods, with pods of others",
+         .rule = pods_allow, .ask = mutation_nothing)
+
+static enum rule_result labels_of_target(struct release *r, int canary, struct json_object **out)
+{
+    (void)canary;
+    *out = json_at(r->info.object, "spec", "selector", "matchLabels", NULL);
+    return RULE_CONTINUE;
+}
+MUTATION("a share leads to the canary alone", "sizes by number of pods",
+         .acts.serving_selector = labels_of_target)
+
+static struct service_pods pods_of_primary(struct release *r)
+{
+    struct service_pods pods = real_serving_pods(r);
+
+    pods.apex_shared = false;
+    return pods;
+}
+static enum rule_result lead_to_primary(struct release *r)
+{
+    struct service_pods pods = pods_of_primary(r);
+
+    return services_reconcile_apex(r->tick, &pods);
+}
+MUTATION("the Service is put back under a share", "sizes by number of pods",
+         .acts.serving_apex = lead_to_primary)

@@ -1,0 +1,151 @@
+# Shares by number of pods on plain Services: releases without a mesh, one promoted and one rolled back, as clients of the Service see them.
+
+bats_require_minimum_version 1.5.0
+
+# app NAME ANALYSIS: a Deployment of four pods with a label besides the selector's, and its Canary
+app() {
+    sed "s/NAME/$1/g" <<END
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: NAME, namespace: test, labels: {app: NAME}}
+spec:
+  replicas: 4
+  progressDeadlineSeconds: 60
+  selector: {matchLabels: {app: NAME}}
+  template:
+    metadata: {labels: {app: NAME, app.kubernetes.io/name: NAME}}
+    spec:
+      containers:
+        - name: app
+          image: demo-app:1.0.0
+          ports: [{name: http, containerPort: 9898}]
+          readinessProbe: {httpGet: {path: /readyz, port: 9898}, periodSeconds: 1}
+---
+apiVersion: flagger.app/v1beta1
+kind: Canary
+metadata: {name: NAME, namespace: test}
+spec:
+  provider: kubernetes
+  targetRef: {apiVersion: apps/v1, kind: Deployment, name: NAME}
+  service: {port: 80, targetPort: 9898}
+  analysis: $2
+END
+}
+
+setup_file() {
+    load ../lib/stage
+    stage_begin
+    stage_enter
+    {
+        app good '{"interval": "1s", "threshold": 1000, "steps": [{"weight": 20, "gate": true}, {"weight": 50, "gate": true}]}'
+        app bad '{"interval": "1s", "threshold": 2, "steps": [{"weight": 30}, {"weight": 50, "for": "10m"}],
+            "metrics": [{"name": "request-success-rate", "interval": "10s", "thresholdRange": {"min": 99}}]}'
+    } | kubectl apply -f - >/dev/null
+    for name in good bad; do kubectl -n test wait "canary/$name" --for=condition=promoted --timeout=60s; done
+}
+
+teardown_file() {
+    load ../lib/stage
+    stage_end
+}
+
+setup() {
+    load ../lib/stage
+    stage_enter
+}
+
+teardown() {
+    [ -z "${CLIENT:-}" ] || kill "$CLIENT" 2>/dev/null || true
+}
+
+status_is() { [ "$(of_canary test "$1" ".status.$2")" = "$3" ]; }
+push() { kubectl -n test set image "deployment/$1" "app=demo-app:$2" >/dev/null; }
+service() { kubectl -n test get service "$1" -o json | gojq -c "$2"; }
+service_says() { [ "$(service "$1" "$2")" = "$3" ]; }
+replicas_are() { [ "$(kubectl -n test get deployment "$1" -o jsonpath='{.spec.replicas}')" = "$2" ]; }
+address_of() { kubectl -n test get service "$1" -o jsonpath='{.spec.clusterIP}'; }
+
+# client NAME: in the background, forty new connections a second to the Service; a line with code and version for each
+client() {
+    curl -s -m 5 --rate 40/s -o /dev/null -H 'Connection: close' -w '%{stderr}%{http_code} %header{x-demo-version}\n' \
+        "http://$(address_of "$1")/?[1-1000000]" 2>"$BATS_TEST_TMPDIR/client" 3>&- &
+    CLIENT=$!
+}
+# ask NAME COUNT: "20 of 100": the answers of the new version
+ask() {
+    curl -s -m 20 -o /dev/null -H 'Connection: close' -w '%{http_code} %header{x-demo-version}\n' "http://$(address_of "$1")/?[1-$2]" >"$BATS_TEST_TMPDIR/asked"
+    echo "$(grep -c '^[0-9]* [23]\.' "$BATS_TEST_TMPDIR/asked" || true) of $(grep -c . "$BATS_TEST_TMPDIR/asked")"
+}
+# is_share NAME ONE OF: the new version has one of so many pods' requests, within half of a pod's
+is_share() {
+    local got
+    got=$(ask "$1" 1000)
+    echo "# by number of pods: $got requests with $2 of $3 pods" >&3
+    got=${got% of 1000}
+    [ $((got * $3 * 2)) -ge $((1000 * (2 * $2 - 1))) ] && [ $((got * $3 * 2)) -le $((1000 * (2 * $2 + 1))) ]
+}
+
+@test "the share is that of the pods, and the promotion fails no request" {
+    service_says good .spec.selector '{"app":"good-primary"}'
+    client good
+    push good 2.0.0
+    eventually 60 status_is good paused.by 'spec.analysis.steps[0].gate'
+    status_is good canaryWeight 20
+    status_is good canaryPods.percent 20.0
+    replicas_are good 1
+    replicas_are good-primary 4
+    service_says good .spec.selector '{"app.kubernetes.io/name":"good"}'
+    eventually 10 is_share good 1 5
+    # The manifest of the Service is applied again.
+    kubectl -n test patch service good --type merge -p '{"spec":{"selector":{"app":"good"}}}' >/dev/null
+    eventually 10 service_says good .spec.selector '{"app.kubernetes.io/name":"good"}'
+    "$FLAGGER_BUILD/kubectl-canary" resume good -n test >/dev/null
+    eventually 60 status_is good paused.by 'spec.analysis.steps[1].gate'
+    replicas_are good 4
+    replicas_are good-primary 4
+    eventually 10 is_share good 4 8
+    "$FLAGGER_BUILD/kubectl-canary" resume good -n test >/dev/null
+    eventually 60 status_is good phase Succeeded
+    service_says good '.spec.selector, .metadata.annotations["flagger.app/canary-share"]' $'{"app":"good-primary"}\nnull'
+    eventually 20 replicas_are good 0
+    [ "$(ask good 100)" = "100 of 100" ]
+    kill "$CLIENT"
+    run -1 grep -v '^200 ' "$BATS_TEST_TMPDIR/client"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/client")" -gt 100 ]
+}
+
+@test "a version with errors is rolled back, and has had its share alone" {
+    client bad
+    push bad 3.0.0-errors50
+    eventually 60 status_is bad canaryWeight 30
+    status_is bad canaryPods.canary 2
+    eventually 60 status_is bad phase Failed
+    service_says bad '.spec.selector, .metadata.annotations["flagger.app/canary-share"]' $'{"app":"bad-primary"}\nnull'
+    eventually 20 replicas_are bad 0
+    replicas_are bad-primary 4
+    [ "$(ask bad 100)" = "0 of 100" ]
+    kill "$CLIENT"
+    echo "# a version with errors got: $(sort "$BATS_TEST_TMPDIR/client" | uniq -c | sed 's/^ *//' | paste -sd,)" >&3
+    # What failed is the new version's own: half of its share.
+    run -1 grep -v '^200 \|^500 3\.0\.0$' "$BATS_TEST_TMPDIR/client"
+}
+
+@test "no share is given while another pod has the labels in common" {
+    kubectl -n test apply -f - >/dev/null <<END
+apiVersion: v1
+kind: Pod
+metadata: {name: debug, namespace: test, labels: {app.kubernetes.io/name: good}}
+spec: {containers: [{name: app, image: "demo-app:1.0.0", ports: [{containerPort: 9898}]}]}
+END
+    push good 2.1.0
+    eventually 60 eval '[ -n "$(of_canary test good ".status.conditions[] | select(.type == \"SharePossible\") | .message")" ]'
+    run -0 "$FLAGGER_BUILD/kubectl-canary" why good -n test
+    [[ $output == *'Pod debug in namespace test: its pods have all labels'* ]]
+    service_says good .spec.selector '{"app":"good-primary"}'
+    kubectl -n test delete pod debug >/dev/null
+    eventually 60 status_is good paused.by 'spec.analysis.steps[0].gate'
+    "$FLAGGER_BUILD/kubectl-canary" abort good -n test >/dev/null
+    eventually 60 status_is good phase Failed
+    service_says good .spec.selector '{"app":"good-primary"}'
+}
