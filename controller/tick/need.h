@@ -140,7 +140,7 @@ struct metric_answer {
     double value;
     const double *values; /* of a question with `times`, the oldest first; NaN where none is */
     int n_values;
-    const char *text;     /* NO_VALUES and ERROR: one sentence */
+    const char *text; /* NO_VALUES and ERROR: one sentence */
     const char *note; /* for people: the candidates, "NaN"; NULL if nothing to add */
     int64_t at_ms;    /* the time of the value; 0 if none */
     int64_t retry_ms; /* ERROR: do not retry before; 0 if not specified */

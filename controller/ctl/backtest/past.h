@@ -15,7 +15,7 @@ enum {
 /* The samples of one judged metric. */
 struct past_series {
     const char *name;
-    const char *bad; /* meaning of a bad request; NULL if no longer known */
+    const char *bad;            /* meaning of a bad request; NULL if no longer known */
     struct json_object *before; /* the evidence that they follow; NULL if none was kept */
     int64_t begin_s;            /* of the first sample */
     struct judge_sample *samples;
