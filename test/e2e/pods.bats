@@ -59,7 +59,7 @@ setup_file() {
             "metrics": [{"name": "request-success-rate", "interval": "10s", "thresholdRange": {"min": 99}}]}'
         worker worker
     } | kubectl apply -f - >/dev/null
-    for name in good bad worker; do kubectl -n test wait "canary/$name" --for=condition=promoted --timeout=60s; done
+    for name in good bad worker; do kubectl -n test wait "canary/$name" --for=condition=promoted --timeout=120s; done
 }
 
 teardown_file() {
@@ -120,25 +120,25 @@ jobs_begin() {
     service_says good .spec.selector '{"app":"good-primary"}'
     client good
     push good 2.0.0
-    eventually 60 status_is good paused.by 'spec.analysis.steps[0].gate'
+    eventually 120 status_is good paused.by 'spec.analysis.steps[0].gate'
     status_is good canaryWeight 20
     status_is good canaryPods.percent 20.0
     replicas_are good 1
     replicas_are good-primary 4
     service_says good .spec.selector '{"app.kubernetes.io/name":"good"}'
-    eventually 10 is_share good 1 5
+    eventually 30 is_share good 1 5
     # The manifest of the Service is applied again.
     kubectl -n test patch service good --type merge -p '{"spec":{"selector":{"app":"good"}}}' >/dev/null
-    eventually 10 service_says good .spec.selector '{"app.kubernetes.io/name":"good"}'
+    eventually 30 service_says good .spec.selector '{"app.kubernetes.io/name":"good"}'
     "$FLAGGER_BUILD/kubectl-canary" resume good -n test >/dev/null
-    eventually 60 status_is good paused.by 'spec.analysis.steps[1].gate'
+    eventually 120 status_is good paused.by 'spec.analysis.steps[1].gate'
     replicas_are good 4
     replicas_are good-primary 4
-    eventually 10 is_share good 4 8
+    eventually 30 is_share good 4 8
     "$FLAGGER_BUILD/kubectl-canary" resume good -n test >/dev/null
-    eventually 60 status_is good phase Succeeded
+    eventually 120 status_is good phase Succeeded
     service_says good '.spec.selector, .metadata.annotations["flagger.app/canary-share"]' $'{"app":"good-primary"}\nnull'
-    eventually 20 replicas_are good 0
+    eventually 60 replicas_are good 0
     [ "$(ask good 100)" = "100 of 100" ]
     kill "$CLIENT"
     run -1 grep -v '^200 ' "$BATS_TEST_TMPDIR/client"
@@ -148,11 +148,11 @@ jobs_begin() {
 @test "a version with errors is rolled back, and has had its share alone" {
     client bad
     push bad 3.0.0-errors50
-    eventually 60 status_is bad canaryWeight 30
+    eventually 120 status_is bad canaryWeight 30
     status_is bad canaryPods.canary 2
-    eventually 60 status_is bad phase Failed
+    eventually 120 status_is bad phase Failed
     service_says bad '.spec.selector, .metadata.annotations["flagger.app/canary-share"]' $'{"app":"bad-primary"}\nnull'
-    eventually 20 replicas_are bad 0
+    eventually 60 replicas_are bad 0
     replicas_are bad-primary 4
     [ "$(ask bad 100)" = "0 of 100" ]
     kill "$CLIENT"
@@ -169,14 +169,14 @@ metadata: {name: debug, namespace: test, labels: {app.kubernetes.io/name: good}}
 spec: {containers: [{name: app, image: "demo-app:1.0.0", ports: [{containerPort: 9898}]}]}
 END
     push good 2.1.0
-    eventually 60 eval '[ -n "$(of_canary test good ".status.conditions[] | select(.type == \"SharePossible\") | .message")" ]'
+    eventually 120 eval '[ -n "$(of_canary test good ".status.conditions[] | select(.type == \"SharePossible\") | .message")" ]'
     run -0 "$FLAGGER_BUILD/kubectl-canary" why good -n test
     [[ $output == *'Pod debug in namespace test: its pods have all labels'* ]]
     service_says good .spec.selector '{"app":"good-primary"}'
     kubectl -n test delete pod debug >/dev/null
-    eventually 60 status_is good paused.by 'spec.analysis.steps[0].gate'
+    eventually 120 status_is good paused.by 'spec.analysis.steps[0].gate'
     "$FLAGGER_BUILD/kubectl-canary" abort good -n test >/dev/null
-    eventually 60 status_is good phase Failed
+    eventually 120 status_is good phase Failed
     service_says good .spec.selector '{"app":"good-primary"}'
 }
 
@@ -186,18 +186,18 @@ END
     replicas_are worker-primary 4
     jobs_begin
     push worker 2.0.0
-    eventually 60 status_is worker canaryWeight 20
+    eventually 120 status_is worker canaryWeight 20
     status_is worker canaryPods.percent 20.0
     replicas_are worker 1
     eventually 90 status_is worker phase Succeeded
-    eventually 20 replicas_are worker 0
+    eventually 60 replicas_are worker 0
     echo "# jobs of a worker: $(sort "$BATS_TEST_TMPDIR/jobs" | uniq -c | sed 's/^ *//' | paste -sd,)" >&3
     grep -q '^200 2' "$BATS_TEST_TMPDIR/jobs"
     run -1 grep '^5' "$BATS_TEST_TMPDIR/jobs"
     push worker 3.0.0-errors50
-    eventually 60 status_is worker canaryWeight 20
+    eventually 120 status_is worker canaryWeight 20
     eventually 90 status_is worker phase Failed
-    eventually 20 replicas_are worker 0
+    eventually 60 replicas_are worker 0
     replicas_are worker-primary 4
     [ "$(kubectl -n test get deployment worker-primary -o jsonpath='{.spec.template.spec.containers[0].image}')" = demo-app:2.0.0 ]
     # What failed is the new version's own.
