@@ -9,7 +9,7 @@
 #include "base/metrics.h"
 #include "base/option_rows.h"
 #include "base/process.h"
-#include "controller/page/page.h"
+#include "controller/debug_views.h"
 #include "ctl/ctl.h"
 #include "engine/engine.h"
 #include "engine/peer_controllers.h"
@@ -273,7 +273,7 @@ static const char *lease_namespace(const struct cache_scope *scope)
     return one ? in[0] : opt.leader_election_namespace;
 }
 
-/* The release page (page/live.js), or /debug (page/page.h) if it is off. */
+/* The release page (page/live.js), or /debug (controller/debug_views.h) if it is off. */
 static const char *canaries_url(struct arena *arena)
 {
     bool has_page = opt.ui || (opt.ui_token_file && *opt.ui_token_file);

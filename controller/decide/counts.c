@@ -111,8 +111,10 @@ static enum rule_result ask_one(const struct asking *a, enum side side, enum ask
                                a->window->before > 0 ? ".before" : "",
                                side == SIDE_CANARY ? "canary" : "primary", parts[asked]);
     question.at_s = a->window->end_s;
-    question.times = a->window->before;
-    question.every_s = a->window->length_s;
+    if (a->window->before > 0) {
+        question.times = a->window->before;
+        question.every_s = a->window->length_s;
+    }
     if (!a->queries && asked == ASKED_PART && kind_of(a->metric) == METRIC_DURATION)
         question.bucket = metric_family_bucket(metric_family_find(a->r->router->metric_family),
                                                slowest_ms(a->metric));

@@ -66,7 +66,7 @@ static enum rule_result pass(struct release *r)
 {
     struct pause pause = pause_of(r);
 
-    /* what takes its work by itself gets it until it is gone */
+    /* a worker takes its work by itself until it is gone */
     if (!has_pods(r) || (r->router->by_pods && canary_is_worker(r->canary)))
         return RULE_CONTINUE;
     if (!r->left)

@@ -81,32 +81,34 @@ void judge_series_add(struct judge_series *series, int most, const struct judge_
 enum { COUNTS = 2 };
 static const double MOST = 1e30; /* squares of sums of 10^12 */
 
+/* SIGNED may be negative; OPTIONAL is zeros if missing, as in versions that had no such field. */
+enum field_kind { PLAIN, SIGNED, OPTIONAL };
+
 /* The fields except the number of samples; each a list of this many numbers. */
 struct field {
     const char *name;
     size_t at;
     int count;
-    bool negative; /* allowed */
-    bool optional; /* zeros if missing: versions that had no such field */
+    enum field_kind kind;
 };
 
-#define FIELD(name_, field_, count_, ...)                                                          \
+#define FIELD(name_, field_, count_, kind_)                                                        \
     {                                                                                              \
         .name = (name_), .at = offsetof(struct judge_evidence, field_), .count = (count_),         \
-        __VA_ARGS__                                                                                \
+        .kind = (kind_)                                                                            \
     }
 
 static const struct field fields[] = {
-    FIELD("canary", canary, COUNTS, .negative = false),
-    FIELD("primary", primary, COUNTS, .negative = false),
-    FIELD("before", before, COUNTS, .optional = true),
-    FIELD("recentCanary", recent_canary, COUNTS, .negative = false),
-    FIELD("recentPrimary", recent_primary, COUNTS, .negative = false),
-    FIELD("lastCanary", last_canary, COUNTS, .negative = false),
-    FIELD("lastPrimary", last_primary, COUNTS, .negative = false),
-    FIELD("scatter", scatter, 3, .negative = false), /* followed by chance and squares */
-    FIELD("worse", worse, JUDGE_WORSE_BETS, .negative = true),
-    FIELD("notWorse", not_worse, JUDGE_NOT_WORSE_BETS, .negative = true),
+    FIELD("canary", canary, COUNTS, PLAIN),
+    FIELD("primary", primary, COUNTS, PLAIN),
+    FIELD("before", before, COUNTS, OPTIONAL),
+    FIELD("recentCanary", recent_canary, COUNTS, PLAIN),
+    FIELD("recentPrimary", recent_primary, COUNTS, PLAIN),
+    FIELD("lastCanary", last_canary, COUNTS, PLAIN),
+    FIELD("lastPrimary", last_primary, COUNTS, PLAIN),
+    FIELD("scatter", scatter, 3, PLAIN), /* followed by chance and squares */
+    FIELD("worse", worse, JUDGE_WORSE_BETS, SIGNED),
+    FIELD("notWorse", not_worse, JUDGE_NOT_WORSE_BETS, SIGNED),
 };
 
 enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
@@ -146,7 +148,7 @@ static bool read_field(struct json_object *json, const struct field *field, doub
 {
     struct json_object *list = json_at(json, field->name, NULL);
 
-    if (!list && field->optional)
+    if (!list && field->kind == OPTIONAL)
         return true;
     if (!json_object_is_type(list, json_type_array) || json_len(list) != (size_t)field->count)
         return false;
@@ -156,7 +158,7 @@ static bool read_field(struct json_object *json, const struct field *field, doub
             !json_object_is_type(value, json_type_double))
             return false;
         values[i] = json_object_get_double(value);
-        if (!(fabs(values[i]) <= MOST) || (values[i] < 0 && !field->negative))
+        if (!(fabs(values[i]) <= MOST) || (values[i] < 0 && field->kind != SIGNED))
             return false;
     }
     return true;

@@ -270,7 +270,7 @@ CASE(the_primary_may_be_looked_at_before)
     assert_true(judge_log_worse(&learned, &plain) > judge_log_worse(&fresh, &plain));
 }
 
-/* What it was like before is no part of what the canary is compared with, nor of what people read. */
+/* Requests from before are no part of the comparison, nor of the sentence that people read. */
 CASE(what_was_before_is_not_counted_with_the_release)
 {
     struct judge_evidence evidence = after(&plain, 180, of(0, 0), of(50, 10000));

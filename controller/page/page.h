@@ -23,7 +23,6 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "engine/engine.h"
-#include "kube/lease.h"
 #include "net/server/server.h"
 #include "net/server/tokens.h"
 #include "proto/canary.h"
@@ -68,26 +67,6 @@ struct page {
 
 /* Answers all requests below /ui. */
 void page_serve(struct page *page, struct http_conn_request *req);
-
-/*
- * --- views of the controller's state for operators, beside /metrics on the same port:
- *
- *   GET /debug/process              leader, queue, watches, requests, memory
- *   GET /debug/canaries             ?namespace= &phase= &state= &limit= &continue=
- *   GET /debug/canaries/NS/NAME     one Canary: its run, pending facts, its last plan
- */
-
-/* Argument of the handlers. The pointers are read for each request: engine and lease may be
- * NULL. */
-struct debug_view {
-    struct engine *const *engine;
-    struct lease *const *lease;
-    struct http_server *const *server;
-    struct page *page; /* the release page */
-};
-
-/* All routes, or the release page alone. */
-extern const struct http_route debug_routes[], debug_page_routes[];
 
 /* --- page_json.c: Canaries as JSON, from the watches. Owned by the arena. */
 

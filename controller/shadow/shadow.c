@@ -152,7 +152,7 @@ struct shadow {
     const char *live_mistake;
     enum observed observed;
     char *text, *difference;
-    char *waits, *waited; /* what the rules would wait for at `at`, and at `from` */
+    char *waits, *waited; /* the wait that the rules expect at `at`, and at `from` */
     bool waits_anew;
     int64_t counts[OBSERVED_KINDS];
 };

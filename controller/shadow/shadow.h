@@ -49,7 +49,7 @@ struct shadow_snapshot {
     enum observed observed; /* finding of the last run */
     const char *text;       /* its sentence, with a line for each object */
     const char *difference; /* the last difference; NULL if none yet */
-    const char *waits;      /* what these rules would wait for here; NULL if nothing */
+    const char *waits;      /* the wait that these rules expect here; NULL if none */
     bool waits_anew;        /* for a person, found by the last run */
     int64_t counts[OBSERVED_KINDS];
     const struct position *at; /* NULL if not seen yet */

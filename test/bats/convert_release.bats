@@ -152,7 +152,7 @@ phase_is() { [ "$(of_canary "$1" "$1" .status.phase)" = "$2" ]; }
 reaches() { # PHASE [NAME...]
     local name
     for name in ${2:-$(names)}; do
-        eventually 60 phase_is "$name" "$1" || { "$FLAGGER_BUILD/kubectl-canary" why "$name" -n "$name" && return 1; }
+        eventually 180 phase_is "$name" "$1" || { "$FLAGGER_BUILD/kubectl-canary" why "$name" -n "$name" && return 1; }
     done
 }
 

@@ -101,6 +101,9 @@ image() { kubectl -n test set image deployment/shop "app=shop:$1"; }
     app
     browser_open "$DAEMON_URL/ui/#/test/shop"
     browser_wait 90 '#one-state' Initialized
+    # A pod of before would be kept until the new one is ready, and be waited for instead.
+    target_is_gone() { [ -z "$(kubectl -n test get pods -l app=shop -o name)" ]; }
+    eventually 60 target_is_gone
     kubectl -n test patch deployment shop --type merge -p '{"spec":{"template":{"metadata":{"annotations":{"sandbox.flagger.app/never-ready":"true"}}}}}'
     browser_wait 90 '#one-state' Progressing
     browser_wait 60 '#one-waits' 'Canary deployment shop.test not ready: waiting for rollout to finish: 0 of 1'
