@@ -101,7 +101,7 @@ share() {
 }
 
 only_200() {
-    grep -q '\[200\]' "$1" && ! grep -qE '^ +\[[^2]|Error distribution' "$1" || { cat "$1" && return 1; }
+    [[ $(hey_answers "$1") =~ ^\ *\[200\][^[]*$ ]] || { cat "$1" && return 1; }
 }
 
 @test "a rollout under traffic fails no request, through the Service and through the gateway" {

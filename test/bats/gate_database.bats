@@ -159,8 +159,8 @@ gates_wait_for() { [ "$(pg_sql "SELECT count(*) FROM pg_stat_activity WHERE wait
     wait "$HEY_PID"
     HEY_PID=
     # Open all the time: 200, or 503 for what was lost; never "closed".
-    grep -q '\[200\]' "$BATS_TEST_TMPDIR/hey"
-    refute grep -qE '\[(403|500)\]' "$BATS_TEST_TMPDIR/hey"
+    [[ $(hey_answers "$BATS_TEST_TMPDIR/hey") == *'[200]'* ]]
+    [[ ! $(hey_answers "$BATS_TEST_TMPDIR/hey") =~ \[(403|500)\].*responses ]]
     answers 200 POST /gate/check "$PODINFO"
     daemon_stop
 }
@@ -176,7 +176,7 @@ gates_wait_for() { [ "$(pg_sql "SELECT count(*) FROM pg_stat_activity WHERE wait
     eventually 15 answers 200 POST /gate/check "$PODINFO"
     wait "$HEY_PID"
     HEY_PID=
-    refute grep -qE '\[(403|500)\]' "$BATS_TEST_TMPDIR/hey"
+    [[ ! $(hey_answers "$BATS_TEST_TMPDIR/hey") =~ \[(403|500)\].*responses ]]
     daemon_stop
 }
 
@@ -359,8 +359,7 @@ all_since() {
     eventually 13 all_since "$now"
     wait "$HEY_PID"
     HEY_PID=
-    grep -q '\[200\]' "$BATS_TEST_TMPDIR/hey"
-    [ "$(grep -cE '^ *\[[0-9]+\]' "$BATS_TEST_TMPDIR/hey")" -eq 1 ]
+    [[ $(hey_answers "$BATS_TEST_TMPDIR/hey") =~ ^\ *\[200\][^[]*$ ]]
     # A connection string that is wrong, or none: what is connected stays.
     echo "host=$PG_DIR user=rotated dbname=postgres password=third" >"$file"
     eventually 15 grep -q 'password authentication failed' "$DAEMON_LOG"

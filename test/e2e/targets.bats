@@ -11,7 +11,7 @@ client() {
 client_end() { # NAME
     kill -INT "$CLIENT"
     wait "$CLIENT" || true
-    sed -n '/^Status code distribution/,$p' "$BATS_TEST_TMPDIR/$1" | grep -E '^ *\[[0-9]+\]' | grep -vE '^ *\[200\].*responses' || true
+    hey_failures "$BATS_TEST_TMPDIR/$1" || true
 }
 
 version_is() { # NAME VERSION
