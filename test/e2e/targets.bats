@@ -11,7 +11,7 @@ client() {
 client_end() { # NAME
     kill -INT "$CLIENT"
     wait "$CLIENT" || true
-    hey_failures "$BATS_TEST_TMPDIR/$1" || true
+    hey_failures "$BATS_TEST_TMPDIR/$1"
 }
 
 version_is() { # NAME VERSION

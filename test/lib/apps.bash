@@ -85,7 +85,7 @@ clients_judge() {
     local file good bad failed=""
     for file in "$CLIENTS"/*.gateway "$CLIENTS"/*.service; do
         good=$(sed -n 's/^ *\[200\][[:space:]]*\([0-9]*\) responses/\1/p' "$file")
-        bad=$(hey_failures "$file" | tr -s '\n\t ' ' ' || true)
+        bad=$(hey_failures "$file" | tr -s '\n\t ' ' ')
         echo "# $(basename "$file"): ${good:-0} answered${bad:+, and $bad}" >&3
         case $file in
         */control.gateway) ;;

@@ -4,19 +4,13 @@
 source "${BASH_SOURCE[0]%/*}/look.bash"
 # shellcheck source=test/lib/eventually.bash
 source "${BASH_SOURCE[0]%/*}/eventually.bash"
+# shellcheck source=test/lib/hey.bash
+source "${BASH_SOURCE[0]%/*}/hey.bash"
 
 # refute COMMAND...: fails when the command succeeds (a bare "! command" fails no test)
 refute() {
     ! "$@" || { echo "succeeded although it must not: $*" && return 1; }
 }
-
-# hey_answers FILE: the lines "[CODE] N responses" and "[N] ERROR" that end a report of hey. Its histogram has counts in brackets
-# as well, and a count may be 403 or 500.
-hey_answers() {
-    sed -n '/^\(Status code\|Error\) distribution/,$p' "$1" | grep -E '^ *\[[0-9]+\]'
-}
-# Of them those that are no 200.
-hey_failures() { hey_answers "$1" | grep -vE '^ *\[200\].*responses'; }
 
 # daemon_start PROGRAM ARGUMENT...: sets DAEMON_PID, DAEMON_LOG and, once it listens, DAEMON_URL
 daemon_start() {

@@ -59,6 +59,8 @@ busy() { kubectl get --raw /sandbox/stats | gojq --arg a "$1" '.agents[$a].busy 
 source "${BASH_SOURCE[0]%/*}/look.bash"
 # shellcheck source=test/lib/eventually.bash
 source "${BASH_SOURCE[0]%/*}/eventually.bash"
+# shellcheck source=test/lib/hey.bash
+source "${BASH_SOURCE[0]%/*}/hey.bash"
 
 # A client outside, in the background, that comes with a new connection forty times a second: client_begin, client_end; and
 # client_failed, which ends it and prints how many requests got no good answer.
