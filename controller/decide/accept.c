@@ -218,17 +218,12 @@ static const char *refuse_by_pods(struct release *r)
 
 static const char *refuse_scale(struct release *r)
 {
-    if (!r->canary->analysis.scale.given || !r->target)
-        return NULL;
-    if (!r->target->raise_target)
+    if (r->canary->analysis.scale.given && r->target && !r->target->raise_target)
         return arena_printf(r->tick->arena,
                             "spec.analysis.canaryScale: a %s has no replicas of its own; expected "
                             "a Deployment as the target",
                             r->canary->target.kind);
-    return r->canary->autoscaler.name
-               ? "spec.analysis.canaryScale: an autoscaler sizes the canary, from its minimum on; "
-                 "expected one of spec.autoscalerRef and canaryScale"
-               : NULL;
+    return NULL;
 }
 
 /* A mesh that gives the canary all requests that match makes an A/B test of weights; times and gates

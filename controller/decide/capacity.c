@@ -481,9 +481,9 @@ enum rule_result scale_up_target(struct release *r)
     const struct own_scaler *own = &r->own_scaler[SIDE_CANARY];
     if (!r->scaler && own->object)
         replicas = own->kind->start(own->object);
-    else if (!r->scaler)
-        replicas = share_start(r);
-    if (verdict == RULE_CONTINUE)
-        r->target->scale_from_zero(r->tick, &r->info, replicas);
-    return verdict;
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    int size = share_start(r);
+    r->target->scale_from_zero(r->tick, &r->info, size > 0 ? size : replicas);
+    return RULE_CONTINUE;
 }

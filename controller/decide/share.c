@@ -162,19 +162,30 @@ static int64_t start_size(struct release *r, int64_t own)
     return size > 0 ? size : 1;
 }
 
+/* A share of pods has no autoscaler beside it (pods.c). */
+static bool has_start_size(const struct release *r)
+{
+    bool scaled = capacity_is_scaled(r) || r->own_scaler[SIDE_CANARY].object;
+
+    return release_is_sized(r) && r->target->raise_target && r->info.primary &&
+           !r->canary->skip_analysis && !(scaled && r->router->by_pods);
+}
+
 int share_start(struct release *r)
 {
     int64_t own = json_int_at(r->info.primary, 1, "spec", "replicas", NULL);
     int64_t has = json_int_at(r->info.object, 1, "spec", "replicas", NULL);
+    struct own_scaler scaler;
     struct json_object *capacity;
 
-    if (!release_is_sized(r) || !r->target->raise_target || !r->info.primary || own == 0 ||
-        r->canary->skip_analysis || capacity_is_scaled(r) || r->own_scaler[SIDE_CANARY].object)
+    if (!has_start_size(r) || own == 0 || capacity_target_scaler(r, &scaler) != RULE_CONTINUE)
         return 0;
     /* the number that an apply of its manifest has written is that of the primary to come */
     bool written = !r->info.at_zero && !condition_is_set(r, CONDITION_DRAINED) &&
-                   r->weights.canary == 0 && r->info.own_replicas == 0;
+                   r->weights.canary == 0 && r->info.own_replicas == 0 && !scaler.object;
     int64_t size = start_size(r, own);
+    if (scaler.object)
+        size = least(size, scaler.kind->most(scaler.object));
     if (written && has > size) {
         own = has;
         size = start_size(r, own);
@@ -182,6 +193,8 @@ int share_start(struct release *r)
     } else if (!r->info.at_zero && has != size) { /* also after a crash between start and status */
         return 0;
     }
+    if (scaler.object) /* before the pods: it would start as many as its minimum at once */
+        scaler.kind->hold(r->tick, scaler.object, (int)size, true);
     capacity = edit_object(r->tick->arena);
     json_set_int(capacity, "replicas", size);
     json_set_int(capacity, "own", own);
@@ -197,7 +210,8 @@ void share_begin(struct release *r)
     struct json_object *capacity;
 
     if (!r->target->raise_target || !capacity_is_scaled(r) || r->canary->skip_analysis ||
-        r->canary->analysis.any_capacity || r->weights.canary > 0 || pods(r, SIDE_PRIMARY) == 0)
+        r->canary->analysis.any_capacity || r->weights.canary > 0 || pods(r, SIDE_PRIMARY) == 0 ||
+        json_at(r->status, "canaryCapacity", NULL))
         return;
     capacity = edit_object(r->tick->arena);
     json_set_int(capacity, "total", capacity_total(r));
@@ -245,6 +259,14 @@ static int floor_of(const struct release *r)
     return holds ? status->share_replicas : 0;
 }
 
+/* What an autoscaler keeps to until the last pod is gone: it would start others for its minimum. */
+static int size_left(const struct release *r)
+{
+    bool runs = r->canary->analysis.scale.given && r->info.object && !r->info.at_zero;
+
+    return runs ? r->canary->status.share_replicas : 0;
+}
+
 void share_note_own(struct release *r)
 {
     const struct canary_status *status = &r->canary->status;
@@ -270,9 +292,10 @@ enum rule_result share_hold(struct release *r, int primary_floor)
     if (verdict != RULE_CONTINUE)
         return verdict;
     if (scaler.object)
-        scaler.kind->hold(r->tick, scaler.object, floor);
+        scaler.kind->hold(r->tick, scaler.object, floor > 0 ? floor : size_left(r),
+                          r->canary->analysis.scale.given);
     if (of_primary->object)
-        of_primary->kind->hold(r->tick, of_primary->object, primary_floor);
+        of_primary->kind->hold(r->tick, of_primary->object, primary_floor, false);
     if (floor > 0 && r->info.object)
         r->target->raise_target(r->tick, &r->info, floor);
     if (is_over(r)) {
@@ -293,8 +316,9 @@ enum rule_result share_put_back(struct release *r)
         return verdict;
     r->info.most_replicas = scaler.object ? scaler.kind->most(scaler.object) : 0;
     if (scaler.object)
-        scaler.kind->hold(r->tick, scaler.object, 0);
+        scaler.kind->hold(r->tick, scaler.object, 0, false);
     if (r->own_scaler[SIDE_PRIMARY].object)
-        r->own_scaler[SIDE_PRIMARY].kind->hold(r->tick, r->own_scaler[SIDE_PRIMARY].object, 0);
+        r->own_scaler[SIDE_PRIMARY].kind->hold(r->tick, r->own_scaler[SIDE_PRIMARY].object, 0,
+                                               false);
     return RULE_CONTINUE;
 }

@@ -18,7 +18,7 @@ void share_take_all(struct release *r);
 /*
  * The pods that a target at zero starts with by spec.analysis.canaryScale, 0 without that: recorded
  * with the number of the application, which the primary keeps. Plans a target lowered to them that
- * has the number of its manifest.
+ * has the number of its manifest, and the minimum of its autoscaler.
  */
 int share_start(struct release *r);
 /*

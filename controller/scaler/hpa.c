@@ -85,9 +85,9 @@ static int hpa_most(struct json_object *object)
     return scaler_most(&bounds, object);
 }
 
-static void hpa_hold(struct tick *tick, struct json_object *object, int floor)
+static void hpa_hold(struct tick *tick, struct json_object *object, int floor, bool lowers)
 {
-    scaler_hold(tick, &kube_hpas, &bounds, object, floor);
+    scaler_hold(tick, &kube_hpas, &bounds, object, floor, lowers);
 }
 
 static enum rule_result hpa_primary_max(struct tick *tick, int *out)

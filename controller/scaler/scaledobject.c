@@ -255,9 +255,9 @@ static int scaledobject_most(struct json_object *object)
     return scaler_most(&bounds, object);
 }
 
-static void scaledobject_hold(struct tick *tick, struct json_object *object, int floor)
+static void scaledobject_hold(struct tick *tick, struct json_object *object, int floor, bool lowers)
 {
-    scaler_hold(tick, &kube_scaledobjects, &bounds, object, floor);
+    scaler_hold(tick, &kube_scaledobjects, &bounds, object, floor, lowers);
 }
 
 static enum rule_result scaledobject_primary_max(struct tick *tick, int *out)

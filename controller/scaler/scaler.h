@@ -33,11 +33,11 @@ struct scaler {
     /* its maximum */
     int (*most)(struct json_object *object);
     /*
-     * Raises the minimum of an object that is not ours to the floor, up to the maximum; floor 0:
-     * restores it. The old value is kept in an annotation; a number that others have written since
-     * stays.
+     * Raises the minimum of an object that is not ours to the floor, up to the maximum, or with
+     * `lowers` sets it, also below the old value; floor 0: restores it. The old value is kept in an
+     * annotation; a number that others have written since counts as the old one.
      */
-    void (*hold)(struct tick *tick, struct json_object *object, int floor);
+    void (*hold)(struct tick *tick, struct json_object *object, int floor, bool lowers);
     /* The maximum of the primary; 0 if the scaler is missing. */
     enum rule_result (*primary_max)(struct tick *tick, int *out);
 };

@@ -30,17 +30,17 @@ enum rule_result scaler_copy_read(struct tick *tick, const struct kube_resource 
     return known ? verdict : RULE_NEEDS_FACTS;
 }
 
-/* The source's own minimum, not the temporarily raised one. */
+/* The source's own minimum, not the one that a release has set. */
 static struct json_object *least_of(struct tick *tick, struct json_object *source, const char *key)
 {
     struct json_object *live = json_at(source, "spec", key, NULL);
     const char *held = json_str_at(source, "metadata", "annotations", SCALER_HELD, NULL);
-    const char *raised = held ? strchr(held, '/') : NULL;
+    const char *slash = held ? strchr(held, '/') : NULL;
 
-    if (!raised || !live || json_object_get_int64(live) != strtoll(raised + 1, NULL, 10))
+    if (!slash || !live || json_object_get_int64(live) != strtoll(slash + 1, NULL, 10))
         return live;
-    return raised == held ? NULL
-                          : json_own(tick->arena, json_object_new_int64(strtoll(held, NULL, 10)));
+    return slash == held ? NULL
+                         : json_own(tick->arena, json_object_new_int64(strtoll(held, NULL, 10)));
 }
 
 /* A bound of the copy: from spec.autoscalerRef.primaryScalerReplicas, or from the source. NULL if
@@ -73,29 +73,30 @@ int scaler_most(const struct scaler_bounds *bounds, struct json_object *source)
 }
 
 void scaler_hold(struct tick *tick, const struct kube_resource *resource,
-                 const struct scaler_bounds *bounds, struct json_object *object, int floor)
+                 const struct scaler_bounds *bounds, struct json_object *object, int floor,
+                 bool lowers)
 {
     struct json_object *own = least_of(tick, object, bounds->min);
     const char *held = json_str_at(object, "metadata", "annotations", SCALER_HELD, NULL);
-    int most = scaler_most(bounds, object);
-    int raised = floor < most ? floor : most;
+    int most = scaler_most(bounds, object), least = number(own, bounds->default_min);
+    int wanted = floor < most ? floor : most;
+    bool holds = wanted > least || (lowers && wanted > 0 && wanted < least);
 
-    if (!held && raised <= number(own, bounds->default_min))
+    if (!held && !holds)
         return;
     struct json_object *to = json_copy(tick->arena, object);
     struct json_object *notes = json_sub(json_sub(to, "metadata"), "annotations");
-    if (raised > number(own, bounds->default_min)) {
-        json_set_int(json_sub(to, "spec"), bounds->min, raised);
+    if (holds) {
+        json_set_int(json_sub(to, "spec"), bounds->min, wanted);
         json_set_str(
             notes, SCALER_HELD,
-            arena_printf(tick->arena, "%s/%d", own ? json_object_to_json_string(own) : "", raised));
+            arena_printf(tick->arena, "%s/%d", own ? json_object_to_json_string(own) : "", wanted));
     } else {
         edit_put(tick->arena, json_sub(to, "spec"), bounds->min, own);
         json_object_object_del(notes, SCALER_HELD);
     }
     if (plan_update(tick, resource, object, to))
-        plan_why(tick, raised > number(own, bounds->default_min) ? "least %d" : "least put back",
-                 raised);
+        plan_why(tick, holds ? "least %d" : "least put back", wanted);
 }
 
 int scaler_start(const struct scaler_bounds *bounds, struct json_object *source)

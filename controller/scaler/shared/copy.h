@@ -38,11 +38,13 @@ int scaler_copy_max(struct tick *tick, const struct scaler_bounds *bounds,
 int scaler_start(const struct scaler_bounds *bounds, struct json_object *source);
 
 int scaler_most(const struct scaler_bounds *bounds, struct json_object *source);
-/* Annotation with the minimum before it was raised; never on a copy. */
+/* Annotation with the minimum before it was changed, and the one it was changed to: "2/12"; never on
+ * a copy. */
 #define SCALER_HELD "flagger.app/least-replicas"
-/* Raises the minimum of an object that is not ours, or restores it (scaler.h). */
+/* Changes the minimum of an object that is not ours, or restores it (scaler.h). */
 void scaler_hold(struct tick *tick, const struct kube_resource *resource,
-                 const struct scaler_bounds *bounds, struct json_object *object, int floor);
+                 const struct scaler_bounds *bounds, struct json_object *object, int floor,
+                 bool lowers);
 
 /* The live copy, or a new one without spec, with its labels and annotations: all labels if it is
  * new, later only the included ones. */
