@@ -1,5 +1,5 @@
 /* convert: Rollouts of Argo as Deployments, Canaries and MetricTemplates. */
-#include "ctl/convert/convert.h"
+#include "ctl/convert/rollout.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #define CONVERT_PARTS_H
 
 #include "ctl/convert/commented.h"
-#include "ctl/convert/convert.h"
+#include "ctl/convert/rollout.h"
 
 /* One Rollout that is converted. All of it lives in the arena. */
 struct rollout {

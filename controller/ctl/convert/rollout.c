@@ -1,4 +1,4 @@
-#include "ctl/convert/convert.h"
+#include "ctl/convert/rollout.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ctl/convert/analyses.h"
-#include "ctl/convert/condition.h"
+#include "ctl/convert/success_condition.h"
 
 enum { MOST_METRICS = 200, NAME_MAX_LEN = 253, DEFAULT_METRIC_MS = 60 * 1000, WINDOWS = 10 };
 

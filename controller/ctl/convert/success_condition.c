@@ -1,4 +1,4 @@
-#include "ctl/convert/condition.h"
+#include "ctl/convert/success_condition.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Rollouts and what becomes of them: rows of cases.yaml; all that is written passes lint and plan. */
-#include "ctl/convert/convert.h"
+#include "ctl/convert/rollout.h"
 
 #include <stdio.h>
 #include <stdlib.h>
