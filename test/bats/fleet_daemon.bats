@@ -45,6 +45,7 @@ setup() {
 teardown() {
     # What one test leaves half done is no other's failure.
     kill -CONT "$(cat "$DIR/two.pid")"
+    fleet_of one two three
     [ -n "${BATS_TEST_COMPLETED-}" ] || { kubectl get application shop -o json | gojq -c .status || true; tail -n 60 "$DAEMON_LOG"; }
     curl -s "$DAEMON_URL/metrics" | sed -n 's/^flagger_kubernetes_requests_total{\(.*\)} .*/\1/p' >>"$DIR/taken" || true
     daemon_stop
