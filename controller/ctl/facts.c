@@ -217,6 +217,7 @@ void facts_read_more(struct ctl *ctl, struct facts *facts)
 struct target_question {
     struct ctl *ctl;
     const struct target *target;
+    struct json_object *object; /* in the place of the target; NULL: the live one */
     struct target_info info;
     enum err err; /* of what could not be read */
     struct errinfo *ei;
@@ -229,6 +230,11 @@ static void answer(void *arg, struct tick *tick, const struct need *need)
 
     if (need->kind != NEED_OBJECT || !need->name)
         return;
+    if (question->object && need->resource == question->target->resource &&
+        strcmp(need->name, tick->canary->target.name) == 0) {
+        fact_object(tick, need, question->object);
+        return;
+    }
     enum err err = read_get(question->ctl, need->resource, need->namespace_, need->name, &object,
                             question->ei);
     if (err == ERR_OK || err == ERR_NOT_FOUND)
@@ -246,11 +252,11 @@ static enum rule_result ask(void *arg, struct tick *tick)
 }
 
 /* Configs have no part in the hash, and people may not read Secrets. */
-enum err revision_read(struct ctl *ctl, struct json_object *object, const char **out,
-                       struct errinfo *ei)
+enum err revision_of_object(struct ctl *ctl, struct json_object *object, struct json_object *target,
+                            const char **out, struct errinfo *ei)
 {
     struct settings settings = settings_default;
-    struct target_question question = {.ctl = ctl, .ei = ei};
+    struct target_question question = {.ctl = ctl, .object = target, .ei = ei};
     struct canary canary;
     enum err err = canary_view(ctl->arena, object, &canary, ei);
 
@@ -270,6 +276,12 @@ enum err revision_read(struct ctl *ctl, struct json_object *object, const char *
     if (verdict == RULE_CONTINUE)
         *out = arena_strdup(ctl->arena, question.info.hash);
     return ERR_OK;
+}
+
+enum err revision_read(struct ctl *ctl, struct json_object *object, const char **out,
+                       struct errinfo *ei)
+{
+    return revision_of_object(ctl, object, NULL, out, ei);
 }
 
 const char *revision_of_target(struct ctl *ctl, struct json_object *canary)

@@ -42,7 +42,10 @@ void facts_read_objects(struct ctl *ctl, struct json_object *canary, struct fact
  * reading. */
 enum err revision_read(struct ctl *ctl, struct json_object *canary, const char **out,
                        struct errinfo *ei) MUST_USE;
-/* The same; NULL if there is none, or if it cannot be read. */
+/* That of an object in the place of the target, such as one with an earlier pod template. */
+enum err revision_of_object(struct ctl *ctl, struct json_object *canary, struct json_object *target,
+                            const char **out, struct errinfo *ei) MUST_USE;
+/* As revision_read(); NULL if there is none, or if it cannot be read. */
 const char *revision_of_target(struct ctl *ctl, struct json_object *canary);
 
 #endif

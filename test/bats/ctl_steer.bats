@@ -165,3 +165,74 @@ YAML
     [[ $output == *'director (not proven) has paused the release of forged'* ]]
     kubectl apply -k "$BATS_TEST_DIRNAME/../../deploy/people"
 }
+
+image_of() { kubectl -n test get deploy "$1" -o 'jsonpath={.spec.template.spec.containers[0].image}'; }
+promoted() { kubectl -n test get canary "$1" -o 'jsonpath={.status.lastPromotedSpec}'; }
+# release_all NAME VERSION: a release that is promoted
+release_all() {
+    push "$1" "$2"
+    eventually 60 in_phase "$1" Progressing
+    ctl skip-analysis "$1" -n test --wait --timeout 120s
+}
+
+@test "undo releases the revision before again, without checks, and says who and why" {
+    release back
+    run -3 --separate-stderr ctl undo back -n test
+    [[ $stderr == *': revision '*' of back is not promoted: kubectl canary abort takes it back while it is released; or name a revision with --to' ]]
+    ctl skip-analysis back -n test --wait --timeout 120s
+    # A label of the template that the next revision lacks comes back with it, and the number of pods stays.
+    local second third
+    second=$(promoted back)
+    kubectl -n test patch deploy back --type json -p '[{"op": "add", "path": "/spec/template/metadata/labels/new", "value": "yes"}]'
+    release_all back 3.0.0
+    third=$(promoted back)
+    kubectl -n test scale deploy back --replicas 0
+    run -0 ctl undo back -n test --why 'customers complain' --wait --timeout 120s
+    [ "${lines[0]}" = "back: Deployment back has the pod template of revision $second (demo-app:2.0.0) again" ]
+    [ "${lines[1]}" = "back: no check is made of revision $second from now on, its gates are asked as ever" ]
+    [ "${lines[2]}" = 'back: Succeeded' ]
+    [ "$(image_of back-primary)" = demo-app:2.0.0 ]
+    [ "$(kubectl -n test get deploy back-primary -o 'jsonpath={.spec.template.metadata.labels.new}')" = '' ]
+    [ "$(promoted back)" = "$second" ]
+    [ "$(kubectl -n test get canary back -o json | gojq -c '.status.requests | map([.action, .outcome, .by, .why])[0]')" = \
+        '["skip-analysis","done","alice","customers complain"]' ]
+    # The one with which the Canary began is in no history, and has a template.
+    run -3 --separate-stderr ctl undo back -n test --to "$second"
+    [[ $stderr == *": back has revision $second already" ]]
+    run -3 --separate-stderr ctl undo back -n test --to 12345
+    [[ $stderr == *': the cluster keeps no pod template of revision 12345; of Deployment back it keeps '*"$third"* ]]
+    run -0 ctl undo back -n test --to "$third" --with-analysis
+    [ "${#lines[@]}" -eq 1 ]
+    eventually 20 in_phase back Progressing
+    [ "$(image_of back-primary)" = demo-app:2.0.0 ]
+    ctl abort back -n test --wait --timeout 120s
+}
+
+@test "undo of the first release leads to what was there before it, and never to a revision that has failed" {
+    release first
+    ctl abort first -n test --wait --timeout 120s
+    release_all first 3.0.0
+    run -0 ctl undo first -n test --wait --timeout 120s
+    [[ ${lines[0]} == *'(demo-app:1.0.0) again' ]]
+    [ "$(image_of first-primary)" = demo-app:1.0.0 ]
+}
+
+@test "undo says what it cannot take back" {
+    kubectl apply -f - <<'YAML'
+apiVersion: v1
+kind: Service
+metadata: {name: outside, namespace: test}
+spec: {type: ExternalName, externalName: example.com}
+---
+apiVersion: flagger.app/v1beta1
+kind: Canary
+metadata: {name: outside, namespace: test}
+spec:
+  targetRef: {apiVersion: v1, kind: Service, name: outside}
+  service: {port: 9898}
+  analysis: {interval: 1s, threshold: 5, iterations: 3600}
+YAML
+    run -3 --separate-stderr ctl undo outside -n test
+    [[ $stderr == *': the target of outside is a Service, of which the cluster keeps no earlier pod template; expected a Deployment or a DaemonSet' ]]
+    kubectl -n test delete canary/outside service/outside
+}

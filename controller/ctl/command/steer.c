@@ -1,7 +1,8 @@
 /*
  * The commands that steer a release: promote, abort, pause, resume, restart, skip-analysis and
  * renew-primary. Each writes a ReleaseRequest about the revision that the person sees, waits until
- * the controller has carried it out or refused it, and prints the result.
+ * the controller has carried it out or refused it, and prints the result. Undo begins a release of an
+ * earlier revision first.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,25 +16,37 @@
 #include "proto/phase.h"
 #include "tick/tick.h"
 
-enum { ANSWER_MS = 60 * 1000, END_MS = 60 * 60 * 1000, LOOK_MS = 250 };
+enum { ANSWER_MS = 60 * 1000, END_MS = 60 * 60 * 1000, LOOK_MS = 250, MOST_SHOWN = 10 };
 
 static struct {
     const char *why, *revision;
     int64_t timeout_ms;
-    bool yes, wait;
+    bool yes, wait, checked;
 } opt;
 
+#define WHY_ROW                                                                                    \
+    OPTION(STRING, "why", &opt.why, .arg = "TEXT",                                                 \
+           .help = "the reason, for the event, the status and the history")
+#define WAIT_ROWS                                                                                  \
+    OPTION(BOOL, "yes", &opt.yes, .help = "(-y) does not ask back; nor without a terminal"),       \
+        OPTION(BOOL, "wait", &opt.wait, .help = "waits until the release has ended as well"),      \
+        OPTION(DURATION, "timeout", &opt.timeout_ms, .value = "0", .arg = "DURATION",              \
+               .help = "longest wait for the controller's answer, 0: 1m; with --wait for the end " \
+                       "of the release as well, 0: 1h")
+
 static const struct option_row steer_rows[] = {
-    OPTION(STRING, "why", &opt.why, .arg = "TEXT",
-           .help = "the reason, for the event, the status and the history"),
+    WHY_ROW,
     OPTION(STRING, "revision", &opt.revision, .arg = "HASH",
            .help = "the revision that it is about; default the one that is released, or waits"),
-    OPTION(BOOL, "yes", &opt.yes, .help = "(-y) does not ask back; nor without a terminal"),
-    OPTION(BOOL, "wait", &opt.wait, .help = "waits until the release has ended as well"),
-    OPTION(DURATION, "timeout", &opt.timeout_ms, .value = "0", .arg = "DURATION",
-           .help =
-               "longest wait for the controller's answer, 0: 1m; with --wait for the end of the "
-               "release as well, 0: 1h"),
+    WAIT_ROWS,
+    {0}};
+
+static const struct option_row undo_rows[] = {
+    OPTION(STRING, "to", &opt.revision, .arg = "HASH",
+           .help = "the revision, as history names it; default the one that was promoted before"),
+    WHY_ROW,
+    OPTION(BOOL, "with-analysis", &opt.checked, .help = "it is analysed like any other revision"),
+    WAIT_ROWS,
     {0}};
 
 /* A request: the Canary, and the ReleaseRequest written for it. */
@@ -313,6 +326,15 @@ static int64_t deadline(int64_t otherwise_ms)
     return clock_monotonic_ms() + (opt.timeout_ms > 0 ? opt.timeout_ms : otherwise_ms);
 }
 
+static int ask(struct asking *asking, struct json_object *canary)
+{
+    int64_t answer_ms = deadline(ANSWER_MS);
+
+    asking->by = who(asking->ctl);
+    int code = create(asking, canary, answer_ms);
+    return code == CTL_DONE ? wait_for_answer(asking, answer_ms) : code;
+}
+
 /* Runs ctl->command; its name is the action. */
 static int steer_run(struct ctl *ctl)
 {
@@ -333,11 +355,327 @@ static int steer_run(struct ctl *ctl)
                         asking.name);
     if (!agrees(&asking))
         return ctl_fail(ctl, CTL_USAGE, "nothing was asked");
-    asking.by = who(ctl);
-    int64_t answer_ms = deadline(ANSWER_MS);
-    code = create(&asking, canary, answer_ms);
+    code = ask(&asking, canary);
+    return code == CTL_DONE && opt.wait ? wait_for_end(&asking, deadline(END_MS)) : code;
+}
+
+/* --- undo: an earlier pod template, which Kubernetes keeps, and no checks of it */
+
+/* Objects in which Kubernetes keeps the earlier pod templates of a workload. */
+static const struct kube_resource replicasets = {
+    .group = "apps", .version = "v1", .plural = "replicasets", .kind = "ReplicaSet"};
+static const struct kube_resource controller_revisions = {.group = "apps",
+                                                          .version = "v1",
+                                                          .plural = "controllerrevisions",
+                                                          .kind = "ControllerRevision"};
+static const struct template_keeper {
+    const char *kind;
+    const struct kube_resource *resource, *kept_in;
+} keepers[] = {
+    {"Deployment", &kube_deployments, &replicasets},
+    {"DaemonSet", &kube_daemonsets, &controller_revisions},
+};
+
+static const struct template_keeper *find_keeper(const char *kind)
+{
+    for (size_t i = 0; kind && i < sizeof(keepers) / sizeof(keepers[0]); i++)
+        if (strcmp(kind, keepers[i].kind) == 0)
+            return &keepers[i];
+    return NULL;
+}
+
+struct undo {
+    struct ctl *ctl;
+    const char *name;
+    struct json_object *canary, *target;
+    const struct template_keeper *keeper;
+    const char *now;              /* revision of the target */
+    const char *to;               /* revision that is wanted; NULL: the newest that may be */
+    struct json_object *template; /* its pod template; NULL: none was found */
+    const char *found;            /* revision of that */
+    int64_t number;               /* the same */
+    const char *known;            /* "77c1aa, 5d4f8b": revisions whose template is kept */
+};
+
+/* --- which revision */
+
+/* How the last release of a revision ended; NULL if the history has none. */
+static const char *outcome_of(const struct undo *undo, const char *revision)
+{
+    struct json_object *past = json_at(undo->canary, "status", "history", NULL);
+
+    for (size_t i = 0; i < json_len(past); i++) {
+        const char *named = json_str_at(json_elem(past, i), "revision", NULL);
+        if (named && strcmp(named, revision) == 0)
+            return json_str_at(json_elem(past, i), "outcome", NULL);
+    }
+    return NULL;
+}
+
+/* The revision that was promoted before the present one. NULL if the history has none: that with
+ * which the Canary began is not in it, and find_template() takes the newest. */
+static const char *promoted_before(const struct undo *undo)
+{
+    struct json_object *past = json_at(undo->canary, "status", "history", NULL);
+
+    for (size_t i = 0; i < json_len(past); i++) {
+        const char *outcome = json_str_at(json_elem(past, i), "outcome", NULL);
+        const char *revision = json_str_at(json_elem(past, i), "revision", NULL);
+        if (revision && outcome && strcmp(outcome, "promoted") == 0 &&
+            strcmp(revision, undo->now) != 0)
+            return revision;
+    }
+    return NULL;
+}
+
+static int choose_earlier(struct undo *undo)
+{
+    const char *promoted = json_str_at(undo->canary, "status", "lastPromotedSpec", NULL);
+    bool named = opt.revision && *opt.revision;
+
+    if (!named && (!promoted || strcmp(promoted, undo->now) != 0))
+        return ctl_fail(undo->ctl, CTL_FAILED,
+                        "revision %s of %s is not promoted: %s abort takes it back while it is "
+                        "released; or name a revision with --to",
+                        undo->now, undo->name, undo->ctl->program);
+    undo->to = named ? opt.revision : promoted_before(undo);
+    return undo->to && strcmp(undo->to, undo->now) == 0
+               ? ctl_fail(undo->ctl, CTL_FAILED, "%s has revision %s already", undo->name, undo->to)
+               : CTL_DONE;
+}
+
+/* --- its template */
+
+static bool is_of_target(const struct undo *undo, struct json_object *object)
+{
+    struct json_object *owners = json_at(object, "metadata", "ownerReferences", NULL);
+    const char *uid = json_str_at(undo->target, "metadata", "uid", NULL);
+
+    for (size_t i = 0; uid && i < json_len(owners); i++) {
+        const char *owner = json_str_at(json_elem(owners, i), "uid", NULL);
+        if (owner && strcmp(owner, uid) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* As it was written: Kubernetes adds a label to it, or a directive of a patch. */
+static struct json_object *template_in(struct arena *arena, struct json_object *object)
+{
+    struct json_object *kept = json_at(object, "spec", "template", NULL);
+
+    if (!kept)
+        kept = json_at(object, "data", "spec", "template", NULL);
+    if (!kept)
+        return NULL;
+    struct json_object *template = json_copy(arena, kept);
+    json_object_object_del(template, "$patch");
+    struct json_object *labels = json_at(template, "metadata", "labels", NULL);
+    if (labels)
+        json_object_object_del(labels, "pod-template-hash");
+    return template;
+}
+
+static struct json_object *with_template(struct undo *undo, struct json_object *template)
+{
+    struct json_object *out = json_copy(undo->ctl->arena, undo->target);
+
+    json_set(json_sub(out, "spec"), "template", template);
+    return out;
+}
+
+/* The place of an earlier template in the order in which they were applied. */
+static int64_t number_of(struct json_object *object)
+{
+    const char *note =
+        json_str_at(object, "metadata", "annotations", "deployment.kubernetes.io/revision", NULL);
+
+    return note ? strtoll(note, NULL, 10) : json_int_at(object, 0, "revision", NULL);
+}
+
+static bool is_wanted(const struct undo *undo, const char *revision, int64_t number)
+{
+    const char *outcome = outcome_of(undo, revision);
+
+    if (undo->to)
+        return strcmp(revision, undo->to) == 0;
+    return number >= undo->number && !(outcome && strcmp(outcome, "failed") == 0);
+}
+
+/* Takes it if it is the wanted one, or newer than others that may be. */
+static void consider(struct undo *undo, struct json_object *object)
+{
+    struct arena *arena = undo->ctl->arena;
+    struct json_object *template = template_in(arena, object);
+    struct errinfo ei;
+    const char *revision;
+
+    if (!template ||
+        revision_of_object(undo->ctl, undo->canary, with_template(undo, template), &revision,
+                           &ei) != ERR_OK ||
+        !*revision || strcmp(revision, undo->now) == 0)
+        return;
+    if (!strstr(undo->known, revision))
+        undo->known =
+            arena_printf(arena, "%s%s%s", undo->known, *undo->known ? ", " : "", revision);
+    if (!is_wanted(undo, revision, number_of(object)))
+        return;
+    undo->number = number_of(object);
+    undo->found = revision;
+    undo->template = template;
+}
+
+static int find_template(struct undo *undo)
+{
+    const struct read_what what = {.resource = undo->keeper->kept_in,
+                                   .namespace_ = undo->ctl->namespace_};
+    struct json_object *list;
+    struct errinfo ei;
+    enum err err = read_list(undo->ctl, &what, &list, &ei);
+
+    if (err != ERR_OK)
+        return read_fail(undo->ctl, err, &ei);
+    undo->known = "";
+    for (size_t i = 0; i < json_len(list); i++)
+        if (is_of_target(undo, json_elem(list, i)))
+            consider(undo, json_elem(list, i));
+    const char *wanted = undo->to ? arena_printf(undo->ctl->arena, "revision %s", undo->to)
+                                  : "an earlier revision that has not failed";
+    undo->to = undo->found;
+    if (undo->template)
+        return CTL_DONE;
+    return ctl_fail(undo->ctl, CTL_FAILED,
+                    "the cluster keeps no pod template of %s; of %s %s it keeps %s", wanted,
+                    undo->keeper->kind, undo->name, *undo->known ? undo->known : "no other");
+}
+
+/* --- doing it */
+
+static const char *images_in(struct arena *arena, struct json_object *template)
+{
+    struct json_object *containers = json_at(template, "spec", "containers", NULL);
+    const char *text = "";
+
+    for (size_t i = 0; i < json_len(containers) && i < MOST_SHOWN; i++) {
+        const char *image = json_str_at(json_elem(containers, i), "image", NULL);
+        text = arena_printf(arena, "%s%s%s", text, *text ? ", " : "", image ? image : "");
+    }
+    return print_clean(arena, text);
+}
+
+static bool agrees_to_undo(const struct undo *undo)
+{
+    struct ctl *ctl = undo->ctl;
+    char line[16] = "";
+
+    if (opt.yes || !isatty(STDIN_FILENO) || ctl->width == 0)
+        return true;
+    fprintf(ctl->err, "%s %s in namespace %s: from revision %s to %s (%s)%s? [y/N] ",
+            ctl->command->name, undo->name, ctl->namespace_, undo->now, undo->to,
+            images_in(ctl->arena, undo->template), opt.checked ? "" : ", without checks");
+    fflush(ctl->err);
+    return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y');
+}
+
+/* A person who has changed the target meanwhile is not overruled. */
+static int write_template(struct undo *undo)
+{
+    struct arena *arena = undo->ctl->arena;
+    struct json_object *patch =
+        json_merge_diff(arena, undo->target, with_template(undo, undo->template));
+    const struct kube_request request = {.verb = KUBE_MERGE_PATCH,
+                                         .resource = undo->keeper->resource,
+                                         .namespace_ = undo->ctl->namespace_,
+                                         .name =
+                                             json_str_at(undo->target, "metadata", "name", NULL),
+                                         .body = patch};
+    struct json_object *answer;
+    struct errinfo ei;
+
+    json_set_str(json_sub(patch, "metadata"), "resourceVersion",
+                 json_str_at(undo->target, "metadata", "resourceVersion", NULL));
+    enum err err = read_call(undo->ctl, &request, &answer, &ei);
+    if (err == ERR_CONFLICT)
+        return ctl_fail(undo->ctl, CTL_FAILED,
+                        "%s %s was changed by somebody else at the same time; nothing was done",
+                        undo->keeper->kind, undo->name);
+    if (err != ERR_OK)
+        return read_fail(undo->ctl, err, &ei);
+    fprintf(undo->ctl->out, "%s: %s %s has the pod template of revision %s (%s) again\n",
+            undo->name, undo->keeper->kind, request.name, undo->to,
+            images_in(arena, undo->template));
+    fflush(undo->ctl->out);
+    return CTL_DONE;
+}
+
+static bool is_seen(const struct undo *undo, struct json_object *canary)
+{
+    const char *release = json_str_at(canary, "status", "release", "revision", NULL);
+    const char *applied = json_str_at(canary, "status", "lastAppliedSpec", NULL);
+
+    return (release && strcmp(release, undo->to) == 0) ||
+           (applied && strcmp(applied, undo->to) == 0);
+}
+
+static int wait_until_seen(struct undo *undo)
+{
+    int64_t deadline_ms = deadline(ANSWER_MS);
+
+    for (;;) {
+        int code = read_canary(undo->ctl, undo->name, &undo->canary);
+        if (code != CTL_DONE || is_seen(undo, undo->canary))
+            return code;
+        if (is_over(deadline_ms))
+            return ctl_fail(undo->ctl, CTL_TIMED_OUT,
+                            "the controller has not begun the release yet; is it running? "
+                            "%s skip-analysis %s --revision %s leaves out its checks",
+                            undo->ctl->program, undo->name, undo->to);
+        read_pause(undo->ctl, LOOK_MS);
+    }
+}
+
+static int read_sides(struct undo *undo)
+{
+    struct ctl *ctl = undo->ctl;
+    int code = read_canary(ctl, undo->name, &undo->canary);
+    struct errinfo ei;
+
+    if (code != CTL_DONE)
+        return code;
+    struct json_object *ref = json_at(undo->canary, "spec", "targetRef", NULL);
+    const char *kind = json_str_at(ref, "kind", NULL), *name = json_str_at(ref, "name", NULL);
+    undo->keeper = find_keeper(kind);
+    if (!undo->keeper || !name)
+        return ctl_fail(ctl, CTL_FAILED,
+                        "the target of %s is a %s, of which the cluster keeps no earlier pod "
+                        "template; expected a Deployment or a DaemonSet",
+                        undo->name, print_clean(ctl->arena, kind ? kind : "nothing"));
+    enum err err = read_get(ctl, undo->keeper->resource, ctl->namespace_, name, &undo->target, &ei);
+    if (err == ERR_OK)
+        err = revision_read(ctl, undo->canary, &undo->now, &ei);
+    return err == ERR_OK ? CTL_DONE : read_fail(ctl, err, &ei);
+}
+
+static int undo_run(struct ctl *ctl)
+{
+    struct undo undo = {.ctl = ctl, .name = ctl->args[0]};
+    int code = read_sides(&undo);
+
     if (code == CTL_DONE)
-        code = wait_for_answer(&asking, answer_ms);
+        code = choose_earlier(&undo);
+    if (code == CTL_DONE)
+        code = find_template(&undo);
+    if (code != CTL_DONE)
+        return code;
+    if (!agrees_to_undo(&undo))
+        return ctl_fail(ctl, CTL_USAGE, "nothing was done");
+    code = write_template(&undo);
+    if (code == CTL_DONE)
+        code = wait_until_seen(&undo);
+    struct asking asking = {
+        .ctl = ctl, .name = undo.name, .action = "skip-analysis", .revision = undo.to};
+    if (code == CTL_DONE && !opt.checked)
+        code = ask(&asking, undo.canary);
     return code == CTL_DONE && opt.wait ? wait_for_end(&asking, deadline(END_MS)) : code;
 }
 
@@ -399,3 +737,26 @@ const struct ctl_command ctl_skip_analysis =
     STEER("skip-analysis", "Releases a revision without checks: one that waits, or is analysed.",
           "Its gates are asked as ever.\n\n" EXIT_CODES "Example:\n"
           "    {ctl} skip-analysis podinfo -n test --why \"security fix\"\n");
+
+const struct ctl_command ctl_undo = {
+    .name = "undo",
+    .summary = "Takes an earlier revision back, without checks.",
+    .usage = "NAME [--to HASH] [--why TEXT]",
+    .help =
+        "The Deployment or DaemonSet gets the pod template of the revision that was promoted "
+        "before, which Kubernetes keeps for spec.revisionHistoryLimit, ten if not given; then it "
+        "is released without checks, as by skip-analysis. Its gates are asked as ever. The content "
+        "of ConfigMaps and Secrets stays as it is. Where Git has the manifest, revert it there as "
+        "well, or it comes back.\n\n"
+        "A release that is under way is taken back by abort.\n\n"
+        "Exit code: 0 done, 3 refused or no such template, 4 no answer in time; with --wait also 3 "
+        "when the release ends otherwise.\n\n"
+        "Examples:\n"
+        "    {ctl} undo podinfo -n test --why \"customers complain\" --wait\n"
+        "    {ctl} undo podinfo -n test --to 77c1aa --with-analysis\n",
+    .rows = undo_rows,
+    .min_args = 1,
+    .max_args = 1,
+    .completes = "canary",
+    .run = undo_run,
+};

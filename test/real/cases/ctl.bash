@@ -27,3 +27,8 @@ grep -q 'forbidden.*ask whoever gives rights' "$state/ctl.$case"
 allows promote
 [ "$(code status app --image demo-app:2.0.0 --wait --timeout 90s)" = 0 ]
 runs app-primary 2.0.0
+# Back to what was there before it: the template of a ReplicaSet, released without checks.
+success_rate 50
+[ "$(code undo app --wait --timeout 90s)" = 0 ]
+grep -q 'Deployment app has the pod template of revision .* (demo-app:1.0.0) again' "$state/ctl.$case"
+runs app-primary 1.0.0
