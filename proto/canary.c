@@ -203,12 +203,26 @@ static enum strategy strategy_of(const struct canary_analysis *analysis)
     return analysis->match != NULL ? STRATEGY_AB_TESTING : STRATEGY_BLUE_GREEN;
 }
 
+static void read_way_back(struct json_reader *r, struct json_object *spec,
+                          struct canary_way_back *out)
+{
+    struct json_object *json = json_read_obj(r, spec, "rollback", JSON_OPTIONAL);
+
+    if (json == NULL)
+        return;
+    canary_read_fields(r, json, FIELDS_ROLLBACK, out);
+    if ((out->window_ms > 0) == (out->revisions > 0))
+        json_reader_fail(r, json, NULL, "expected one of window and revisions, found %s",
+                         out->revisions > 0 ? "both" : "neither");
+}
+
 static void read_spec(struct json_reader *r, struct json_object *spec, struct canary *out)
 {
     canary_read_fields(r, spec, FIELDS_SPEC, out);
     read_target(r, spec, out);
     read_service(r, spec, out);
     read_companions(r, spec, out);
+    read_way_back(r, spec, &out->way_back);
 
     struct json_object *analysis = json_read_obj(r, spec, "analysis", JSON_OPTIONAL);
     struct json_object *legacy = json_read_obj(r, spec, "canaryAnalysis", JSON_OPTIONAL);

@@ -182,6 +182,12 @@ struct canary_step {
     bool gate;      /* the release pauses at its end */
 };
 
+/* spec.rollback: the way back without an analysis; one of them, both 0 if there is none. */
+struct canary_way_back {
+    int64_t window_ms; /* since the revision was replaced */
+    int revisions;     /* promotions since then */
+};
+
 /* spec.analysis.canaryScale: one of them, if given. */
 struct canary_scale {
     bool given;
@@ -285,6 +291,7 @@ struct canary {
     bool suspend;
     /* False only if the spec says so; for Flagger false is the default (proto/COMPATIBILITY.md). */
     bool revert_on_deletion;
+    struct canary_way_back way_back;
     struct canary_service service;
     struct canary_analysis analysis;
     struct canary_status status;

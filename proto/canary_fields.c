@@ -9,7 +9,13 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { MOST_REPLICAS = 10000, PERCENT = 100, SECOND_MS = 1000, DAY_S = 24 * 60 * 60 };
+enum {
+    MOST_REPLICAS = 10000,
+    MOST_REVISIONS = 10,
+    PERCENT = 100,
+    SECOND_MS = 1000,
+    DAY_S = 24 * 60 * 60
+};
 
 /* Most seconds of a cookie: a hundred years. */
 #define COOKIE_MAX_S (INT64_C(100) * 365 * DAY_S)
@@ -42,6 +48,12 @@ static const struct canary_field spec[] = {
     SPEC("skipAnalysis", FIELD_BOOL, skip_analysis),
     SPEC("suspend", FIELD_BOOL, suspend),
     SPEC("revertOnDeletion", FIELD_BOOL, revert_on_deletion, .missing = true),
+    {.name = NULL},
+};
+
+static const struct canary_field way_back[] = {
+    ROW("window", FIELD_DURATION, canary_way_back, window_ms, .min = 1),
+    ROW("revisions", FIELD_INT, canary_way_back, revisions, .min = 1, .max = MOST_REVISIONS),
     {.name = NULL},
 };
 
@@ -130,6 +142,7 @@ static const struct canary_field webhook[] = {
 
 const struct canary_group canary_groups[FIELDS_COUNT] = {
     [FIELDS_SPEC] = {"spec", spec},
+    [FIELDS_ROLLBACK] = {"spec.rollback", way_back},
     [FIELDS_SERVICE] = {"spec.service", service},
     [FIELDS_ANALYSIS] = {"spec.analysis", analysis},
     [FIELDS_STEP] = {"spec.analysis.steps", step},

@@ -36,6 +36,7 @@ struct canary_field {
 /* Fields of an object of the spec; they go into the structure in brackets. */
 enum canary_fields {
     FIELDS_SPEC,     /* (struct canary) */
+    FIELDS_ROLLBACK, /* (struct canary_way_back) */
     FIELDS_SERVICE,  /* (struct canary_service) */
     FIELDS_ANALYSIS, /* (struct canary_analysis) */
     FIELDS_STEP,     /* one of steps (struct canary_step) */

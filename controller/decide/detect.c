@@ -686,6 +686,22 @@ enum rule_result begin_turn(struct release *r)
     return RULE_DONE;
 }
 
+/* The way back is a release without checks, as by a request to skip them. Before the phase moves,
+ * which the request is about. */
+static bool leads_back(struct release *r)
+{
+    const char *until;
+
+    if (r->canary->skip_analysis || !history_leads_back(r, &until))
+        return false;
+    event_normal(r,
+                 "Revision %s of %s has served until %s, it is promoted without checks "
+                 "(spec.rollback)",
+                 r->info.hash, release_target(r), until);
+    steering_end_analysis(r);
+    return true;
+}
+
 enum rule_result begin_release(struct release *r)
 {
     bool kept; /* share kept by the canary, where the analysis begins */
@@ -704,6 +720,7 @@ enum rule_result begin_release(struct release *r)
     if (verdict != RULE_CONTINUE)
         return verdict;
 
+    bool back = leads_back(r);
     status_phase(r, PHASE_Progressing);
     status_weight(r, r->weights.canary);
     status_reset(r);
@@ -712,7 +729,7 @@ enum rule_result begin_release(struct release *r)
     status_sync(r);
     share_begin(r);
     event_normal(r, "New revision detected! Scaling up %s", release_target(r));
-    if (!r->canary->skip_analysis)
+    if (!back && !r->canary->skip_analysis)
         tell_strategy(r);
     plan_alert(r->tick, "info", true, "New revision detected, progressing canary analysis.");
     return RULE_DONE;

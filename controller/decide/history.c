@@ -133,14 +133,74 @@ bool history_analysis_began(const struct release *r, int64_t *ms)
     return clock_parse(time ? time : status->last_transition_time, ms, NULL) == ERR_OK;
 }
 
+static const char replaced[] = "before"; /* of a release: checksum of the primary's revision */
+
+/*
+ * After a promotion, or the initialisation, the status is that of the primary. A release that failed
+ * or was cancelled has left the primary as it was, and has noted it.
+ */
+static const char *primary_checksum(struct release *r)
+{
+    const struct canary_status *status = &r->canary->status;
+
+    if (status->phase == PHASE_Initialized || status->phase == PHASE_Succeeded)
+        return canary_checksum(r->tick->arena, r->canary);
+    struct json_object *last = json_at(status->json, "release", NULL);
+    if (!last)
+        last = json_elem(json_at(status->json, "history", NULL), 0);
+    return json_str_at(last, replaced, NULL);
+}
+
 /* A release begun by Flagger has no start time. */
 static struct json_object *begin(struct release *r, bool anew)
 {
     struct json_object *release = edit_object(r->tick->arena);
+    const char *checksum = primary_checksum(r);
 
     if (anew || !is_under_way(r->canary->status.phase))
         set_now(r, release, "began");
+    if (checksum)
+        json_set_str(release, replaced, checksum);
     return release;
+}
+
+static bool text_is(struct json_object *entry, const char *key, const char *text)
+{
+    const char *found = json_str_at(entry, key, NULL);
+
+    return found && strcmp(found, text) == 0;
+}
+
+static bool is_recent(const struct release *r, const char *ended, int promotions)
+{
+    const struct canary_way_back *way = &r->canary->way_back;
+    int64_t ms;
+
+    if (way->revisions > 0)
+        return promotions <= way->revisions;
+    return way->window_ms > 0 && ended && clock_parse(ended, &ms, NULL) == ERR_OK &&
+           ms <= r->tick->now_ms && r->tick->now_ms - ms <= way->window_ms;
+}
+
+bool history_leads_back(const struct release *r, const char **until)
+{
+    struct json_object *past = json_at(r->canary->status.json, "history", NULL);
+    const char *checksum = release_target_checksum(r);
+    int promotions = 0;
+
+    for (size_t i = 0; i < json_len(past); i++) {
+        struct json_object *entry = json_elem(past, i);
+        if (text_is(entry, "revision", r->info.hash) && text_is(entry, "outcome", "failed"))
+            return false;
+        if (!text_is(entry, "outcome", "promoted"))
+            continue;
+        promotions++;
+        if (!text_is(entry, replaced, checksum))
+            continue;
+        *until = json_str_at(entry, "ended", NULL);
+        return *until && is_recent(r, *until, promotions);
+    }
+    return false;
 }
 
 static struct json_object *checks_of(struct release *r)

@@ -37,6 +37,12 @@ void history_fail(struct release *r);
  */
 bool history_analysis_began(const struct release *r, int64_t *ms);
 /*
+ * True if the revision of the target, with its configs, was the primary's until so recently that
+ * spec.rollback has it promoted without an analysis; *until: when it was replaced. No release of it
+ * has failed since.
+ */
+bool history_leads_back(const struct release *r, const char **until);
+/*
  * Sets both fields as this tick leaves them. After all rules, if a status is written that advances
  * the release.
  */

@@ -375,6 +375,8 @@ struct model *model_new(const struct scenario *scenario)
     add_parts(model);
     if (strstr(scenario->name, "in a row"))
         ticks_remember(model->ticks);
+    if (scenario->canary && strstr(scenario->canary, "rollback"))
+        ticks_lead_back(model->ticks);
     if (scenario->canary && strstr(scenario->canary, "maxDuration"))
         ticks_date(model->ticks);
     pool_init(&model->happened, offsetof(struct happening, value), sizeof(struct happening));

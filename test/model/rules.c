@@ -645,6 +645,22 @@ static bool ends_promotion(const struct canary *was, const struct canary *is)
            strcmp(was->status.last_applied_spec, is->status.last_applied_spec) == 0;
 }
 
+/* With spec.rollback the ghost knows which revisions were the primary's and have not failed since. */
+static const char *check_way_back(const struct canary *was, const struct canary *is, int revision,
+                                  struct ghost *ghost)
+{
+    bool skips = asked_to_skip(is) && !asked_to_skip(was);
+
+    if (is->way_back.revisions == 0)
+        return NULL;
+    if (skips && !(ghost->served & 1u << (revision & 3)))
+        return "what is promoted without checks has been the primary's, and has not failed since";
+    if (is->status.phase == PHASE_Failed && was->status.phase != PHASE_Failed)
+        ghost->served &= (uint8_t) ~(1u << (ghost->rejected & 3));
+    ghost->served |= (uint8_t)(1u << (ghost->promoted & 3));
+    return NULL;
+}
+
 static const char *check_status(struct model *model, const struct cluster *facts,
                                 const struct cluster *before, const struct cluster *after,
                                 const struct step *step, struct ghost *ghost)
@@ -696,7 +712,7 @@ static const char *check_status(struct model *model, const struct cluster *facts
         if (!model_look(model, after, ROLE_PRIMARY)->revision)
             return "the status calls a revision promoted that the primary carries";
     }
-    return NULL;
+    return check_way_back(was, is, revision, ghost);
 }
 
 /* Else a write of a controller that has died arrives on what the next one has made. */

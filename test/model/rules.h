@@ -52,7 +52,8 @@ struct ghost {
     uint8_t rejected; /* the revision that failed last */
     uint8_t promoted; /* the revision that was promoted last */
     uint8_t carried;  /* what the primary got last, whether the status says so or not */
-    uint8_t zero;
+    uint8_t
+        served; /* a bit for the template of each revision that was the primary's, until it fails */
 };
 
 /*

@@ -53,9 +53,10 @@ struct ticks {
     struct viewed *canaries; /* by version */
     uint32_t n_canaries;
     uint8_t allowed[QUESTIONS];
-    bool remembers; /* outcomes of releases are a part of the status */
-    bool dates;     /* when an analysis began is a part of the status */
-    bool rewords;   /* what is asked about now is asked once more in other words */
+    bool remembers;  /* outcomes of releases are a part of the status */
+    bool leads_back; /* and of which revisions they were */
+    bool dates;      /* when an analysis began is a part of the status */
+    bool rewords;    /* what is asked about now is asked once more in other words */
     struct pool clusters;
     struct pool asked;
     struct cluster last;    /* the cluster that was asked about last */
@@ -117,6 +118,11 @@ void ticks_flags(struct ticks *ticks, int place)
 void ticks_remember(struct ticks *ticks)
 {
     ticks->remembers = true;
+}
+
+void ticks_lead_back(struct ticks *ticks)
+{
+    ticks->leads_back = true;
 }
 
 void ticks_date(struct ticks *ticks)
@@ -455,6 +461,27 @@ static int place_of(struct ticks *ticks, const struct effect *effect)
                                                       effect->resource->plural, effect->name));
 }
 
+/* Leaves of a release of which revisions it was; when is the same for all. */
+static void keep_way(struct json_object *to, struct json_object *release)
+{
+    static const char *const keys[] = {"revision", "before"};
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (json_str_at(release, keys[i], NULL))
+            json_set_str(to, keys[i], json_str_at(release, keys[i], NULL));
+    if (json_str_at(release, "ended", NULL))
+        json_set_str(to, "ended", "1970-01-01T00:00:00Z");
+}
+
+static void keep_release(struct ticks *ticks, struct json_object *status,
+                         struct json_object *release)
+{
+    struct json_object *kept = json_own(ticks->scratch, json_object_new_object());
+
+    keep_way(kept, release);
+    json_set(status, "release", kept);
+}
+
 static struct json_object *outcomes_of(struct ticks *ticks, struct json_object *history)
 {
     enum { OUTCOMES = 3 };
@@ -463,6 +490,8 @@ static struct json_object *outcomes_of(struct ticks *ticks, struct json_object *
     for (size_t i = 0; i < json_len(history) && i < OUTCOMES; i++) {
         struct json_object *entry = json_own(ticks->scratch, json_object_new_object());
         json_set_str(entry, "outcome", json_str_at(json_elem(history, i), "outcome", NULL));
+        if (ticks->leads_back)
+            keep_way(entry, json_elem(history, i));
         json_object_array_add(list, json_object_get(entry));
     }
     return list;
@@ -494,17 +523,19 @@ static struct json_object *without_memory(struct ticks *ticks, const struct effe
     struct json_object *body = json_copy(ticks->scratch, effect->body);
     struct json_object *status = json_at(body, "status", NULL);
     if (status) {
-        struct json_object *release = json_at(status, "release", NULL);
+        struct json_object *release = json_copy(ticks->scratch, json_at(status, "release", NULL));
         const char *revision = json_str_at(release, "revision", NULL);
         bool ends = json_object_object_get_ex(status, "release", NULL) && !release;
         if (ticks->dates)
             keep_date(ticks, status);
-        else if (!ticks->remembers || !ends)
+        else if (!(ticks->remembers || ticks->leads_back) || !ends)
             json_object_object_del(status, "release");
-        if (ticks->remembers && revision)
+        if (ticks->leads_back && release)
+            keep_release(ticks, status, release);
+        else if (ticks->remembers && revision)
             json_set_str(json_sub(status, "release"), "revision", revision);
         struct json_object *history = json_at(status, "history", NULL);
-        if (ticks->remembers && history)
+        if ((ticks->remembers || ticks->leads_back) && history)
             json_set(status, "history", outcomes_of(ticks, history));
         else
             json_object_object_del(status, "history");

@@ -62,6 +62,8 @@ void ticks_free(struct ticks *ticks);
 void ticks_rival(struct ticks *ticks, int place);
 /* A rule reads how the last releases ended: their outcomes stay in the status, of three of them. */
 void ticks_remember(struct ticks *ticks);
+/* A rule reads which revisions they were and replaced: these stay as well. */
+void ticks_lead_back(struct ticks *ticks);
 /* A rule reads when the analysis began: that stays in the status. */
 void ticks_date(struct ticks *ticks);
 /* The place of what the process was started with: {selectorLabels: [...]}. */

@@ -431,6 +431,17 @@ static void convert_green(struct rollout *r)
                      : "autoPromotionEnabled: false");
 }
 
+/* A window of more revisions than the history holds is as good as one of all that it holds. */
+static void convert_way_back(struct rollout *r)
+{
+    enum { MOST = 10 };
+    int64_t revisions = json_int_at(r->spec, 0, "rollbackWindow", "revisions", NULL);
+
+    if (revisions > 0)
+        json_set_int(json_sub(json_at(r->out->object, "spec", NULL), "rollback"), "revisions",
+                     revisions < MOST ? revisions : MOST);
+}
+
 void steps_convert(struct rollout *r)
 {
     struct json_object *deadline = json_at(r->spec, "progressDeadlineSeconds", NULL);
@@ -442,6 +453,7 @@ void steps_convert(struct rollout *r)
             commented_add(r->arena, r->out, "spec.progressDeadlineSeconds",
                           "a version that is not ready by then is rolled back; it was only marked");
     }
+    convert_way_back(r);
     if (r->green)
         convert_green(r);
     else

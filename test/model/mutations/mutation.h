@@ -20,6 +20,7 @@
 #include "decide/foreign.h"
 #include "decide/gates.h"
 #include "decide/handover.h"
+#include "decide/history.h"
 #include "decide/judged.h"
 #include "decide/metrics.h"
 #include "decide/move.h"

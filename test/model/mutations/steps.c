@@ -27,6 +27,29 @@ static void without_weight(struct tick *tick, struct json_object *patch)
 MUTATION("the first status has no weight", "refused or suspended as it is found",
          .breaks = SAFE_STATUS, .acts.plan_status = without_weight)
 
+/* --- the way back */
+
+static bool always_back(const struct release *r, const char **until)
+{
+    (void)r;
+    *until = "";
+    return true;
+}
+MUTATION("every revision is taken for an earlier one", "way back",
+         .acts.history_leads_back = always_back)
+
+/* The reason of its last release is not looked at. */
+static bool back_though_failed(const struct release *r, const char **until)
+{
+    struct json_object *past = json_at(r->canary->status.json, "history", NULL);
+    const char *last = json_str_at(json_elem(past, 0), "revision", NULL);
+
+    *until = "";
+    return (last && strcmp(last, r->info.hash) == 0) || real_history_leads_back(r, until);
+}
+MUTATION("a revision that has failed is taken for one that served", "way back",
+         .acts.history_leads_back = back_though_failed)
+
 /* --- how it begins */
 
 static enum rule_result offer_again(struct release *r, bool consume)
