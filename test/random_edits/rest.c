@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "proto/phase.h"
 
 enum {
     ENDS_MS = 75 * 1000,  /* a release ends within: deadline, checks and their threshold */
@@ -16,6 +17,7 @@ struct rest {
     struct rest_options options;
     int64_t began_ms, ended_ms; /* ended: all releases; 0 if not yet */
     int64_t asked_ms, quiet_ms, busy;
+    uint64_t phases; /* of all Canaries, in one number */
     bool asking, done;
 };
 
@@ -82,6 +84,22 @@ static bool has_ended(const struct rest *rest, const struct app *app, const char
     return false;
 }
 
+/* One that stood, and was helped by the deadline, goes on: that is no loop. */
+static bool moves(struct rest *rest)
+{
+    uint64_t phases = 0;
+
+    for (size_t i = 0; i < rest->options.n_apps; i++) {
+        struct json_object *canary =
+            view_get(rest->options.view, &user_canaries, rest->options.apps[i]->name);
+        enum phase phase = phase_parse(json_str_at(canary, "status", "phase", NULL));
+        phases = phases * 31 + (uint64_t)phase;
+    }
+    bool moved = phases != rest->phases;
+    rest->phases = phases;
+    return moved;
+}
+
 static bool all_ended(struct rest *rest, int64_t now)
 {
     const struct rest_options *o = &rest->options;
@@ -141,7 +159,7 @@ void rest_step(struct rest *rest)
         rest->ended_ms = 0;
         return;
     }
-    if (rest->ended_ms == 0)
+    if (moves(rest) || rest->ended_ms == 0)
         rest->ended_ms = now;
     if (!rest->asking && now - rest->asked_ms > CALM_MS / 2) {
         rest->asked_ms = now;
