@@ -5,6 +5,7 @@
 
 #include "proto/canary_parts.h"
 #include "proto/spechash.h"
+#include "proto/weight.h"
 
 /* --- spec.service */
 
@@ -126,8 +127,6 @@ static void read_service(struct json_reader *r, struct json_object *spec, struct
 }
 
 /* --- the Canary */
-
-enum { FULL_WEIGHT = 100 };
 
 bool canary_is_worker(const struct canary *canary)
 {
@@ -254,7 +253,7 @@ static void read_status(struct json_object *object, struct canary_status *out)
     *out = (struct canary_status){
         .json = status,
         .phase = phase_parse(json_str_at(status, "phase", NULL)),
-        .canary_weight = between(json_int_at(status, 0, "canaryWeight", NULL), 0, FULL_WEIGHT),
+        .canary_weight = weight_of_status(status),
         .failed_checks = between(json_int_at(status, 0, "failedChecks", NULL), 0, INT_MAX),
         /* Flagger counts down to -1 in WaitingPromotion. */
         .iterations = between(json_int_at(status, 0, "iterations", NULL), -1, INT_MAX),

@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "proto/phase.h"
+#include "proto/weight.h"
 
 enum { CANARY_UNSET = -1 };
 
@@ -177,7 +178,7 @@ struct canary_affinity {
 
 /* spec.analysis.steps[] */
 struct canary_step {
-    int weight;     /* 1..100, above that of the step before */
+    int weight;     /* in hundredths (proto/weight.h), from 1, above that of the step before */
     int64_t for_ms; /* shortest time that it lasts; 0 if none */
     bool gate;      /* the release pauses at its end */
 };
@@ -203,8 +204,9 @@ struct canary_analysis {
     int iterations;           /* 0 */
     int threshold;            /* of failed checks; at least 1 */
     bool mirror;
-    int mirror_weight;    /* 0 */
-    int max_weight;       /* effective: 1..100 */
+    int mirror_weight; /* 0 */
+    /* Weights are in hundredths of a percent (proto/weight.h). */
+    int max_weight;       /* effective, above 0 */
     int max_weight_given; /* as written, 0 if none */
     int step_weight;      /* 0 if none */
     int *step_weights;    /* n_step_weights of them; those of `steps` if there are any */
@@ -236,7 +238,7 @@ struct canary_analysis {
 
 struct canary_status {
     enum phase phase;
-    int canary_weight;
+    int canary_weight; /* hundredths of a percent (proto/weight.h) */
     int failed_checks;
     int iterations;
     const char *last_applied_spec;       /* "" if none */

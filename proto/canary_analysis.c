@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #include "proto/canary_parts.h"
+#include "proto/weight.h"
 
 /* --- metrics with queries of the router */
 
@@ -442,7 +443,7 @@ static void canary_read_alerts(struct json_reader *r, struct json_object *analys
 
 /* --- the analysis */
 
-enum { FULL_WEIGHT = 100, DEFAULT_MAX_AGE_S = 24 * 60 * 60 };
+enum { MOST_STEPS = 100, FULL_WEIGHT = 100, DEFAULT_MAX_AGE_S = 24 * 60 * 60 };
 
 static void read_step_weights(struct json_reader *r, struct json_object *json,
                               struct canary_analysis *out)
@@ -470,7 +471,7 @@ static void read_step_weights(struct json_reader *r, struct json_object *json,
             return;
         }
         below = (int)weight;
-        out->step_weights[i] = below;
+        out->step_weights[i] = below * WEIGHT_PERCENT;
     }
     out->n_step_weights = (int)n;
 }
@@ -484,9 +485,8 @@ static void read_steps(struct json_reader *r, struct json_object *json, struct c
 
     if (array == NULL)
         return;
-    if (n == 0 || n > FULL_WEIGHT) {
-        json_reader_fail(r, json, "steps", "expected 1 to %d steps, found %zu", (int)FULL_WEIGHT,
-                         n);
+    if (n == 0 || n > MOST_STEPS) {
+        json_reader_fail(r, json, "steps", "expected 1 to %d steps, found %zu", (int)MOST_STEPS, n);
         return;
     }
     out->steps = arena_array(r->arena, n, sizeof *out->steps);
@@ -497,10 +497,12 @@ static void read_steps(struct json_reader *r, struct json_object *json, struct c
             return;
         canary_read_fields(r, element, FIELDS_STEP, &out->steps[i]);
         if (json_at(element, "weight", NULL) == NULL)
-            json_reader_fail(r, element, "weight", "expected a whole number from 1 to 100");
+            json_reader_fail(r, element, "weight",
+                             "expected a number from 0.01 to 100 with at most two decimals");
         else if (r->err == ERR_OK && out->steps[i].weight <= below)
-            json_reader_fail(r, element, "weight", "expected a weight above %d, found %d", below,
-                             out->steps[i].weight);
+            json_reader_fail(r, element, "weight", "expected a weight above %s, found %s",
+                             weight_text(r->arena, below),
+                             weight_text(r->arena, out->steps[i].weight));
         below = out->steps[i].weight;
         out->step_weights[i] = below;
     }
@@ -593,7 +595,7 @@ static int effective_max_weight(const struct canary_analysis *analysis)
 {
     if (analysis->n_step_weights > 0)
         return analysis->step_weights[analysis->n_step_weights - 1];
-    return analysis->max_weight_given > 0 ? analysis->max_weight_given : FULL_WEIGHT;
+    return analysis->max_weight_given > 0 ? analysis->max_weight_given : WEIGHT_ALL;
 }
 
 void canary_read_analysis(struct json_reader *r, struct json_object *json, bool legacy,

@@ -14,9 +14,9 @@ CASE(test_defaults)
     assert_int_equal(a.iterations, 0);
     assert_false(a.mirror);
     assert_int_equal(a.mirror_weight, 0);
-    assert_int_equal(a.max_weight, 100);
+    assert_int_equal(a.max_weight, WEIGHT_ALL);
     assert_int_equal(a.max_weight_given, 0);
-    assert_int_equal(a.step_weight, 10);
+    assert_int_equal(a.step_weight, 1000);
     assert_int_equal(a.n_step_weights, 0);
     assert_int_equal(a.step_weight_promotion, 0);
     assert_int_equal(a.primary_ready_threshold, 100);
@@ -41,12 +41,12 @@ CASE(test_everything)
     assert_int_equal(a.interval_ms, 90000);
     assert_int_equal(a.max_duration_ms, 7200000);
     assert_int_equal(a.threshold, 3);
-    assert_int_equal(a.max_weight, 60);
-    assert_int_equal(a.max_weight_given, 80);
+    assert_int_equal(a.max_weight, 6000);
+    assert_int_equal(a.max_weight_given, 8000);
     assert_int_equal(a.step_weight, 0);
     assert_int_equal(a.n_step_weights, 3);
-    assert_int_equal(a.step_weights[1], 10);
-    assert_int_equal(a.step_weight_promotion, 20);
+    assert_int_equal(a.step_weights[1], 1000);
+    assert_int_equal(a.step_weight_promotion, 2000);
     assert_true(a.mirror);
     assert_int_equal(a.mirror_weight, 50);
     assert_int_equal(a.primary_ready_threshold, 90);
@@ -67,8 +67,23 @@ CASE(test_steps)
     assert_int_equal(a.steps[0].for_ms, 5400000);
     assert_true(a.steps[1].gate && !a.steps[0].gate);
     assert_int_equal(a.n_step_weights, 3);
-    assert_int_equal(a.step_weights[1], 20);
-    assert_int_equal(a.max_weight, 60);
+    assert_int_equal(a.step_weights[1], 2000);
+    assert_int_equal(a.max_weight, 6000);
+}
+
+/* Weights of steps may be parts of a per cent. */
+CASE(test_fractions)
+{
+    struct canary_analysis a =
+        canary_testing_view(arena,
+                            "{'spec':{'analysis':{'stepWeight':null,'steps':[{'weight':0.05},{"
+                            "'weight':0.5},{'weight':1.0},{'weight':12.5}]}}}")
+            .analysis;
+    assert_int_equal(a.steps[0].weight, 5);
+    assert_int_equal(a.steps[1].weight, 50);
+    assert_int_equal(a.steps[2].weight, 100);
+    assert_int_equal(a.step_weights[3], 1250);
+    assert_int_equal(a.max_weight, 1250);
 }
 
 CASE(test_canary_scale)
@@ -100,7 +115,7 @@ CASE(test_max_weight)
     EACH_ROW (row, cases) {
         struct canary c = canary_testing_view(
             arena, arena_printf(arena, "{'spec':{'analysis':%s}}", row->analysis));
-        assert_int_equal(c.analysis.max_weight, row->max);
+        assert_int_equal(c.analysis.max_weight, WEIGHT_PERCENT * row->max);
     }
 }
 
@@ -112,7 +127,7 @@ CASE(test_both_spellings)
     assert_true(c.analysis.legacy);
     assert_false(c.skip_analysis);
     assert_int_equal(c.analysis.interval_ms, 10000);
-    assert_int_equal(c.analysis.step_weight, 5);
+    assert_int_equal(c.analysis.step_weight, 500);
     /* Before that rule there could be several, or none. */
     c = canary_testing_view(
         arena, "{'spec':{'analysis':null,'canaryAnalysis':{'iterations':5,'stepWeight':5}}}");
@@ -122,7 +137,7 @@ CASE(test_both_spellings)
     /* analysis takes precedence. */
     c = canary_testing_view(arena, "{'spec':{'canaryAnalysis':{'stepWeight':1000}}}");
     assert_false(c.analysis.legacy);
-    assert_int_equal(c.analysis.step_weight, 10);
+    assert_int_equal(c.analysis.step_weight, 1000);
 }
 
 CASE(test_mistakes)

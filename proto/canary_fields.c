@@ -4,6 +4,7 @@
  * (canary.c, canary_analysis.c). The CRD has the same bounds and words, and the descriptions.
  */
 #include "proto/canary_parts.h"
+#include "proto/weight.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -75,9 +76,9 @@ static const struct canary_field analysis[] = {
     ANALYSIS("threshold", FIELD_INT, threshold, .max = INT_MAX),
     ANALYSIS("mirror", FIELD_BOOL, mirror),
     ANALYSIS("mirrorWeight", FIELD_INT, mirror_weight, TO_PERCENT),
-    ANALYSIS("maxWeight", FIELD_INT, max_weight_given, TO_PERCENT),
-    ANALYSIS("stepWeight", FIELD_INT, step_weight, TO_PERCENT),
-    ANALYSIS("stepWeightPromotion", FIELD_INT, step_weight_promotion, TO_PERCENT),
+    ANALYSIS("maxWeight", FIELD_WEIGHT, max_weight_given, TO_PERCENT),
+    ANALYSIS("stepWeight", FIELD_WEIGHT, step_weight, TO_PERCENT),
+    ANALYSIS("stepWeightPromotion", FIELD_WEIGHT, step_weight_promotion, TO_PERCENT),
     ANALYSIS("primaryReadyThreshold", FIELD_INT, primary_ready_threshold, TO_PERCENT,
              .missing = PERCENT),
     ANALYSIS("canaryReadyThreshold", FIELD_INT, canary_ready_threshold, TO_PERCENT,
@@ -91,7 +92,7 @@ static const struct canary_field analysis[] = {
 };
 
 static const struct canary_field step[] = {
-    STEP("weight", FIELD_INT, weight, .min = 1, TO_PERCENT),
+    STEP("weight", FIELD_SHARE, weight),
     STEP("for", FIELD_DURATION, for_ms),
     STEP("gate", FIELD_BOOL, gate),
     {.name = NULL},
@@ -194,6 +195,22 @@ static int64_t read_duration(struct json_reader *r, struct json_object *json,
     return ms;
 }
 
+static int read_share(struct json_reader *r, struct json_object *json,
+                      const struct canary_field *field)
+{
+    struct json_object *value = json_at(json, field->name, NULL);
+    int64_t weight;
+
+    if (value == NULL)
+        return 0;
+    if (weight_read(value, WEIGHT_ALL, &weight) && weight > 0)
+        return (int)weight;
+    json_reader_fail(r, json, field->name,
+                     "expected a number from 0.01 to 100 with at most two decimals, found %s",
+                     json_text(r->arena, value));
+    return 0;
+}
+
 static void read_field(struct json_reader *r, struct json_object *json,
                        const struct canary_field *field, void *to)
 {
@@ -222,6 +239,13 @@ static void read_field(struct json_reader *r, struct json_object *json,
         break;
     case FIELD_SECOND:
         *(bool *)to = read_word(r, json, field) == 1;
+        break;
+    case FIELD_WEIGHT:
+        *(int *)to = WEIGHT_PERCENT *
+                     (int)json_read_int(r, json, name, field->min, field->max, field->missing);
+        break;
+    case FIELD_SHARE:
+        *(int *)to = read_share(r, json, field);
         break;
     }
 }

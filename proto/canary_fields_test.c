@@ -9,9 +9,9 @@
 enum { MAX_BYTES = 1024 * 1024 };
 
 static const char *const types[] = {
-    [FIELD_INT] = "integer",     [FIELD_INT64] = "integer", [FIELD_BOOL] = "boolean",
-    [FIELD_DURATION] = "string", [FIELD_NAME] = "string",   [FIELD_WORD] = "string",
-    [FIELD_SECOND] = "string",
+    [FIELD_INT] = "integer",     [FIELD_INT64] = "integer",  [FIELD_BOOL] = "boolean",
+    [FIELD_DURATION] = "string", [FIELD_NAME] = "string",    [FIELD_WORD] = "string",
+    [FIELD_SECOND] = "string",   [FIELD_WEIGHT] = "integer", [FIELD_SHARE] = "number",
 };
 
 /* The properties of the object at "spec.analysis.metrics", of the elements of a list. */
@@ -47,7 +47,7 @@ static void check(const struct canary_field *field, struct json_object *property
 
     if (!type || strcmp(type, types[field->type]) != 0)
         fail_msg("%s: the CRD has the type %s", field->name, type);
-    if (field->type == FIELD_INT || field->type == FIELD_INT64) {
+    if (field->type == FIELD_INT || field->type == FIELD_INT64 || field->type == FIELD_WEIGHT) {
         if (json_at(property, "maximum", NULL))
             assert_int_equal(json_int_at(property, -1, "maximum", NULL), field->max);
         if (json_at(property, "minimum", NULL))

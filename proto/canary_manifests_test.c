@@ -65,8 +65,8 @@ CASE(test_a_manifest_of_v1alpha3)
     assert_true(c.analysis.legacy);
     assert_false(c.skip_analysis);
     assert_int_equal(c.analysis.interval_ms, 60000);
-    assert_int_equal(c.analysis.max_weight, 50);
-    assert_int_equal(c.analysis.step_weight, 5);
+    assert_int_equal(c.analysis.max_weight, 5000);
+    assert_int_equal(c.analysis.step_weight, 500);
     assert_int_equal(c.analysis.n_metrics, 3);
     assert_true(c.analysis.metrics[0].has_threshold && c.analysis.metrics[0].threshold == 99);
     assert_non_null(c.analysis.metrics[2].query);

@@ -23,6 +23,8 @@ enum canary_field_type {
     FIELD_NAME,   /* const char *, kept as it is if missing or empty */
     FIELD_WORD,   /* an enum: the index of the word; empty counts as missing */
     FIELD_SECOND, /* bool: true for the second of two words */
+    FIELD_WEIGHT, /* int, hundredths of a percent: `min` to `max` whole percents */
+    FIELD_SHARE,  /* the same, percents with at most two decimals, from 0.01; 0 if missing */
 };
 
 struct canary_field {

@@ -26,7 +26,7 @@ CASE(test_the_least_a_canary_needs)
     assert_null(c.analysis.json);
     assert_int_equal(c.analysis.interval_ms, 60000);
     assert_int_equal(c.analysis.threshold, 1);
-    assert_int_equal(c.analysis.max_weight, 100);
+    assert_int_equal(c.analysis.max_weight, WEIGHT_ALL);
     assert_null(c.service.json);
     assert_string_equal(c.service.canary_name, "t-canary");
     assert_int_equal(c.status.phase, PHASE_NONE);
@@ -96,7 +96,7 @@ CASE(test_status)
     assert_string_equal(c.status.provider, "istio");
     assert_string_equal(c.status.service_name, "apex");
     assert_int_equal(c.status.phase, PHASE_WaitingPromotion);
-    assert_int_equal(c.status.canary_weight, 50);
+    assert_int_equal(c.status.canary_weight, 5000);
     assert_int_equal(c.status.failed_checks, 2);
     assert_int_equal(c.status.iterations, -1);
     assert_string_equal(c.status.last_applied_spec, "a");
@@ -112,7 +112,7 @@ CASE(test_an_odd_status_is_put_right)
         canary_testing_view(arena, "{'status':{'phase':'Dancing','canaryWeight':120,'failedChecks':"
                                    "-3,'iterations':-9,'lastAppliedSpec':7,'trackedConfigs':[]}}");
     assert_int_equal(c.status.phase, PHASE_NONE);
-    assert_int_equal(c.status.canary_weight, 100);
+    assert_int_equal(c.status.canary_weight, WEIGHT_ALL);
     assert_int_equal(c.status.failed_checks, 0);
     assert_int_equal(c.status.iterations, -1);
     assert_string_equal(c.status.last_applied_spec, "");

@@ -20,7 +20,8 @@ struct definition {
 
 static const struct definition definitions[] = {
     {"proto/crd/canaries.yaml", "Canary", "canaries",
-     "Status Weight (Suspended) (FailedChecks) (Interval) (Mirror) (StepWeight) (StepWeights) "
+     "Status Weight (Share) (Suspended) (FailedChecks) (Interval) (Mirror) (StepWeight) "
+     "(StepWeights) "
      "(MaxWeight) LastTransitionTime",
      .alpha = NULL},
     {"proto/crd/metrictemplates.yaml", "MetricTemplate", "metrictemplates", "Provider",

@@ -14,6 +14,7 @@
 #include "ctl/read.h"
 #include "ctl/state.h"
 #include "kube/watch.h"
+#include "proto/weight.h"
 
 enum { HELP_WIDTH = 100, HELP_MAX = 64 * 1024 };
 
@@ -268,12 +269,13 @@ static void print_change(struct ctl *ctl, struct json_object *canary, bool gone)
     char now[CLOCK_TEXT];
 
     glance_at(ctl->arena, canary, &at);
-    fprintf(ctl->out, "%s  %s/%s  %s  %d%%  %s%s%s\n", clock_rfc3339(clock_wall_ms(), now),
+    fprintf(ctl->out, "%s  %s/%s  %s  %s%%  %s%s%s\n", clock_rfc3339(clock_wall_ms(), now),
             print_clean(ctl->arena, at.namespace_), print_clean(ctl->arena, at.name),
             gone        ? "deleted"
             : *at.phase ? print_clean(ctl->arena, at.phase)
                         : "-",
-            at.weight, print_clean(ctl->arena, at.revision), *at.reason ? "  " : "", at.reason);
+            weight_text(ctl->arena, at.weight), print_clean(ctl->arena, at.revision),
+            *at.reason ? "  " : "", at.reason);
 }
 
 static void on_change(void *arg, enum watch_event event, struct json_object *object)

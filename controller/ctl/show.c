@@ -297,8 +297,9 @@ void show_tree(const struct ctl *ctl, const struct facts *facts, const char *wai
     if (waits)
         tree_add(tree, "why", PRINT_YELLOW, waits);
     tree_add(tree, "traffic", PRINT_PLAIN,
-             arena_printf(ctl->arena, "%s %d%% canary", print_bar(ctl->arena, at.weight, BAR),
-                          at.weight));
+             arena_printf(ctl->arena, "%s %s%% canary",
+                          print_bar(ctl->arena, weight_percent(at.weight), BAR),
+                          weight_text(ctl->arena, at.weight)));
     add_revision(tree, ctl, facts, &at);
     add_paused(tree, ctl, facts);
     add_analysis(tree, ctl, facts, &at);
@@ -345,7 +346,7 @@ struct json_object *show_data(const struct ctl *ctl, const struct facts *facts)
     json_set_str(out, "name", at.name);
     json_set_str(out, "phase", at.phase);
     json_set_str(out, "since", at.since);
-    json_set_int(out, "weight", at.weight);
+    weight_put(ctl->arena, out, "weight", at.weight);
     json_set_str(out, "revision", at.revision);
     json_set_int(out, "failedChecks", at.failed_checks);
     json_set_int(out, "threshold", at.threshold);

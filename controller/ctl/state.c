@@ -204,8 +204,9 @@ static void judge_now(struct judging *j, const char *revision)
     else if (person)
         say(j, CTL_PERSON, "revision %s waits for a person: %s", revision, person);
     else
-        say(j, CTL_TIMED_OUT, "revision %s is %s at %d%%%s%s", revision,
-            *at.phase ? at.phase : "not looked at yet", at.weight, wait_of(j), note_of(j));
+        say(j, CTL_TIMED_OUT, "revision %s is %s at %s%%%s%s", revision,
+            *at.phase ? at.phase : "not looked at yet", weight_text(j->arena, at.weight),
+            wait_of(j), note_of(j));
 }
 
 /* The target has the revision, but the status does not mention it yet. */
@@ -336,13 +337,12 @@ void glance_at(struct arena *arena, struct json_object *canary, struct glance *o
         .name = text_or(json_str_at(canary, "metadata", "name", NULL), ""),
         .phase = text_or(json_str_at(canary, "status", "phase", NULL), ""),
         .revision = text_or(json_str_at(canary, "status", "lastAppliedSpec", NULL), ""),
-        .weight = (int)json_int_at(canary, 0, "status", "canaryWeight", NULL),
+        .weight = weight_of_status(json_at(canary, "status", NULL)),
         .failed_checks = (int)json_int_at(canary, 0, "status", "failedChecks", NULL),
         .threshold = (int)json_int_at(analysis, 1, "threshold", NULL),
         .since = json_str_at(canary, "status", "lastTransitionTime", NULL),
         .reason = print_clean(arena, waiting.reason),
     };
-    out->weight = out->weight < 0 ? 0 : out->weight > 100 ? 100 : out->weight;
 }
 
 enum print_color glance_color(const char *phase)

@@ -35,7 +35,7 @@ struct glance {
     const char *namespace_, *name;
     const char *phase;    /* "" before the controller has seen it */
     const char *revision; /* the hash that was analysed last, "" if none */
-    int weight;           /* percent that is routed to the canary */
+    int weight;           /* routed to the canary, in hundredths of a percent */
     int failed_checks, threshold;
     const char *since;  /* when the status was last written; NULL if never */
     const char *reason; /* one word of what counts most (decide/waiting.h), "" if all is well */

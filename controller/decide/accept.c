@@ -226,6 +226,29 @@ static const char *refuse_scale(struct release *r)
     return NULL;
 }
 
+static bool can_divide(const struct router *router)
+{
+    return router->weighted && router_finest(router) < WEIGHT_PERCENT;
+}
+
+/* A step that the routes cannot say. */
+static const char *refuse_weights(struct release *r)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+    int finest = router_finest(r->router);
+
+    for (int i = 0; i < analysis->n_steps; i++) {
+        if (analysis->steps[i].weight % finest != 0)
+            return arena_printf(
+                r->tick->arena,
+                "spec.analysis.steps[%d].weight: provider %s shares the traffic by whole percents; "
+                "expected 1 to 100, found %s; fractions are possible with %s",
+                i, r->tick->provider, weight_text(r->tick->arena, analysis->steps[i].weight),
+                router_names_that(r->tick->arena, can_divide));
+    }
+    return NULL;
+}
+
 /* A mesh that gives the canary all requests that match makes an A/B test of weights; times and gates
  * of steps would be lost without a word. */
 static const char *refuse_steps(struct release *r)
@@ -260,6 +283,8 @@ static const char *refuse_analysis(struct release *r)
     const char *sentence = refuse_finish(r);
     if (!sentence)
         sentence = refuse_steps(r);
+    if (!sentence)
+        sentence = refuse_weights(r);
     if (!sentence)
         sentence = refuse_by_pods(r);
     if (!sentence)

@@ -100,7 +100,8 @@ static const char *list_steps(struct arena *arena, const struct canary_analysis 
     const char *all = "";
 
     for (int i = 0; i < analysis->n_step_weights; i++)
-        all = arena_printf(arena, "%s%s%d", all, i > 0 ? "," : "", analysis->step_weights[i]);
+        all = arena_printf(arena, "%s%s%s", all, i > 0 ? "," : "",
+                           weight_text(arena, analysis->step_weights[i]));
     return all;
 }
 
@@ -114,11 +115,12 @@ static const char *traffic_routing(struct arena *arena, const struct canary *can
     if (canary->strategy == STRATEGY_BLUE_GREEN)
         return "Blue/Green";
     if (analysis->step_weight > 0)
-        return arena_printf(arena, "Weight step: %d max: %d", analysis->step_weight,
-                            analysis->max_weight_given);
+        return arena_printf(arena, "Weight step: %s max: %s",
+                            weight_text(arena, analysis->step_weight),
+                            weight_text(arena, analysis->max_weight_given));
     if (analysis->n_step_weights > 0)
-        return arena_printf(arena, "Weight steps: %s max: %d", list_steps(arena, analysis),
-                            analysis->max_weight_given);
+        return arena_printf(arena, "Weight steps: %s max: %s", list_steps(arena, analysis),
+                            weight_text(arena, analysis->max_weight_given));
     return NULL;
 }
 

@@ -127,7 +127,7 @@ static void note_step(struct release *r, int weight, int64_t since, bool paused)
     if (r->canary->analysis.n_steps == 0)
         return;
     json_set_str(out, "revision", release_checksum(r));
-    json_set_int(out, "weight", weight);
+    weight_put(r->tick->arena, out, "weight", weight);
     json_set_str(out, "since", clock_rfc3339(since, text));
     json_set(out, "paused", NULL); /* of the step before */
     if (paused)
@@ -142,23 +142,25 @@ static bool read_step(struct release *r, int64_t *since, bool *paused)
     struct json_object *noted = json_at(r->canary->status.json, step_field, NULL);
     const char *revision = json_str_at(noted, "revision", NULL);
     const char *began = json_str_at(noted, "since", NULL);
+    int64_t weight;
 
     *paused = json_bool_at(noted, false, "paused", NULL);
     return revision && strcmp(revision, release_checksum(r)) == 0 && began &&
-           json_int_at(noted, 0, "weight", NULL) == r->weights.canary &&
-           clock_parse(began, since, NULL) == ERR_OK && *since <= r->tick->now_ms;
+           weight_read(json_at(noted, "weight", NULL), WEIGHT_ALL, &weight) &&
+           weight == r->weights.canary && clock_parse(began, since, NULL) == ERR_OK &&
+           *since <= r->tick->now_ms;
 }
 
 static void pause_at_gate(struct release *r, const struct canary_step *step)
 {
     const char *at = arena_printf(r->tick->arena, "%s.gate", name_step(r, step));
+    const char *weight = weight_text(r->tick->arena, step->weight);
 
-    steering_pause_at_gate(
-        r, at, arena_printf(r->tick->arena, "a person decides at weight %d", step->weight));
-    event_warning(r, "Halt %s advancement, paused at weight %d until it is resumed (%s)",
-                  release_canary(r), step->weight, at);
-    plan_alert(r->tick, "warn", false, "Canary is paused at weight %d until it is resumed",
-               step->weight);
+    steering_pause_at_gate(r, at,
+                           arena_printf(r->tick->arena, "a person decides at weight %s", weight));
+    event_warning(r, "Halt %s advancement, paused at weight %s until it is resumed (%s)",
+                  release_canary(r), weight, at);
+    plan_alert(r->tick, "warn", false, "Canary is paused at weight %s until it is resumed", weight);
 }
 
 /* CONTINUE: the next step may be made. */
@@ -220,9 +222,11 @@ enum rule_result canary_advance(struct release *r)
         note_step(r, next, r->tick->now_ms, false);
     pods_note(r, next);
     if (r->router->by_pods)
-        event_normal(r, "Advance %s canary weight %d (%s)", release_canary(r), next, pods_text(r));
+        event_normal(r, "Advance %s canary weight %s (%s)", release_canary(r),
+                     weight_text(r->tick->arena, next), pods_text(r));
     else
-        event_normal(r, "Advance %s canary weight %d", release_canary(r), next);
+        event_normal(r, "Advance %s canary weight %s", release_canary(r),
+                     weight_text(r->tick->arena, next));
     return RULE_DONE;
 }
 
@@ -249,10 +253,10 @@ static enum rule_result iterate(struct release *r, int done)
 static enum rule_result route_all(struct release *r, int done)
 {
     bool mirrored = r->weights.mirrored;
-    enum rule_result verdict = share_wait(r, 100);
+    enum rule_result verdict = share_wait(r, WEIGHT_ALL);
 
     if (verdict == RULE_CONTINUE)
-        verdict = release_route(r, 100);
+        verdict = release_route(r, WEIGHT_ALL);
 
     if (verdict != RULE_CONTINUE)
         return verdict;
@@ -260,7 +264,7 @@ static enum rule_result route_all(struct release *r, int done)
     status_int(r, "iterations", done + 1);
     if (!r->router->weighted)
         return RULE_DONE;
-    status_weight(r, 100);
+    status_weight(r, WEIGHT_ALL);
     event_normal(r, "%s",
                  mirrored ? "Stop traffic mirroring and route all traffic to canary"
                           : "Routing all traffic to canary");
@@ -295,13 +299,14 @@ enum rule_result abtest_advance(struct release *r)
         return gate == RULE_CONTINUE ? promote_begin(r) : gate;
     }
     enum rule_result verdict =
-        r->weights.canary > 0 ? RULE_CONTINUE : share_wait(r, r->canary->analysis.matched_share);
+        r->weights.canary > 0 ? RULE_CONTINUE
+                              : share_wait(r, WEIGHT_PERCENT * r->canary->analysis.matched_share);
     if (verdict == RULE_CONTINUE)
-        verdict = release_route(r, 100);
+        verdict = release_route(r, WEIGHT_ALL);
     if (verdict != RULE_CONTINUE)
         return verdict;
     status_phase(r, PHASE_Progressing);
-    status_weight(r, 100);
+    status_weight(r, WEIGHT_ALL);
     status_int(r, "iterations", done + 1);
     event_normal(r, "Advance %s canary iteration %d/%d", release_canary(r), done + 1,
                  r->iterations);

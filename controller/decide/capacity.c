@@ -32,7 +32,8 @@ enum {
     WAIT_MS = 60 * 1000,
     HOLD_MS = 2 * 60 * 1000,
     IDLE_LOOK_MS = 5 * 1000, /* readiness does not wake an idle Canary */
-    TOLERATED_SHARE = 9,     /* percent: autoscalers tolerate up to 10 % more load */
+    /* autoscalers tolerate up to 10 % more load */
+    TOLERATED_SHARE = 9 * WEIGHT_PERCENT,
 };
 
 static const char scaled[] =
@@ -199,7 +200,7 @@ static bool is_proportional(struct release *r)
 
 static int64_t whole(int64_t part, int share)
 {
-    return (part * 100 + share - 1) / share;
+    return (part * WEIGHT_ALL + share - 1) / share;
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -231,7 +232,8 @@ int64_t capacity_total(struct release *r)
     if (is_proportional(r))
         all = least(all, least(primary + canary, whole(canary, r->weights.canary)));
     /* the first number still fits: shares of whole pods are rounded up */
-    return noted > 0 && (primary - 1) * 100 < noted * r->weights.primary ? least(all, noted) : all;
+    return noted > 0 && (primary - 1) * WEIGHT_ALL < noted * r->weights.primary ? least(all, noted)
+                                                                                : all;
 }
 
 /* Without an autoscaler the number was chosen by a person: one ready pod is enough. */
@@ -318,7 +320,7 @@ enum rule_result capacity_wait(struct release *r, const char *reason)
         return end_waiting(r);
     }
     /* a step routed before a crash is reported now, not after the wait */
-    status_int(r, "canaryWeight", r->weights.canary);
+    status_share(r, r->weights.canary);
     /* the purpose of the wait may have changed */
     if (!waits_for(r, reason) || strcmp(reason, CAPACITY_BEGIN) == 0)
         tell_waiting(r, reason, asked);

@@ -54,7 +54,7 @@ static enum rule_result leave_broken_primary(struct release *r)
 
     if (verdict != RULE_CONTINUE)
         return verdict;
-    status_weight(r, 100);
+    status_weight(r, WEIGHT_ALL);
     event_normal(r, "Routing all traffic to %s, the primary is not ready", release_target(r));
     return RULE_DONE;
 }

@@ -276,8 +276,8 @@ static bool is_next_step(const struct release *r, int told)
      * say so
      */
     if (r->strategy == STRATEGY_AB_TESTING)
-        return r->weights.canary == 100;
-    return r->weights.canary == 100 && r->canary->status.iterations >= r->iterations;
+        return r->weights.canary == WEIGHT_ALL;
+    return r->weights.canary == WEIGHT_ALL && r->canary->status.iterations >= r->iterations;
 }
 
 /*
@@ -343,7 +343,7 @@ static bool can_take(struct release *r, int told)
 
     if (told > 0 && (r->info.at_zero || release_ready(r, SIDE_CANARY, &why) != READY))
         return false;
-    return told == 100 || release_serves(r, SIDE_PRIMARY);
+    return told == WEIGHT_ALL || release_serves(r, SIDE_PRIMARY);
 }
 
 /*
@@ -383,7 +383,7 @@ enum rule_result guard_weights(struct release *r)
         r->phase == PHASE_WaitingPromotion) {
         status_weight(r, r->weights.canary);
         condition_clear(r, CONDITION_JUDGED); /* the wait for this step is over */
-        if (r->strategy == STRATEGY_BLUE_GREEN && r->weights.canary == 100)
+        if (r->strategy == STRATEGY_BLUE_GREEN && r->weights.canary == WEIGHT_ALL)
             status_int(r, "iterations", r->iterations + 1);
         return RULE_DONE;
     }
@@ -496,7 +496,7 @@ static enum rule_result leave_primary(struct release *r)
     if (verdict != RULE_CONTINUE || cannot_route(r, &routed))
         return verdict;
     release_requeue(r, REQUEUE_NOW);
-    status_weight(r, 100);
+    status_weight(r, WEIGHT_ALL);
     return RULE_DONE;
 }
 

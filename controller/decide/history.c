@@ -255,7 +255,7 @@ static void add_step(struct release *r, struct json_object *release, struct json
 {
     const struct canary_status *before = &r->canary->status;
     bool by_weight = r->strategy == STRATEGY_CANARY;
-    int64_t weight = json_int_at(after, 0, "canaryWeight", NULL);
+    int weight = weight_of_status(after);
     int64_t iterations = json_int_at(after, 0, "iterations", NULL);
     bool failed = json_int_at(after, 0, "failedChecks", NULL) > before->failed_checks;
     bool steps = by_weight ? weight != before->canary_weight : iterations > before->iterations;
@@ -266,7 +266,10 @@ static void add_step(struct release *r, struct json_object *release, struct json
     add_counts(r, checks);
     struct json_object *step = edit_object(r->tick->arena);
     set_now(r, step, "at");
-    json_set_int(step, by_weight ? "weight" : "iteration", by_weight ? weight : iterations);
+    if (by_weight)
+        weight_put(r->tick->arena, step, "weight", weight);
+    else
+        json_set_int(step, "iteration", iterations);
     if (failed)
         json_set_bool(step, "failed", true);
     if (json_len(checks) > 0)

@@ -644,7 +644,7 @@ enum rule_result initialise_finish(struct release *r)
         return verdict;
 
     status_phase(r, PHASE_Initialized);
-    status_int(r, "canaryWeight", 0);
+    status_share(r, 0);
     status_reset(r);
     if (is_same) {
         status_sync(r);

@@ -235,16 +235,17 @@ void judged_keep_sample(struct release *r, struct judged_metric *metric, int64_t
 
     if (metric->samples.n == 0)
         metric->samples_since_s = begin_s;
-    judge_series_add(&metric->samples,
-                     most < LEAST_LOOKS    ? LEAST_LOOKS
-                     : most > JUDGE_SERIES ? JUDGE_SERIES
-                                           : most,
-                     &(struct judge_sample){.at_s = end_s - metric->samples_since_s,
-                                            .step = r->strategy == STRATEGY_CANARY
-                                                        ? status->canary_weight
-                                                        : status->iterations,
-                                            .canary = canary,
-                                            .primary = primary});
+    judge_series_add(
+        &metric->samples,
+        most < LEAST_LOOKS    ? LEAST_LOOKS
+        : most > JUDGE_SERIES ? JUDGE_SERIES
+                              : most,
+        &(struct judge_sample){.at_s = end_s - metric->samples_since_s,
+                               .step = r->strategy == STRATEGY_CANARY
+                                           ? status->canary_weight
+                                           : WEIGHT_PERCENT * (int64_t)status->iterations,
+                               .canary = canary,
+                               .primary = primary});
 }
 
 static void add_samples(struct json_object *list, const char *name, struct json_object *samples)

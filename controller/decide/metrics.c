@@ -266,7 +266,7 @@ static enum rule_result metrics_judge(struct release *r, const struct metric_che
  * WINDOW_S: minimum, for servers that scrape rarely. ENOUGH: requests that the canary should have
  * had; by chance it gets none of them once in 20,000 times.
  */
-enum { WINDOW_S = 180, SECOND_MS = 1000, WHOLE = 100, HALF = 50, ENOUGH = 10 };
+enum { WINDOW_S = 180, SECOND_MS = 1000, ENOUGH = 10 };
 
 /* A built-in metric without values is reported by itself. */
 static bool is_checked_anyway(const struct release *r)
@@ -336,7 +336,7 @@ static bool count(struct release *r, enum side side, double *out)
 static double expected(const struct release *r, double primary)
 {
     int weight = r->weights.canary;
-    double ratio = weight >= HALF ? 1 : (double)weight / (WHOLE - weight);
+    double ratio = weight >= WEIGHT_ALL / 2 ? 1 : (double)weight / (WEIGHT_ALL - weight);
 
     return primary * ratio * (double)interval_s(r) / (double)window_s(r);
 }

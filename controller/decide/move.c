@@ -223,9 +223,10 @@ static const char *refuse_provider_move(struct release *r)
                             "until the release is over",
                             field, before, r->tick->provider);
     return arena_printf(r->tick->arena,
-                        "%s: changed to %s while %s routes %d %% of the traffic to the canary; put "
+                        "%s: changed to %s while %s routes %s %% of the traffic to the canary; put "
                         "it back until the release is over",
-                        field, r->tick->provider, before, status->canary_weight);
+                        field, r->tick->provider, before,
+                        weight_text(r->tick->arena, status->canary_weight));
 }
 
 static const char *refuse_service_move(struct release *r)
@@ -241,10 +242,11 @@ static const char *refuse_service_move(struct release *r)
                             "put it back until the release is over",
                             name, r->canary->service.name);
     return arena_printf(r->tick->arena,
-                        "spec.service.name: changed from %s to %s while %d %% of the traffic goes "
+                        "spec.service.name: changed from %s to %s while %s %% of the traffic goes "
                         "to the canary by routes of the old name; put it back until the release is "
                         "over",
-                        name, r->canary->service.name, status->canary_weight);
+                        name, r->canary->service.name,
+                        weight_text(r->tick->arena, status->canary_weight));
 }
 
 /* The rules that are written would be others, and the share of those before would stay there. */

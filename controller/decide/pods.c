@@ -21,23 +21,21 @@
 #include "router/shared/services.h"
 #include "tick/edit.h"
 
-enum { ALL = 100 };
-
 static int64_t primary_number(const struct release *r)
 {
     return json_int_at(r->info.primary, 1, "spec", "replicas", NULL);
 }
 
-int pods_of_share(struct release *r, int percent)
+int pods_of_share(struct release *r, int share)
 {
     int64_t primary = primary_number(r);
 
-    if (percent >= ALL)
+    if (share >= WEIGHT_ALL)
         return (int)(primary > 0 ? primary : 1);
-    int64_t less = primary * percent / (ALL - percent), more = less + 1;
+    int64_t less = primary * share / (WEIGHT_ALL - share), more = less + 1;
     /* distances of both shares from the wanted one, times their numbers of pods */
-    int64_t below = percent * (primary + less) - ALL * less;
-    int64_t above = ALL * more - percent * (primary + more);
+    int64_t below = share * (primary + less) - WEIGHT_ALL * less;
+    int64_t above = WEIGHT_ALL * more - share * (primary + more);
     if (less < 1)
         return 1;
     return (int)(below * (primary + more) <= above * (primary + less) ? less : more);
@@ -46,7 +44,8 @@ int pods_of_share(struct release *r, int percent)
 /* Ready pods of a side that the apex Service selects. */
 static int selected(struct release *r, enum side side)
 {
-    bool is_left = side == SIDE_PRIMARY && r->weights.canary == ALL && !canary_is_worker(r->canary);
+    bool is_left =
+        side == SIDE_PRIMARY && r->weights.canary == WEIGHT_ALL && !canary_is_worker(r->canary);
 
     return release_serves(r, side) && !is_left ? release_available(r, side) : 0;
 }
@@ -54,8 +53,9 @@ static int selected(struct release *r, enum side side)
 /* "9.1" */
 static const char *percent_text(struct release *r)
 {
+    enum { THOUSAND = 1000 };
     int canary = selected(r, SIDE_CANARY), all = canary + selected(r, SIDE_PRIMARY);
-    int64_t tenths = all > 0 ? ((int64_t)canary * ALL * 10 * 2 + all) / (2 * (int64_t)all) : 0;
+    int64_t tenths = all > 0 ? ((int64_t)canary * THOUSAND * 2 + all) / (2 * (int64_t)all) : 0;
 
     return arena_printf(r->tick->arena, "%d.%d", (int)(tenths / 10), (int)(tenths % 10));
 }
@@ -74,7 +74,7 @@ void pods_note(struct release *r, int weight)
 
     if (!r->router->by_pods || weight == 0)
         return;
-    json_set_int(pods, "weight", weight);
+    weight_put(r->tick->arena, pods, "weight", weight);
     json_set_int(pods, "canary", selected(r, SIDE_CANARY));
     json_set_int(pods, "primary", selected(r, SIDE_PRIMARY));
     json_set_str(pods, "percent", percent_text(r));
@@ -158,7 +158,7 @@ static bool is_shared(const struct release *r)
 {
     int weight = r->weights.canary;
 
-    return weight < ALL && (weight > 0 || release_next_weight(r, weight) < ALL);
+    return weight < WEIGHT_ALL && (weight > 0 || release_next_weight(r, weight) < WEIGHT_ALL);
 }
 
 enum rule_result pods_allow(struct release *r)

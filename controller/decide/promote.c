@@ -73,7 +73,7 @@ enum rule_result promote_begin(struct release *r)
     note_copies(r);
     status_forget_waits(r);
     steering_forget(r);
-    status_int(r, "canaryWeight", r->weights.canary);
+    status_share(r, r->weights.canary);
     status_int(r, "iterations", r->canary->status.iterations);
     release_requeue(r, REQUEUE_NOW);
     return RULE_DONE;
@@ -290,7 +290,8 @@ static enum rule_result shift_traffic(struct release *r)
     if (verdict != RULE_CONTINUE)
         return verdict;
     if (step > 0)
-        event_normal(r, "Advance %s primary weight %d", release_canary(r), 100 - left);
+        event_normal(r, "Advance %s primary weight %s", release_canary(r),
+                     weight_text(r->tick->arena, WEIGHT_ALL - left));
     else if (!r->canary->skip_analysis) /* Flagger does not report it then */
         event_normal(r, "Routing all traffic to primary");
     if (left == 0)
@@ -327,7 +328,7 @@ static enum rule_result relieve_primary(struct release *r)
         return RULE_CONTINUE;
     if (release_canary_serves_all(r))
         return r->tick->due ? settled_or_hold(r) : RULE_DONE;
-    enum rule_result verdict = share_wait(r, 100);
+    enum rule_result verdict = share_wait(r, WEIGHT_ALL);
     if (verdict == RULE_DONE && r->phase == PHASE_Failed)
         condition_clear(r, CONDITION_WHOLE); /* the pods did not come before the deadline */
     if (verdict == RULE_CONTINUE)
@@ -336,7 +337,7 @@ static enum rule_result relieve_primary(struct release *r)
         return verdict;
     event_normal(r, "Routing all traffic to %s while the pods of the primary are replaced at once",
                  release_target(r));
-    status_weight(r, 100);
+    status_weight(r, WEIGHT_ALL);
     r->tick->plan->stepped = true;
     return RULE_DONE;
 }
@@ -361,7 +362,7 @@ enum rule_result promote_copy(struct release *r)
     if (verdict != RULE_CONTINUE)
         return verdict;
     if (r->router->weighted) /* the route may be ahead of the status */
-        status_int(r, "canaryWeight", r->weights.canary);
+        status_share(r, r->weights.canary);
     if (carried != CARRIED_ALL) {
         if (!r->target->is_promoted(r->tick, &r->info))
             verdict = wait_for_analysed(r);

@@ -195,7 +195,7 @@ bool release_is_promoting(const struct release *r)
 
 bool release_canary_serves_all(const struct release *r)
 {
-    return r->router->weighted && r->weights.canary == 100 && !r->weights.matched &&
+    return r->router->weighted && r->weights.canary == WEIGHT_ALL && !r->weights.matched &&
            !r->weights.uneven;
 }
 
@@ -241,7 +241,8 @@ int release_next_weight(const struct release *r, int weight)
 {
     const struct canary_analysis *analysis = &r->canary->analysis;
     int max = analysis->max_weight;
-    int next = weight + analysis->step_weight;
+    /* a weight of others may be no whole percent */
+    int next = weight / WEIGHT_PERCENT * WEIGHT_PERCENT + analysis->step_weight;
 
     if (analysis->step_weight == 0 && analysis->n_step_weights > 0) {
         /* the next greater one, so that a list edited during a release still rises */
@@ -288,21 +289,21 @@ static enum rule_result route(struct release *r, struct weights weights)
 /* A side that serves everything keeps it, matched or not: the primary may be broken. */
 enum rule_result release_route(struct release *r, int canary)
 {
-    bool keeps_all = canary == 100 && release_canary_serves_all(r);
+    bool keeps_all = canary == WEIGHT_ALL && release_canary_serves_all(r);
 
-    return route(r, (struct weights){.primary = 100 - canary,
+    return route(r, (struct weights){.primary = WEIGHT_ALL - canary,
                                      .canary = canary,
                                      .matched = r->canary->analysis.match && !keeps_all});
 }
 
 enum rule_result release_route_everything(struct release *r)
 {
-    return route(r, (struct weights){.canary = 100});
+    return route(r, (struct weights){.canary = WEIGHT_ALL});
 }
 
 enum rule_result release_mirror(struct release *r)
 {
-    return route(r, (struct weights){.primary = 100,
+    return route(r, (struct weights){.primary = WEIGHT_ALL,
                                      .mirrored = true,
                                      .matched = r->canary->analysis.match != NULL});
 }
@@ -396,5 +397,6 @@ struct cookies affinity_cookies(struct release *r, int canary)
             r, affinity->cookie_name,
             arena_printf(r->tick->arena, "%s\n%s", r->info.hash, previous ? previous : ""));
     /* If the primary has no share, no cookie leads to it either: it may be broken. */
-    return (struct cookies){.canary = current, .primary = canary < 100 ? primary_cookie(r) : NULL};
+    return (struct cookies){.canary = current,
+                            .primary = canary < WEIGHT_ALL ? primary_cookie(r) : NULL};
 }

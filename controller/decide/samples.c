@@ -77,7 +77,8 @@ static void follow_pods(struct release *r)
 /* Each step counts the requests of the canary anew. */
 static void follow_step(struct release *r)
 {
-    const char *step = arena_printf(r->tick->arena, "%d/%d", r->canary->status.canary_weight,
+    const char *step = arena_printf(r->tick->arena, "%s/%d",
+                                    weight_text(r->tick->arena, r->canary->status.canary_weight),
                                     r->canary->status.iterations);
 
     if (strcmp(step, r->judged->step) == 0)

@@ -117,7 +117,7 @@ enum rule_result serving_selector(struct release *r, int canary, struct json_obj
         return RULE_NEEDS_FACTS;
     if (!r->info.label) /* the target is gone, and only the primary's pods are selected */
         return RULE_CONTINUE;
-    if (canary > 0 && canary < 100)
+    if (canary > 0 && canary < WEIGHT_ALL)
         *out = serving_common(r);
     else
         *out = services_selector(&pods, canary == 0, json_at(apex, "spec", "selector", NULL));

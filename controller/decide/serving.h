@@ -9,7 +9,7 @@
 struct service_pods serving_pods(struct release *r);
 /* The labels that the pod templates of both sides have in common; NULL if none. */
 struct json_object *serving_common(struct release *r);
-/* *out: what the apex Service selects where the canary has this share by number of pods, 0 to 100;
+/* *out: what the apex Service selects where the canary has this share by number of pods, 0 to WEIGHT_ALL;
  * NULL if that is not known, and it stays. CONTINUE or NEEDS_FACTS. */
 enum rule_result serving_selector(struct release *r, int canary, struct json_object **out);
 /* Plans the apex Service to select the primary, if it does not. */

@@ -33,15 +33,21 @@ static int pods(struct release *r, enum side side)
     return release_serves(r, side) ? release_available(r, side) : 0;
 }
 
-static enum rule_result needed(struct release *r, int percent, int *out)
+/* Rounded up. */
+static int64_t pods_for(int64_t all, int share)
+{
+    return (all * share + WEIGHT_ALL - 1) / WEIGHT_ALL;
+}
+
+static enum rule_result needed(struct release *r, int share, int *out)
 {
     if (r->router->by_pods) {
-        *out = pods_of_share(r, percent);
+        *out = pods_of_share(r, share);
         return RULE_CONTINUE;
     }
     struct own_scaler scaler;
     enum rule_result verdict = capacity_target_scaler(r, &scaler);
-    int64_t need = (capacity_total(r) * percent + 99) / 100;
+    int64_t need = pods_for(capacity_total(r), share);
 
     need = workload_least(need, r->canary->analysis.canary_ready_threshold);
     if (verdict == RULE_CONTINUE && scaler.object)
@@ -52,8 +58,9 @@ static enum rule_result needed(struct release *r, int percent, int *out)
 
 /* --- waiting */
 
-static void ask(struct release *r, int percent, int need)
+static void ask(struct release *r, int share, int need)
 {
+    const char *percent = weight_text(r->tick->arena, share);
     const struct canary_status *status = &r->canary->status;
     struct json_object *capacity = edit_object(r->tick->arena);
     int has = (int)json_int_at(r->info.object, 1, "spec", "replicas", NULL);
@@ -66,21 +73,22 @@ static void ask(struct release *r, int percent, int need)
     status_object(r, "canaryCapacity", capacity);
     condition_set(r, CONDITION_SHARE, CONDITION_WAITING,
                   arena_printf(r->tick->arena,
-                               "%s needs %d ready replicas for %d percent of the "
+                               "%s needs %d ready replicas for %s percent of the "
                                "traffic",
                                release_target(r), need, percent));
-    event_normal(r, "Waiting until %s has %d replicas for %d percent of the traffic, it has %d",
+    event_normal(r, "Waiting until %s has %d replicas for %s percent of the traffic, it has %d",
                  release_target(r), need, percent, pods(r, SIDE_CANARY));
     release_requeue(r, REQUEUE_NOW);
 }
 
-static enum rule_result give_up(struct release *r, int percent, int need)
+static enum rule_result give_up(struct release *r, int share, int need)
 {
     const char *text = arena_printf(
         r->tick->arena,
-        "%s has %d of the %d replicas that %d percent of the traffic need, for longer than %d "
+        "%s has %d of the %d replicas that %s percent of the traffic need, for longer than %d "
         "seconds",
-        release_target(r), pods(r, SIDE_CANARY), need, percent, r->canary->progress_deadline_s);
+        release_target(r), pods(r, SIDE_CANARY), need, weight_text(r->tick->arena, share),
+        r->canary->progress_deadline_s);
 
     event_warning(r,
                   "Rolling back %s: %s; with spec.analysis.capacity.canary None it is not waited "
@@ -91,10 +99,10 @@ static enum rule_result give_up(struct release *r, int percent, int need)
 }
 
 /* All traffic at once needs all pods: that a canary begins small was chosen for a part. */
-static bool may_lack_pods(const struct release *r, int percent)
+static bool may_lack_pods(const struct release *r, int share)
 {
     return r->canary->analysis.any_capacity && !r->router->by_pods &&
-           !(r->canary->analysis.scale.given && percent >= 100);
+           !(r->canary->analysis.scale.given && share >= WEIGHT_ALL);
 }
 
 /* A share of pods is not to begin with more than it needs; with a share they leave no pod. */
@@ -104,19 +112,19 @@ static bool is_to_shrink(struct release *r, int need)
            json_int_at(r->info.object, 1, "spec", "replicas", NULL) > need;
 }
 
-enum rule_result share_wait(struct release *r, int percent)
+enum rule_result share_wait(struct release *r, int share)
 {
     int need;
     int64_t since;
 
-    if (may_lack_pods(r, percent) || !r->target->available || !r->router->weighted)
+    if (may_lack_pods(r, share) || !r->target->available || !r->router->weighted)
         return RULE_CONTINUE;
-    enum rule_result verdict = needed(r, percent, &need);
+    enum rule_result verdict = needed(r, share, &need);
     if (verdict != RULE_CONTINUE)
         return verdict;
     if (is_to_shrink(r, need)) {
         r->target->size_target(r->tick, &r->info, need);
-        ask(r, percent, need);
+        ask(r, share, need);
         return RULE_DONE;
     }
     if (pods(r, SIDE_CANARY) >= need) {
@@ -124,29 +132,29 @@ enum rule_result share_wait(struct release *r, int percent)
         return RULE_CONTINUE;
     }
     if (!condition_time(r, CONDITION_SHARE, &since)) {
-        ask(r, percent, need);
+        ask(r, share, need);
         return RULE_DONE;
     }
     if (r->canary->status.share_replicas == 0)
         return RULE_CONTINUE; /* the CRD drops the field */
     if (release_deadline_passed(r, since))
-        return give_up(r, percent, need);
+        return give_up(r, share, need);
     if (need > r->canary->status.share_replicas)
-        ask(r, percent, need);
+        ask(r, share, need);
     return RULE_DONE;
 }
 
 /* --- the size at the beginning */
 
-/* Percent of the traffic that the canary meets first: by match, as a copy, or by weight. */
+/* Share of the traffic that the canary meets first: by match, as a copy, or by weight. */
 static int first_share(const struct release *r)
 {
     const struct canary_analysis *analysis = &r->canary->analysis;
 
     if (r->strategy == STRATEGY_AB_TESTING)
-        return analysis->matched_share;
+        return analysis->matched_share * WEIGHT_PERCENT;
     if (analysis->mirror)
-        return analysis->mirror_weight > 0 ? analysis->mirror_weight : 100;
+        return analysis->mirror_weight > 0 ? analysis->mirror_weight * WEIGHT_PERCENT : WEIGHT_ALL;
     return r->strategy == STRATEGY_CANARY ? release_next_weight(r, 0) : 0;
 }
 
@@ -156,8 +164,8 @@ static int64_t start_size(struct release *r, int64_t own)
 
     if (r->router->by_pods)
         return pods_of_share(r, release_next_weight(r, 0));
-    int percent = scale->percent > 0 ? scale->percent : first_share(r);
-    int64_t size = scale->replicas > 0 ? scale->replicas : (own * percent + 99) / 100;
+    int share = scale->percent > 0 ? scale->percent * WEIGHT_PERCENT : first_share(r);
+    int64_t size = scale->replicas > 0 ? scale->replicas : pods_for(own, share);
 
     return size > 0 ? size : 1;
 }

@@ -5,11 +5,11 @@
 #include "decide/release.h"
 
 /*
- * Called before a step that gives the canary `percent` of all requests. CONTINUE: it has the pods
+ * Called before a step that gives the canary this share (proto/weight.h) of all requests. CONTINUE: it has the pods
  * for them, or as many as its scaler allows, or none are requested. DONE: it waits, or the release
  * was rolled back because they did not become ready before the deadline.
  */
-enum rule_result share_wait(struct release *r, int percent);
+enum rule_result share_wait(struct release *r, int share);
 /* True if a canary with a size of its own serves its share while more of its pods start: enough to
  * take over from a primary without any. */
 bool share_grows(struct release *r);

@@ -89,11 +89,16 @@ static void put_cookies(struct release *r)
         tell_cookie(r, "previousSessionAffinityCookie", cookies.previous);
 }
 
+void status_share(struct release *r, int canary)
+{
+    weight_to_status(r->tick->arena, release_status(r), r->canary->status.json, canary);
+}
+
 void status_weight(struct release *r, int canary)
 {
     bool all = r->canary->analysis.match && release_canary_serves_all(r);
 
-    status_int(r, "canaryWeight", canary);
+    status_share(r, canary);
     if (all != r->canary->status.serves_everything)
         status_text(r, "canaryServes", all ? "everything" : NULL);
     if (canary > 0)
@@ -101,7 +106,7 @@ void status_weight(struct release *r, int canary)
     else if (json_at(r->canary->status.json, "canaryPods", NULL))
         status_object(r, "canaryPods", NULL);
     put_cookies(r);
-    plan_weights(r->tick, 100 - canary, canary);
+    plan_weights(r->tick, WEIGHT_ALL - canary, canary);
 }
 
 /* Our own hash, and with it the provider of this release's routes. */

@@ -18,7 +18,9 @@ bool status_not_begun(const struct release *r);
 void status_int(struct release *r, const char *key, int value);
 void status_text(struct release *r, const char *key, const char *value); /* NULL removes it */
 void status_object(struct release *r, const char *key, struct json_object *value);
-/* Sets canaryWeight and the cookies, and exports a changed weight. */
+/* Sets canaryWeight, and canaryShare where that is not exact. */
+void status_share(struct release *r, int canary);
+/* The same with the cookies, and exports a changed weight. */
 void status_weight(struct release *r, int canary);
 /* Records the target's revision as lastAppliedSpec and trackedConfigs. */
 void status_sync(struct release *r);

@@ -88,7 +88,7 @@ static enum rule_result adopt_what_runs(struct release *r)
         return adopt(r, NULL);
     /* After a failed promotion the primary has a revision that no analysis has seen running there.
      */
-    return adopt(r, r->canary->status.canary_weight == 100 ? "" : r->info.hash);
+    return adopt(r, r->canary->status.canary_weight == WEIGHT_ALL ? "" : r->info.hash);
 }
 
 enum rule_result takeover_hashes(struct release *r)
@@ -106,7 +106,7 @@ enum rule_result takeover_hashes(struct release *r)
     const char *promoted = takeover_primary_hash(r);
     if (release_is_promoting(r) || is_our_hash(r, promoted) || !is_older_than_status(r))
         return RULE_CONTINUE;
-    return adopt(r, r->canary->status.canary_weight == 100 ? "" : promoted);
+    return adopt(r, r->canary->status.canary_weight == WEIGHT_ALL ? "" : promoted);
 }
 
 enum rule_result takeover_names(struct release *r)

@@ -133,28 +133,27 @@ static bool suspended(const struct reading *w)
 }
 
 /* The number of the step that runs, from 1; 0 if the spec has none of its weight by now. */
-static size_t step_number(const struct reading *w, int64_t *weight)
+static size_t step_number(const struct reading *w, struct json_object *weight)
 {
     struct json_object *steps = json_at(w->canary, "spec", "analysis", "steps", NULL);
 
     if (!steps)
         steps = json_at(w->canary, "spec", "canaryAnalysis", "steps", NULL);
-    *weight = json_int_at(w->status, -1, "step", "weight", NULL);
-    for (size_t i = 0; i < json_len(steps); i++)
-        if (json_int_at(json_elem(steps, i), -2, "weight", NULL) == *weight)
+    for (size_t i = 0; weight && i < json_len(steps); i++)
+        if (json_same(json_at(json_elem(steps, i), "weight", NULL), weight))
             return i + 1;
     return 0;
 }
 
 static const char *gate_of_step(const struct reading *w, const char *by)
 {
-    int64_t weight;
-    size_t number = step_number(w, &weight);
+    struct json_object *weight = json_at(w->status, "step", "weight", NULL);
+    size_t number = step_number(w, weight);
 
     if (number == 0)
         return arena_printf(w->arena, "%s: a person decides", by);
-    return arena_printf(w->arena, "step %zu, weight %lld: a person decides (%s)", number,
-                        (long long)weight, by);
+    return arena_printf(w->arena, "step %zu, weight %s: a person decides (%s)", number,
+                        json_text(w->arena, weight), by);
 }
 
 static bool paused(const struct reading *w)

@@ -40,6 +40,11 @@ static void tell_status(struct metrics_writer *writer)
             metrics_report(writer, shown->status, shown->target, shown->namespace_);
 }
 
+static double percent(int weight)
+{
+    return (double)weight / WEIGHT_PERCENT;
+}
+
 static void tell_weights(struct metrics_writer *writer)
 {
     const struct shown *shown;
@@ -49,8 +54,8 @@ static void tell_weights(struct metrics_writer *writer)
         if (shown->primary_weight == NOT_KNOWN)
             continue;
         snprintf(primary, sizeof(primary), "%s-primary", shown->target);
-        metrics_report(writer, shown->primary_weight, primary, shown->namespace_);
-        metrics_report(writer, shown->canary_weight, shown->target, shown->namespace_);
+        metrics_report(writer, percent(shown->primary_weight), primary, shown->namespace_);
+        metrics_report(writer, percent(shown->canary_weight), shown->target, shown->namespace_);
     }
 }
 
@@ -196,7 +201,7 @@ void controller_metrics_canary(const struct canary *canary)
     if (canary->status.phase == PHASE_NONE)
         return;
     controller_metrics_status(canary, canary->status.phase);
-    controller_metrics_weights(canary, 100 - weight_now, weight_now);
+    controller_metrics_weights(canary, WEIGHT_ALL - weight_now, weight_now);
 }
 
 void controller_metrics_analysis(const struct canary *canary, const char *metric, double value)

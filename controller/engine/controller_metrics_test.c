@@ -15,7 +15,7 @@ CASE(a_deleted_canary_leaves_no_sample)
     other.name = "other";
     other.target.name = "other";
     controller_metrics_status(&canary, PHASE_Progressing);
-    controller_metrics_weights(&canary, 90, 10);
+    controller_metrics_weights(&canary, 9000, 1000);
     controller_metrics_analysis(&canary, "request-success-rate", 99);
     controller_metrics_analysis(&canary, "request-duration", 100);
     controller_metrics_analysis(&other, "request-duration", 100);
@@ -55,7 +55,7 @@ CASE(samples_have_flaggers_labels)
     struct canary canary = {.name = "web",
                             .namespace_ = "test",
                             .target = {.kind = "Deployment", .name = "podinfo"},
-                            .status = {.phase = PHASE_Failed, .canary_weight = 10}};
+                            .status = {.phase = PHASE_Failed, .canary_weight = 1000}};
     struct buf out;
 
     controller_metrics_canary(&canary);
@@ -87,6 +87,23 @@ CASE(a_canary_without_a_status_has_no_sample)
     buf_init(&out, 65536);
     metrics_write(&out);
     assert_null(strstr(out.data, "podinfo"));
+    buf_fini(&out);
+    metrics_reset();
+}
+
+CASE(a_part_of_a_per_cent_is_shown_exactly)
+{
+    struct canary canary = {.name = "web", .namespace_ = "test", .target = {.name = "podinfo"}};
+    struct buf out;
+
+    controller_metrics_weights(&canary, WEIGHT_ALL - 50, 50);
+    buf_init(&out, 65536);
+    metrics_write(&out);
+    assert_non_null(
+        strstr(out.data, "flagger_canary_weight{workload=\"podinfo\",namespace=\"test\"} 0.5\n"));
+    assert_non_null(strstr(
+        out.data, "flagger_canary_weight{workload=\"podinfo-primary\",namespace=\"test\"} 99.5\n"));
+    controller_metrics_forget("podinfo", "test");
     buf_fini(&out);
     metrics_reset();
 }

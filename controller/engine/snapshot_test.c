@@ -72,7 +72,7 @@ static enum rule_result rule_step_once(struct fixture *f, struct tick *tick)
         plan_a_status(f, tick);
         plan_event(tick, "Normal", PHASE_Progressing, "the password is hunter2");
     }
-    plan_weights(tick, 90, 10);
+    plan_weights(tick, 9000, 1000);
     tick->plan->stepped = true;
     tick->plan->requeue = f->decided == 0 ? REQUEUE_NOW : REQUEUE_INTERVAL;
     return RULE_DONE;

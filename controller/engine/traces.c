@@ -535,11 +535,14 @@ static void step_id(struct arena *arena, const struct record *record, size_t num
 {
     struct json_object *steps = json_at(record->json, "steps", NULL);
     struct json_object *step = number > 0 ? json_elem(steps, number - 1) : NULL;
-    int64_t routes = json_int_at(step, json_int_at(step, -1, "iteration", NULL), "weight", NULL);
+    struct json_object *weight = json_at(step, "weight", NULL);
+    const char *routes =
+        weight ? json_text(arena, weight)
+               : arena_printf(arena, "%lld", (long long)json_int_at(step, -1, "iteration", NULL));
     const char *at = json_str_at(step, "at", NULL);
 
-    span_id_of(record->trace_id,
-               arena_printf(arena, "step %s %lld", at ? at : record->began, (long long)routes), id);
+    span_id_of(record->trace_id, arena_printf(arena, "step %s %s", at ? at : record->began, routes),
+               id);
 }
 
 static const char *step_at(const struct record *record, struct json_object *steps, size_t number)
@@ -567,6 +570,17 @@ static void add_checks(struct arena *arena, struct json_object *attributes,
     }
 }
 
+/* In percent. */
+static void set_weight(struct json_object *attributes, struct json_object *weight)
+{
+    int64_t whole;
+
+    if (json_to_int(weight, &whole))
+        span_int(attributes, "flagger.weight", whole);
+    else
+        span_double(attributes, "flagger.weight", json_object_get_double(weight));
+}
+
 /* Step `number` of the release, 0 before the first entry; `next` is the entry that has ended it,
  * which says what its checks were. */
 static void send_step(struct traces *traces, struct arena *arena, const struct canary *canary,
@@ -584,7 +598,7 @@ static void send_step(struct traces *traces, struct arena *arena, const struct c
 
     if (json_at(step, "weight", NULL)) {
         span.name = "step";
-        span_int(span.attributes, "flagger.weight", json_int_at(step, 0, "weight", NULL));
+        set_weight(span.attributes, json_at(step, "weight", NULL));
     } else if (step) {
         span.name = "iteration";
         span_int(span.attributes, "flagger.iteration", json_int_at(step, 0, "iteration", NULL));

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "judge/judge.h"
+#include "proto/weight.h"
 
 /*
  * Maximum part of a release that a window at its end may cover, compared with those at its
@@ -195,7 +196,9 @@ bool judge_read(struct json_object *json, struct judge_evidence *evidence)
 
 /* --- samples */
 
-enum { LOOK_NUMBERS = 6, MOST_SECONDS = 1000000000, MOST_STEP = 1000000000 };
+enum { LOOK_NUMBERS = 6, MOST_SECONDS = 1000000000 };
+
+static const int64_t most_step = INT64_C(100) * 1000000000;
 static const double MOST_REQUESTS = 1e12;
 
 struct json_object *judge_samples_write(struct arena *arena, const struct judge_sample *samples,
@@ -209,7 +212,7 @@ struct json_object *judge_samples_write(struct arena *arena, const struct judge_
                                  look->primary.bad};
         struct json_object *row = json_object_new_array();
         json_object_array_add(row, json_object_new_int64(look->at_s));
-        json_object_array_add(row, json_object_new_int64(look->step));
+        json_object_array_add(row, json_object_get(weight_json(arena, look->step)));
         for (size_t j = 0; j < sizeof(counts) / sizeof(counts[0]); j++)
             json_object_array_add(row, number(counts[j]));
         json_object_array_add(list, row);
@@ -223,8 +226,8 @@ static bool read_look(struct json_object *row, struct judge_sample *look)
 
     if (!json_object_is_type(row, json_type_array) || json_len(row) != LOOK_NUMBERS ||
         !json_to_int(json_elem(row, 0), &look->at_s) ||
-        !json_to_int(json_elem(row, 1), &look->step) || look->at_s < 0 ||
-        look->at_s > MOST_SECONDS || look->step < 0 || look->step > MOST_STEP)
+        !weight_read(json_elem(row, 1), most_step, &look->step) || look->at_s < 0 ||
+        look->at_s > MOST_SECONDS)
         return false;
     for (size_t i = 2; i < LOOK_NUMBERS; i++) {
         struct json_object *value = json_elem(row, i);

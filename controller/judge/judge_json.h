@@ -14,7 +14,9 @@
 /* The answers of both sides since the sample before. */
 struct judge_sample {
     int64_t at_s; /* its end, in seconds since the first one began; increasing, 0 to 10^9 */
-    int64_t step; /* the weight, or the iteration, at that time; 0 to 10^9 */
+    /* The weight at that time in hundredths of a percent, or the iteration times a hundred; up to
+     * 10^11. In JSON the weight in percent, or the iteration. */
+    int64_t step;
     struct judge_counts canary, primary;
 };
 

@@ -322,20 +322,23 @@ static void set_trend(struct json_object *out, struct json_object *tree)
     json_object_object_add(out, "trend", trend);
     for (size_t i = 0; i < json_len(steps) && i < TREND; i++) {
         struct json_object *step = json_elem(steps, i);
-        int64_t at = json_int_at(step, json_int_at(step, 0, "iteration", NULL), "weight", NULL);
-        json_object_array_add(trend, json_object_new_int64(at));
+        struct json_object *weight = json_at(step, "weight", NULL);
+        json_object_array_add(
+            trend, weight ? json_object_get(weight)
+                          : json_object_new_int64(json_int_at(step, 0, "iteration", NULL)));
     }
 }
 
 static void set_brief(struct json_object *out, const struct place *at, struct json_object *tree)
 {
     static const char *const texts[] = {"phase", "lastTransitionTime", "lastAppliedSpec"};
-    static const char *const numbers[] = {"canaryWeight", "failedChecks", "iterations"};
+    static const char *const numbers[] = {"failedChecks", "iterations"};
     struct json_object *last = json_elem(status_of(tree, "history"), 0);
     struct json_object *analysis = analysis_of(tree);
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         json_set_str(out, texts[i], json_str_at(tree, "status", texts[i], NULL));
+    weight_put(at->arena, out, "canaryWeight", weight_of_status(json_at(tree, "status", NULL)));
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         json_set_int(out, numbers[i], json_int_at(tree, 0, "status", numbers[i], NULL));
     json_set_int(out, "threshold", json_int_at(analysis, 1, "threshold", NULL));
@@ -424,7 +427,7 @@ static void set_plan(struct json_object *out, const struct settings *settings,
     json_set_str(plan, "target",
                  arena_printf(arena, "%s/%s", canary->target.kind, canary->target.name));
     json_set_int(plan, "intervalSeconds", analysis->interval_ms / 1000);
-    json_set_int(plan, "maxWeight", analysis->max_weight);
+    weight_put(arena, plan, "maxWeight", analysis->max_weight);
     json_set_bool(plan, "skipAnalysis", canary->skip_analysis);
     json_object_object_add(plan, "hooks", hooks);
     for (int i = 0; i < analysis->n_webhooks; i++) {

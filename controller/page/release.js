@@ -57,7 +57,7 @@ function tableOf(head, rows) {
 function traffic(canary, release, now) {
     const weight = canary.canaryWeight;
     text($("traffic-title"), canary.release || !release ? "Traffic" : "Traffic of the last release");
-    draw("split", [weight], () => [make("span", "of-primary", `${100 - weight} % primary`), make("span", "of-canary", `${weight} % canary`)]);
+    draw("split", [weight], () => [make("span", "of-primary", `${Math.round(1e4 - 100 * weight) / 100} % primary`), make("span", "of-canary", `${weight} % canary`)]);
     const steps = (release?.steps ?? []).filter((step) => step.weight !== undefined);
     draw("traffic-chart", [steps, release?.ended], () => {
         if (!steps.length) return [];

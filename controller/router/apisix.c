@@ -100,8 +100,10 @@ static struct json_object *wanted_rule(struct tick *tick, struct json_object *ru
     struct json_object *backends = edit_array(tick->arena);
     struct json_object *out = rule ? source_tree(tick->arena, rule) : edit_object(tick->arena);
 
-    add_backend(tick, backends, of, service->primary_name, weights->primary, split->primary);
-    add_backend(tick, backends, of, service->canary_name, weights->canary, split->canary);
+    add_backend(tick, backends, of, service->primary_name, weight_relative(weights->primary),
+                split->primary);
+    add_backend(tick, backends, of, service->canary_name, weight_relative(weights->canary),
+                split->canary);
     json_set(out, "backends", backends);
     if (rule) {
         json_set_int(out, "priority", PRIORITY);
@@ -191,6 +193,7 @@ const struct router router_apisix = {
     .metric_family = "apisix",
     .route = &route,
     .weighted = true,
+    .finest = 1,
     .check = apisix_check,
     .ignored = ignored_but_weights,
     .reconcile = route_reconcile,

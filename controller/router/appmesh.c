@@ -173,7 +173,7 @@ static enum rule_result reconcile(struct tick *tick)
     const char *router = tick->canary->service.canary_name;
     const struct split_sides sides = {tick->canary->service.primary_name, router};
     const char *name = host(tick->arena, tick->canary, router);
-    const struct weights all = {.canary = 100};
+    const struct weights all = {.canary = WEIGHT_ALL};
     struct json_object *live;
 
     if (!need_object(tick, &services, tick->canary->namespace_, name, &live))

@@ -186,7 +186,7 @@ static bool need_live(struct tick *tick, struct live *live)
 
 static enum rule_result reconcile(struct tick *tick)
 {
-    const struct weights all = {.canary = 100};
+    const struct weights all = {.canary = WEIGHT_ALL};
     const struct split_sides sides = {tick->canary->service.primary_name,
                                       tick->canary->service.canary_name};
     const char *const *both = names(tick->arena, tick->canary, &services);

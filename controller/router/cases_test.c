@@ -20,8 +20,8 @@ static enum rule_result get(struct called *called)
     struct weights found = {0};
     enum rule_result verdict = router_called(called)->get(called->f->tick, &found);
 
-    json_set_int(called->got, "primary", found.primary);
-    json_set_int(called->got, "canary", found.canary);
+    weight_put(called->f->arena, called->got, "primary", found.primary);
+    weight_put(called->f->arena, called->got, "canary", found.canary);
     json_set_bool(called->got, "mirrored", found.mirrored);
     json_set_bool(called->got, "matched", found.matched);
     json_set_bool(called->got, "mirrors all", found.mirrors_all);
@@ -32,13 +32,22 @@ static enum rule_result get(struct called *called)
     return verdict;
 }
 
+static int weight_at(struct json_object *with, const char *key)
+{
+    int64_t weight = 0;
+
+    if (json_at(with, key, NULL) && !weight_read(json_at(with, key, NULL), WEIGHT_ALL, &weight))
+        fail_msg("%s: expected a weight, found %s", key, json_text(unit_arena, with));
+    return (int)weight;
+}
+
 /* with: {primary: 80, canary: 20, mirrored: false, matched: false, cookies: {canary: 'a=b'}} */
 static enum rule_result set(struct called *called)
 {
     struct json_object *with = called->with;
     const struct weights weights = {
-        .primary = (int)json_int_at(with, 0, "primary", NULL),
-        .canary = (int)json_int_at(with, 0, "canary", NULL),
+        .primary = weight_at(with, "primary"),
+        .canary = weight_at(with, "canary"),
         .mirrored = json_bool_at(with, false, "mirrored", NULL),
         .matched = json_bool_at(with, false, "matched", NULL),
         .cookies = {.canary = json_str_at(with, "cookies", "canary", NULL),
@@ -48,6 +57,81 @@ static enum rule_result set(struct called *called)
     };
 
     return router_called(called)->set(called->f->tick, &weights);
+}
+
+/* --- each weight */
+
+/* Adds all numbers of members `weight` at any depth. */
+static void add_weights(struct json_object *tree, int64_t *sum)
+{
+    for (size_t i = 0; i < json_len(tree); i++)
+        add_weights(json_elem(tree, i), sum);
+    if (!json_object_is_type(tree, json_type_object))
+        return;
+    json_object_object_foreach(tree, key, value)
+    {
+        if (strcmp(key, "weight") == 0 && !json_object_is_type(value, json_type_object))
+            *sum += json_object_get_int64(value);
+        add_weights(value, sum);
+    }
+}
+
+/* What the plan wrote into the route is there, beside what was there before; returns the sum of its
+ * weights. */
+static int64_t put_planned(struct fixture *f)
+{
+    int64_t sum = 0;
+
+    f->objects = json_copy(f->arena, f->objects);
+    for (const struct effect *effect = f->tick->plan->first; effect; effect = effect->next) {
+        if (!effect_writes(effect))
+            continue;
+        const char *key = arena_printf(f->arena, "%s/%s", effect->resource->plural, effect->name);
+        struct json_object *live = json_at(f->objects, key, NULL);
+        json_set(f->objects, key, pretend_merged(f->arena, live, effect->body));
+        add_weights(json_at(f->objects, key, "spec", NULL), &sum);
+    }
+    return sum;
+}
+
+/* Routes this weight over the objects of the case, in an arena of its own, and reads it back. */
+static void check_weight(const struct called *called, const struct router *router, int weight,
+                         bool sums)
+{
+    struct fixture f = *called->f;
+    struct weights wanted = {.primary = WEIGHT_ALL - weight, .canary = weight}, found = {0};
+
+    f.arena = arena_new();
+    (void)fixture_run(&f, router->set(f.tick, &wanted));
+    int64_t sum = put_planned(&f);
+    (void)fixture_run(&f, router->get(f.tick, &found));
+    if (found.canary != weight || found.primary != wanted.primary)
+        fail_msg("%s: of a weight of %d hundredths came %d", router->about, weight, found.canary);
+    int64_t total = weight_relative(weight) + weight_relative(wanted.primary);
+    if (sums && f.tick->plan && sum > 0 && sum != total)
+        fail_msg("%s: the weights of %d hundredths add up to %lld", router->about, weight,
+                 (long long)sum);
+    arena_free(f.arena);
+}
+
+/* with: {sums: true}: the only weights in the object are those of the two sides. What the router says
+ * it can write is written and read back: each near the ends, and of those between, which differ in no
+ * kind, every thirteenth (proto/weight_test.c has all). */
+static enum rule_result each_weight(struct called *called)
+{
+    const struct router *router = router_called(called);
+    enum { ENDS = 3 * WEIGHT_PERCENT, STRIDE = 13 };
+    int finest = router_finest(router), step = finest;
+
+    for (int weight = 0; weight <= WEIGHT_ALL; weight += step) {
+        bool near = weight < ENDS || weight >= WEIGHT_ALL - ENDS;
+        step = finest > 1 || near ? finest : STRIDE;
+        if (weight + step > WEIGHT_ALL - ENDS && step == STRIDE)
+            step = WEIGHT_ALL - ENDS - weight;
+        check_weight(called, router, weight, json_bool_at(called->with, false, "sums", NULL));
+    }
+    json_set_int(called->got, "finest", finest);
+    return RULE_CONTINUE;
 }
 
 static enum rule_result settled(struct called *called)
@@ -164,6 +248,7 @@ static const struct called_word words[] = {
     {.name = "get", .call = get},
     {.name = "set", .call = set},
     {.name = "set as well", .call = set, .goes_on = true},
+    {.name = "each weight", .call = each_weight},
     {.name = "settled", .call = settled},
     {.name = "settled after that", .call = settled, .goes_on = true},
     {.name = "revert", .call = revert},

@@ -279,10 +279,11 @@ static enum rule_result wanted(struct tick *tick, const struct weights *weights,
     struct json_object *old = json_at(live, "spec", "routes", NULL);
 
     if (!tests)
-        add_route(tick, routes, split->split, NULL, weights->primary, weights->canary);
+        add_route(tick, routes, split->split, NULL, weight_relative(weights->primary),
+                  weight_relative(weights->canary));
     for (size_t i = 0; i < json_len(tests); i++)
         add_route(tick, routes, i == 0 ? split->split : json_elem(old, i), json_elem(tests, i),
-                  weights->primary, weights->canary);
+                  weight_relative(weights->primary), weight_relative(weights->canary));
     if (tests)
         add_route(tick, routes, split->rest, NULL, 100, 0);
     *out = with_routes(tick, routes);
@@ -331,6 +332,7 @@ const struct router router_contour = {
     .metric_family = "contour",
     .route = &route,
     .weighted = true,
+    .finest = 1,
     .matches = true,
     .check = contour_check,
     .ignored = contour_ignored,

@@ -379,7 +379,7 @@ static const char *refs_check(struct arena *arena, const struct canary *canary)
     {                                                                                              \
         .providers = (served), .about = "Gateway API, routes of the user",                         \
         .resources = ref_resources, .ref_kinds = ref_kinds, .metric_family = (family),             \
-        .names = route_refs_names, .weighted = true, .check = refs_check,                          \
+        .names = route_refs_names, .weighted = true, .finest = 1, .check = refs_check,             \
         .ignored = route_refs_ignored, .reconcile = route_refs_reconcile, .get = route_refs_get,   \
         .settled = route_refs_settled, .set = route_refs_set, .revert = route_refs_revert,         \
         .disown = route_refs_disown                                                                \
@@ -401,7 +401,7 @@ static const struct router refs_grpc = REFS_ROUTER(providers_grpc, "grpc");
                          of_refs)                                                                  \
     {                                                                                              \
         .providers = (names), .about = (line), .resources = (kinds), .metric_family = (family),    \
-        .route = (version_route), .weighted = true, .matches = true, .mirrors = true,              \
+        .route = (version_route), .weighted = true, .finest = 1, .matches = true, .mirrors = true, \
         .refs = (of_refs), .session_affinity = (cookies), .check = (checks), .ignored = (ignores), \
         .claims = httproute_claims, .reconcile = route_reconcile, .get = route_get,                \
         .settled = httproute_settled, .set = route_set, .revert = httproute_revert,                \

@@ -103,8 +103,10 @@ static enum rule_result group_wanted(struct tick *tick, const struct weights *we
                           "spec.analysis.match: an UpstreamGroup splits every request; delete "
                           "UpstreamGroup %s.%s, and a RouteTable is made, which can match",
                           group_name(tick), tick->canary->namespace_);
-    add_group_destination(tick, list, service->primary_name, weights->primary, split->primary);
-    add_group_destination(tick, list, service->canary_name, weights->canary, split->canary);
+    add_group_destination(tick, list, service->primary_name, weight_relative(weights->primary),
+                          split->primary);
+    add_group_destination(tick, list, service->canary_name, weight_relative(weights->canary),
+                          split->canary);
     *out = group_spec(tick, list);
     return RULE_CONTINUE;
 }
@@ -446,6 +448,7 @@ const struct router router_gloo = {
     .metric_family = "gloo",
     .route = &route,
     .weighted = true,
+    .finest = 1,
     .matches = true,
     .check = gloo_check,
     .ignored = ignored_but_weights,

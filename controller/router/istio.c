@@ -475,8 +475,9 @@ static void istio_wanted_rules(struct tick *tick, const struct weights *weights,
                                const struct split *split, struct json_object *live,
                                struct json_object *spec)
 {
-    const struct route_rule whole = {.primary = weights ? weights->primary : 100,
-                                     .canary = weights ? weights->canary : -1,
+    const struct route_rule whole = {.primary =
+                                         weight_relative(weights ? weights->primary : WEIGHT_ALL),
+                                     .canary = weights ? weight_relative(weights->canary) : -1,
                                      .live = split->split};
     struct json_object *apex = edit_array(tick->arena);
     struct json_object *http = edit_array(tick->arena);
@@ -724,6 +725,7 @@ static const struct router refs = {
     .names = route_refs_names,
     .metric_family = "istio",
     .weighted = true,
+    .finest = 1,
     .check = refs_check,
     .ignored = route_refs_ignored,
     .reconcile = route_refs_reconcile,
@@ -743,6 +745,7 @@ const struct router router_istio = {
     .metric_family = "istio",
     .route = &route,
     .weighted = true,
+    .finest = 1,
     .matches = true,
     .mirrors = true,
     .session_affinity = true,

@@ -47,8 +47,8 @@ static enum rule_result knative_get(struct tick *tick, struct weights *out)
 
     if (!knative_need(tick, &service))
         return RULE_NEEDS_FACTS;
-    int canary = service ? knative_share(spec_traffic(service)) : 0;
-    *out = (struct weights){.primary = 100 - canary, .canary = canary};
+    int canary = service ? WEIGHT_PERCENT * knative_share(spec_traffic(service)) : 0;
+    *out = (struct weights){.primary = WEIGHT_ALL - canary, .canary = canary};
     return RULE_CONTINUE;
 }
 
@@ -85,11 +85,12 @@ static enum rule_result knative_set(struct tick *tick, const struct weights *wei
     if (!primary)
         return plan_block(tick, "Knative Service %s.%s has no annotation " KNATIVE_PRIMARY,
                           tick->canary->target.name, tick->canary->namespace_);
-    if (knative_share(spec_traffic(service)) != weights->canary ||
-        !knative_named(spec_traffic(service)))
-        knative_route(
-            tick, service, primary, weights->canary,
-            arena_printf(tick->arena, "weights %d/%d", weights->primary, weights->canary));
+    int percent = weight_percent(weights->canary); /* it is whole: accept.c checks it */
+    if (knative_share(spec_traffic(service)) != percent || !knative_named(spec_traffic(service)))
+        knative_route(tick, service, primary, percent,
+                      arena_printf(tick->arena, "weights %s/%s",
+                                   weight_text(tick->arena, weights->primary),
+                                   weight_text(tick->arena, weights->canary)));
     return RULE_CONTINUE;
 }
 

@@ -35,7 +35,7 @@ static enum rule_result kubernetes_settled(struct tick *tick, const char **why)
 static enum rule_result kubernetes_get(struct tick *tick, struct weights *out)
 {
     (void)tick;
-    *out = (struct weights){.primary = 100};
+    *out = (struct weights){.primary = WEIGHT_ALL};
     return RULE_CONTINUE;
 }
 
@@ -56,7 +56,7 @@ static enum rule_result kubernetes_revert(struct tick *tick, bool recreate)
 
 /* --- shares by number of pods */
 
-enum { HALF = 50, ALL = 100 };
+enum { HALF = WEIGHT_ALL / 2, ALL = WEIGHT_ALL };
 
 /*
  * A weight above a half would need more pods than all traffic, or a primary with fewer than it needs
@@ -70,9 +70,9 @@ static const char *pods_check(struct arena *arena, const struct canary *canary)
         if (analysis->steps[i].weight > HALF && analysis->steps[i].weight < ALL)
             return arena_printf(arena,
                                 "spec.analysis.steps[%d].weight: expected 1 to 50, or 100, found "
-                                "%d: with provider kubernetes the share is one of pods, and the "
+                                "%s: with provider kubernetes the share is one of pods, and the "
                                 "canary gets as many as the primary at most, which keeps its own",
-                                i, analysis->steps[i].weight);
+                                i, weight_text(arena, analysis->steps[i].weight));
     if (canary_is_worker(canary) && analysis->max_weight == ALL)
         return "spec.analysis.steps: without spec.service the primary keeps its part of the work, "
                "and no step gives the canary all; expected weights from 1 to 50";
@@ -113,7 +113,8 @@ static enum rule_result pods_set(struct tick *tick, const struct weights *weight
     struct json_object *to = json_copy(tick->arena, apex);
     services_put_share(tick->arena, to, weights->canary, weights->selector);
     if (plan_update(tick, &kube_services, apex, to))
-        plan_why(tick, "weights %d/%d", weights->primary, weights->canary);
+        plan_why(tick, "weights %s/%s", weight_text(tick->arena, weights->primary),
+                 weight_text(tick->arena, weights->canary));
     return RULE_CONTINUE;
 }
 

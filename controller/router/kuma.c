@@ -112,8 +112,10 @@ static enum rule_result wanted_traffic(struct tick *tick, const struct weights *
     struct json_object *list = edit_array(tick->arena);
 
     (void)live;
-    add_destination(tick, list, service->primary_name, weights->primary, split->primary);
-    add_destination(tick, list, service->canary_name, weights->canary, split->canary);
+    add_destination(tick, list, service->primary_name, weight_relative(weights->primary),
+                    split->primary);
+    add_destination(tick, list, service->canary_name, weight_relative(weights->canary),
+                    split->canary);
     *out = traffic_route(tick, list);
     return RULE_CONTINUE;
 }
@@ -219,8 +221,9 @@ static enum rule_result wanted_http(struct tick *tick, const struct weights *wei
     struct json_object *list = edit_array(tick->arena);
 
     (void)live;
-    add_backend(tick, list, service->primary_name, weights->primary, split->primary);
-    add_backend(tick, list, service->canary_name, weights->canary, split->canary);
+    add_backend(tick, list, service->primary_name, weight_relative(weights->primary),
+                split->primary);
+    add_backend(tick, list, service->canary_name, weight_relative(weights->canary), split->canary);
     *out = http_route(tick, list);
     return RULE_CONTINUE;
 }
@@ -310,6 +313,7 @@ const struct router router_kuma = {
     .metric_family = "kuma",
     .route = &traffic,
     .weighted = true,
+    .finest = 1,
     .check = route_check,
     .ignored = ignored_but_weights,
     .reconcile = route_reconcile,

@@ -12,6 +12,8 @@
 
 #define DEFAULT_PREFIX "nginx.ingress.kubernetes.io"
 
+enum { LEAST_TOTAL = 100 }; /* of weights without the annotation of a total */
+
 /* "nginx.ingress.kubernetes.io/canary-weight" */
 static const char *annotation(struct tick *tick, const char *word)
 {
@@ -123,13 +125,16 @@ static void set_weights(struct tick *tick, struct json_object *wanted,
     struct json_object *annotations = json_sub(json_sub(wanted, "metadata"), "annotations");
     const struct weights *weights = writing->weights;
     bool tests = weights->matched && weights->canary > 0;
+    int total = weight_relative(weights->primary) + weight_relative(weights->canary);
     struct test test = {.header = NULL};
 
     if (tests)
         read_test(tick->arena, tick->canary, &test);
     set_annotation(tick, annotations, "canary", "true");
     set_annotation(tick, annotations, "canary-weight",
-                   arena_printf(tick->arena, "%d", tests ? 0 : weights->canary));
+                   arena_printf(tick->arena, "%d", tests ? 0 : weight_relative(weights->canary)));
+    set_annotation(tick, annotations, "canary-weight-total",
+                   tests || total == LEAST_TOTAL ? NULL : arena_printf(tick->arena, "%d", total));
     set_annotation(tick, annotations, "canary-by-header", test.header);
     set_annotation(tick, annotations, "canary-by-header-value", test.value);
     set_annotation(tick, annotations, "canary-by-header-pattern", test.pattern);
@@ -148,15 +153,17 @@ static struct weights read_copy(struct tick *tick, struct json_object *live)
 {
     const char *is_canary = value_of(tick, live, "canary");
     const char *text = value_of(tick, live, "canary-weight");
-    struct weights out = {.primary = 100};
+    const char *of = value_of(tick, live, "canary-weight-total");
+    struct weights out = {.primary = WEIGHT_ALL};
 
     if (!is_canary || strcmp(is_canary, "true") != 0)
         return out;
     long weight = text ? strtol(text, NULL, 10) : 0;
+    long total = of ? strtol(of, NULL, 10) : LEAST_TOTAL;
     out.matched =
         value_of(tick, live, "canary-by-header") || value_of(tick, live, "canary-by-cookie");
-    out.canary = out.matched ? 100 : weight < 0 ? 0 : weight > 100 ? 100 : (int)weight;
-    out.primary = 100 - out.canary;
+    out.canary = out.matched ? WEIGHT_ALL : weight_of_total(weight, total);
+    out.primary = WEIGHT_ALL - out.canary;
     return out;
 }
 
@@ -192,6 +199,7 @@ const struct router router_nginx = {
     .metric_family = "nginx",
     .source = &source,
     .weighted = true,
+    .finest = 1,
     .matches = true,
     .matches_whole = true,
     .check = nginx_check,

@@ -59,6 +59,11 @@ const char *const *router_object_names(struct arena *arena, const struct router 
     return names;
 }
 
+int router_finest(const struct router *router)
+{
+    return router->finest > 0 ? router->finest : WEIGHT_PERCENT;
+}
+
 const char *router_names(struct arena *arena)
 {
     const char *all = "";

@@ -21,7 +21,7 @@ struct cookies {
 
 /* The routing. The canary's share is of all requests, or of matched ones. */
 struct weights {
-    int primary; /* percent; primary + canary is 100 */
+    int primary; /* hundredths of a percent (proto/weight.h); primary + canary is WEIGHT_ALL */
     int canary;
     bool mirrored; /* the canary gets a copy of the primary's requests; canary is 0 then */
     /* Only requests of spec.analysis.match are split, all others go to the primary; false if every
@@ -67,7 +67,10 @@ struct router {
      * Services. */
     const struct kube_resource *only_target;
     const char *metric_family; /* of the built-in queries: "http" */
-    bool weighted;             /* shifts traffic by percent; false: all or nothing (iterations) */
+    bool weighted;             /* shifts traffic by weights; false: all or nothing (iterations) */
+    /* The finest weight that set() can write, in hundredths of a percent: its multiples are possible.
+     * 0: whole percents. */
+    int finest;
     /* The apex Service selects the pods of both sides, and the share is the ratio of their numbers,
      * which the rules see to (decide/share.c). */
     bool by_pods;
@@ -129,6 +132,8 @@ const struct router *router_find(const char *provider);
 /* The router of a Canary with this provider: the one for its routeRefs or for its steps, if it has any
  * and the variant has such a router. NULL if no variant serves the provider. */
 const struct router *router_of(const char *provider, const struct canary *canary);
+/* The finest weight that it can write, in hundredths of a percent. */
+int router_finest(const struct router *router);
 /* "gatewayapi:v1, kubernetes", for errors; owned by the arena. */
 const char *router_names(struct arena *arena);
 /* The same for routers with the property `can`, one name each. */

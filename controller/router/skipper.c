@@ -63,13 +63,12 @@ static struct weights read_copy(struct tick *tick, struct json_object *live)
     struct json_object *parsed = weights_of(tick, live);
     int64_t primary = json_int_at(parsed, 0, service->primary_name, NULL);
     int64_t canary = json_int_at(parsed, 0, service->canary_name, NULL);
-    struct weights out = {.primary = 100};
+    struct weights out = {.primary = WEIGHT_ALL};
 
-    if (is_off(live) || primary < 0 || canary < 0 || primary + canary == 0 || primary > 1000000 ||
-        canary > 1000000)
+    if (is_off(live) || primary < 0 || canary < 0 || primary > 1000000 || canary > 1000000)
         return out;
-    out.canary = (int)((canary * 100 + (primary + canary) / 2) / (primary + canary));
-    out.primary = 100 - out.canary;
+    out.canary = weight_of_total(canary, primary + canary);
+    out.primary = WEIGHT_ALL - out.canary;
     return out;
 }
 
@@ -83,8 +82,8 @@ static void set_weights(struct tick *tick, struct json_object *wanted,
     struct json_object *map = edit_object(tick->arena);
     bool off = writing->moves ? writing->weights->canary == 0 : is_off(writing->live);
 
-    json_set_int(map, service->primary_name, writing->weights->primary);
-    json_set_int(map, service->canary_name, writing->weights->canary);
+    json_set_int(map, service->primary_name, weight_relative(writing->weights->primary));
+    json_set_int(map, service->canary_name, weight_relative(writing->weights->canary));
     json_set_str(annotations, WEIGHTS, json_text_sorted(tick->arena, map));
     json_set_str(annotations, PREDICATE,
                  predicates(tick->arena, writing->source, off ? OFF : FIRST));
@@ -109,6 +108,7 @@ const struct router router_skipper = {
     .metric_family = "skipper",
     .source = &source,
     .weighted = true,
+    .finest = 1,
     .check = source_ingress_check,
     .ignored = ignored_but_weights,
     .claims = source_ingress_claims,

@@ -83,8 +83,10 @@ static enum rule_result wanted(struct tick *tick, const struct weights *weights,
     struct json_object *backends = edit_array(tick->arena);
 
     (void)live;
-    add_backend(tick, backends, service->canary_name, weights->canary, split->canary);
-    add_backend(tick, backends, service->primary_name, weights->primary, split->primary);
+    add_backend(tick, backends, service->canary_name, weight_relative(weights->canary),
+                split->canary);
+    add_backend(tick, backends, service->primary_name, weight_relative(weights->primary),
+                split->primary);
     *out = with_backends(tick, backends);
     return RULE_CONTINUE;
 }
@@ -113,7 +115,7 @@ static const struct route route_v1alpha3 = ROUTE(smi_v1alpha3);
 #define SMI_ROUTER(names, version, family, line)                                                   \
     {                                                                                              \
         .providers = (names), .about = (line), .resources = kinds_##version,                       \
-        .metric_family = (family), .route = &route_##version, .weighted = true,                    \
+        .metric_family = (family), .route = &route_##version, .weighted = true, .finest = 1,       \
         .check = route_check, .ignored = ignored_but_weights, .reconcile = route_reconcile,        \
         .get = route_get, .settled = route_settled, .set = route_set, .revert = route_revert,      \
         .disown = route_disown                                                                     \

@@ -189,8 +189,10 @@ static enum rule_result wanted(struct tick *tick, const struct weights *weights,
     struct json_object *list = edit_array(tick->arena);
 
     (void)live;
-    add_destination(tick, list, service->primary_name, weights->primary, split->primary);
-    add_destination(tick, list, service->canary_name, weights->canary, split->canary);
+    add_destination(tick, list, service->primary_name, weight_relative(weights->primary),
+                    split->primary);
+    add_destination(tick, list, service->canary_name, weight_relative(weights->canary),
+                    split->canary);
     *out = shifting(tick, list);
     return RULE_CONTINUE;
 }

@@ -61,9 +61,11 @@ static enum rule_result wanted(struct tick *tick, const struct weights *weights,
     struct json_object *services = edit_array(tick->arena);
 
     (void)live;
-    add_service(tick, services, service->primary_name, weights->primary, split->primary);
+    add_service(tick, services, service->primary_name, weight_relative(weights->primary),
+                split->primary);
     if (weights->canary > 0)
-        add_service(tick, services, service->canary_name, weights->canary, split->canary);
+        add_service(tick, services, service->canary_name, weight_relative(weights->canary),
+                    split->canary);
     *out = with_services(tick, services);
     return RULE_CONTINUE;
 }
@@ -90,6 +92,7 @@ const struct router router_traefik = {
     .metric_family = "traefik",
     .route = &route,
     .weighted = true,
+    .finest = 1,
     .check = route_check,
     .ignored = ignored_but_weights,
     .reconcile = route_reconcile,

@@ -51,7 +51,7 @@ const char *position_text(struct arena *arena, const struct position *position)
     const char *text = position->phase == PHASE_NONE ? "no phase" : phase_name(position->phase);
 
     if (position->weight != 0)
-        text = arena_printf(arena, "%s, %d percent", text, position->weight);
+        text = arena_printf(arena, "%s, %s percent", text, weight_text(arena, position->weight));
     if (position->iterations != 0)
         text = arena_printf(arena, "%s, iteration %d", text, position->iterations);
     if (position->failed_checks != 0)

@@ -51,7 +51,7 @@ struct effect {
     bool with_metadata;
     bool success;
     int webhook;
-    int primary_weight, canary_weight;
+    int primary_weight, canary_weight; /* proto/weight.h */
     double value;
     bool has_min, has_max;
     double min, max;

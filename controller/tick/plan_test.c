@@ -52,7 +52,7 @@ CASE(test_every_kind_of_effect_in_order)
         rows_json(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"c\",\"uid\":\"u\"}}"));
     plan_event(tick, "Normal", PHASE_Waiting, "Advance %s", "podinfo");
     plan_alert(tick, "info", true, "hello");
-    plan_weights(tick, 90, 10);
+    plan_weights(tick, 9000, 1000);
     plan_metric(tick, "latency", 0.5);
     plan_outcome(tick, true, "completed");
     plan_hook(tick, 0, PHASE_Succeeded);
@@ -94,7 +94,7 @@ CASE(test_an_outline_has_no_content)
         rows_json(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"a\"},\"spec\":{}}");
     struct json_object *to = json_copy(arena, from);
 
-    plan_weights(tick, 100, 0);
+    plan_weights(tick, WEIGHT_ALL, 0);
     plan_metric(tick, "latency", 0.5);
     assert_null(plan_outline(tick, 1000));
     json_set_str(json_sub(to, "spec"), "password", "hunter2");

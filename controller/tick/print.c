@@ -86,7 +86,8 @@ static void print_effect(struct tick *tick, struct buf *buf, const struct effect
                    effect->text);
         break;
     case EFFECT_WEIGHTS:
-        buf_printf(buf, "weights %d/%d", effect->primary_weight, effect->canary_weight);
+        buf_printf(buf, "weights %s/%s", weight_text(tick->arena, effect->primary_weight),
+                   weight_text(tick->arena, effect->canary_weight));
         break;
     case EFFECT_METRIC:
         buf_printf(buf, "metric %s %g", effect->text, effect->value);

@@ -41,7 +41,7 @@ static void check_canary(struct arena *arena, struct json_object *obj)
         return;
     const struct canary_analysis *analysis = &canary.analysis;
     if (!canary.name || !canary.target.name || !canary.service.primary_name ||
-        analysis->max_weight < 1 || analysis->max_weight > 100 || analysis->threshold < 1)
+        analysis->max_weight < 1 || analysis->max_weight > WEIGHT_ALL || analysis->threshold < 1)
         abort();
     for (int i = 1; i < analysis->n_step_weights; i++) {
         if (analysis->step_weights[i] <= analysis->step_weights[i - 1])

@@ -200,7 +200,7 @@ static bool leads_to(const struct foreseen *foreseen, struct json_object *status
 {
     return foreseen->moves &&
            foreseen->to.phase == phase_parse(json_str_at(status, "phase", NULL)) &&
-           foreseen->to.weight == json_int_at(status, 0, "canaryWeight", NULL) &&
+           foreseen->to.weight == weight_of_status(status) &&
            foreseen->to.iterations == json_int_at(status, 0, "iterations", NULL) &&
            foreseen->to.failed_checks == json_int_at(status, 0, "failedChecks", NULL);
 }

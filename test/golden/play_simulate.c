@@ -74,8 +74,9 @@ static const char *simulated(struct arena *arena, const struct simulation *simul
     for (const struct simulation_step *step = simulation->steps; step; step = step->next) {
         const struct line line = {.at_ms = step->at_ms,
                                   .phase = phase_name(step->phase),
-                                  .weights =
-                                      arena_printf(arena, "%d/%d", step->primary, step->canary),
+                                  .weights = arena_printf(arena, "%s/%s",
+                                                          weight_text(arena, step->primary),
+                                                          weight_text(arena, step->canary)),
                                   .hooks = step->hooks,
                                   .metrics = step->metrics,
                                   .said = indented(arena, step->said)};

@@ -461,6 +461,7 @@ enum { WORDS = sizeof(words) / sizeof(words[0]) };
 static const struct field {
     const char *name;
     size_t text, flag, number; /* where it stands; one of them, the others are 0 */
+    bool percent;              /* the number is a weight, given in percent */
     const char *none;          /* the text that null is */
 } fields[] = {
     {.name = "closed", .text = offsetof(struct world, closed), .none = ""},
@@ -490,8 +491,8 @@ static const struct field {
     {.name = "flaggers crd", .flag = offsetof(struct world, flaggers_crd)},
     {.name = "load", .number = offsetof(struct world, load)},
     {.name = "room", .number = offsetof(struct world, room)},
-    {.name = "measured", .number = offsetof(struct world, measured)},
-    {.name = "routed", .number = offsetof(struct world, routed)},
+    {.name = "measured", .number = offsetof(struct world, measured), .percent = true},
+    {.name = "routed", .number = offsetof(struct world, routed), .percent = true},
 };
 enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
 
@@ -505,7 +506,8 @@ static void set_field(struct play *play, const struct field *field, struct json_
     else if (field->flag)
         *(bool *)(void *)(world + field->flag) = json_object_get_boolean(value(play, given));
     else
-        *(int *)(void *)(world + field->number) = json_object_get_int(value(play, given));
+        *(int *)(void *)(world + field->number) =
+            json_object_get_int(value(play, given)) * (field->percent ? WEIGHT_PERCENT : 1);
 }
 
 static const struct word *word_of(const char *key)

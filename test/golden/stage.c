@@ -13,14 +13,14 @@ enum { MAX_BYTES = 4 * 1024 * 1024 };
 
 /* matched counts where the Canary matches. */
 static const struct weights states[STAGE_STATES] = {
-    {.primary = 100, .mirrored = true, .matched = true},
-    {.primary = 80,
-     .canary = 20,
+    {.primary = WEIGHT_ALL, .mirrored = true, .matched = true},
+    {.primary = 80 * WEIGHT_PERCENT,
+     .canary = 20 * WEIGHT_PERCENT,
      .matched = true,
      .cookies = {.canary = "a+b=Q", .primary = "p=W"}},
-    {.canary = 100, .matched = true, .cookies = {.canary = "a+b=Q"}},
-    {.canary = 100, .cookies = {.canary = "a+b=Q"}},
-    {.primary = 100, .matched = true, .cookies = {.previous = "a+b=Q"}},
+    {.canary = WEIGHT_ALL, .matched = true, .cookies = {.canary = "a+b=Q"}},
+    {.canary = WEIGHT_ALL, .cookies = {.canary = "a+b=Q"}},
+    {.primary = WEIGHT_ALL, .matched = true, .cookies = {.previous = "a+b=Q"}},
 };
 
 static bool is_text(struct json_object *object, const char *text)

@@ -69,10 +69,10 @@ struct world {
     const char *queries;    /* all of the last tick, "metrics[0]: up" one per line */
     const char *at_once;    /* those of them that were asked before any was answered */
     /* Autoscalers of both sides, where an HPA or a ScaledObject is there: */
-    int load;          /* pods that all traffic needs; 0: nothing scales */
-    int room;          /* no more of the primary's pods get ready; 0: all do */
-    int measured;      /* the canary's weight as autoscalers know it: a settling late */
-    int routed;        /* the canary's weight before the last effect */
+    int load;     /* pods that all traffic needs; 0: nothing scales */
+    int room;     /* no more of the primary's pods get ready; 0: all do */
+    int measured; /* the canary's weight (proto/weight.h) as autoscalers know it: a settling late */
+    int routed;   /* the canary's weight before the last effect */
     int64_t served_ms; /* when the target last had traffic */
     bool was_down;     /* the target was at zero, or its scaler paused, before the plan */
     const char *told;  /* events, alerts, outcomes of all ticks, one per line */

@@ -186,11 +186,11 @@ static int knative_share(struct world *world, int *primary)
         json_at(world_get(world, "services/podinfo"), "spec", "traffic", NULL);
 
     if (!traffic) { /* nothing is split yet: whoever serves goes on */
-        *primary = 100;
+        *primary = WEIGHT_ALL;
         return 0;
     }
-    *primary = (int)json_int_at(json_elem(traffic, 1), 0, "percent", NULL);
-    return (int)json_int_at(json_elem(traffic, 0), 0, "percent", NULL);
+    *primary = WEIGHT_PERCENT * (int)json_int_at(json_elem(traffic, 1), 0, "percent", NULL);
+    return WEIGHT_PERCENT * (int)json_int_at(json_elem(traffic, 0), 0, "percent", NULL);
 }
 
 static void knative_grow(struct world *world)

@@ -18,8 +18,12 @@ static int rule_canary(struct json_object *rule, int *primary)
 {
     struct json_object *backends = json_at(rule, "backendRefs", NULL);
 
-    *primary = (int)json_int_at(json_elem(backends, 0), 100, "weight", NULL);
-    return (int)json_int_at(json_elem(backends, 1), 0, "weight", NULL);
+    int64_t of_primary = json_int_at(json_elem(backends, 0), 100, "weight", NULL);
+    int64_t of_canary = json_int_at(json_elem(backends, 1), 0, "weight", NULL);
+    int canary = weight_of_total(of_canary, of_primary + of_canary);
+
+    *primary = WEIGHT_ALL - canary;
+    return canary;
 }
 
 struct split {
@@ -55,7 +59,7 @@ static int split_of_router(struct world *world, const struct router *router, int
     if (accept_view(arena, world->canary, &canary, &mistake, &ei) != ERR_OK)
         fail_msg("accept_view: %s", ei.text);
     struct tick *tick = tick_new(arena, &canary, &world->settings, world->now_ms, true);
-    struct split split = {.world = world, .router = router, .weights = {.primary = 100}};
+    struct split split = {.world = world, .router = router, .weights = {.primary = WEIGHT_ALL}};
     assert_int_equal(tick_solve(tick, ask_split, answer_split, &split), RULE_CONTINUE);
     arena_free(arena);
     *primary = split.weights.primary;
@@ -97,7 +101,8 @@ const char *world_weights(struct world *world)
     int primary;
     int canary = world_routes_split(world, &primary);
 
-    return arena_printf(world->arena, "%d/%d", primary, canary);
+    return arena_printf(world->arena, "%s/%s", weight_text(world->arena, primary),
+                        weight_text(world->arena, canary));
 }
 
 /* "x=insider" or "cookie~.*c.*": one match */
@@ -146,7 +151,8 @@ static const char *print_rule(struct world *world, struct json_object *rule)
     for (size_t i = 1; i < json_len(matches); i++)
         text =
             arena_printf(world->arena, "%s or %s", text, print_match(world, json_elem(matches, i)));
-    text = arena_printf(world->arena, "%s: %d/%d%s", text, primary, canary,
+    text = arena_printf(world->arena, "%s: %s/%s%s", text, weight_text(world->arena, primary),
+                        weight_text(world->arena, canary),
                         print_cookies(world, json_at(rule, "backendRefs", NULL)));
     for (size_t i = 0; i < json_len(filters); i++) {
         struct json_object *mirror = json_at(json_elem(filters, i), "requestMirror", NULL);
@@ -168,20 +174,30 @@ const char *world_routes(struct world *world)
     return text;
 }
 
+static int64_t sum_of(struct json_object *rule)
+{
+    struct json_object *backends = json_at(rule, "backendRefs", NULL);
+
+    return json_int_at(json_elem(backends, 0), 100, "weight", NULL) +
+           json_int_at(json_elem(backends, 1), 0, "weight", NULL);
+}
+
 /* Every rule of its own: those that hold a client by its cookie as well. */
 void world_routes_check(struct world *world, bool at_zero)
 {
     struct json_object *rules = route_rules(world);
     int primary, split = world_routes_split(world, &primary);
 
-    if (primary + split != 100)
+    if (primary + split != WEIGHT_ALL)
         fail_msg("weights %d/%d do not add up", primary, split);
     for (size_t i = 0; i < json_len(rules); i++) {
         int canary = rule_canary(json_elem(rules, i), &primary);
-        if (primary + canary != 100)
-            fail_msg("weights %d/%d do not add up", primary, canary);
+        int64_t sum = sum_of(json_elem(rules, i));
+        if (sum != 100 && sum != 1000 && sum != WEIGHT_ALL)
+            fail_msg("the weights of rule %zu add up to %lld", i, (long long)sum);
         if (canary > 0 && at_zero)
-            fail_msg("the canary has %d %% of the traffic and no replicas", canary);
+            fail_msg("the canary has %s %% of the traffic and no replicas",
+                     weight_text(world->arena, canary));
         if (canary > 0 && split == 0)
             fail_msg("clients are held at a canary that has no share:\n%s", world_routes(world));
     }

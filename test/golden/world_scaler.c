@@ -34,7 +34,7 @@ static void run_autoscaler(struct world *world, const char *name, int share)
     int64_t least = json_int_at(spec, 1, hpa ? "minReplicas" : "minReplicaCount", NULL);
     int64_t most = json_int_at(spec, 100, hpa ? "maxReplicas" : "maxReplicaCount", NULL);
     const char *key = arena_printf(world->arena, "deployments/%s", name);
-    int64_t wanted = (world->load * (int64_t)share + 99) / 100;
+    int64_t wanted = (world->load * (int64_t)share + WEIGHT_ALL - 1) / WEIGHT_ALL;
 
     if (!spec || world->load == 0 ||
         json_int_at(world_get(world, key), 0, "spec", "replicas", NULL) == 0)
@@ -46,7 +46,7 @@ static void run_autoscaler(struct world *world, const char *name, int share)
 void world_scale(struct world *world, int canary)
 {
     run_autoscaler(world, "podinfo", world->measured);
-    run_autoscaler(world, "podinfo-primary", 100 - world->measured);
+    run_autoscaler(world, "podinfo-primary", WEIGHT_ALL - world->measured);
     run_keda(world);
     world->measured = canary;
 }
@@ -110,7 +110,8 @@ static void check_capacity(struct world *world, int was, int canary)
     bool by_steps =
         json_int_at(world->canary, 0, "spec", "analysis", "stepWeightPromotion", NULL) > 0;
 
-    if (world->load == 0 || canary > 0 || was < 10 || by_steps || needs * 10 <= has * 11 ||
+    if (world->load == 0 || canary > 0 || was < 10 * WEIGHT_PERCENT || by_steps ||
+        needs * 10 <= has * 11 ||
         json_int_at(target, 0, "status", "availableReplicas", NULL) == 0 || has_waited(world))
         return;
     if (!strstr(world_image(world, "podinfo"), "stuck") &&
@@ -157,20 +158,21 @@ static void check_share(struct world *world, int was, int canary)
     int64_t has = json_int_at(target, 0, "status", "availableReplicas", NULL);
     int64_t all = json_int_at(primary, 0, "status", "availableReplicas", NULL);
     int64_t threshold = json_int_at(analysis, 100, "canaryReadyThreshold", NULL);
-    int64_t share = json_at(analysis, "match", NULL)
-                        ? json_int_at(analysis, canary, "capacity", "matchedShare", NULL)
-                        : canary;
+    int64_t matched = json_int_at(analysis, 0, "capacity", "matchedShare", NULL);
+    int64_t share =
+        json_at(analysis, "match", NULL) && matched > 0 ? matched * WEIGHT_PERCENT : canary;
 
     phase = world_phase(world);
     if (canary <= was || !target || !primary || all == 0 || strcmp(phase, "Progressing") != 0 ||
         (said && strcmp(said, "None") == 0))
         return;
     all = world->load > 0 ? world->load : all;
-    int64_t needs = (all * share + 99) / 100 * threshold / 100;
+    int64_t needs = (all * share + WEIGHT_ALL - 1) / WEIGHT_ALL * threshold / 100;
     if (needs > most_of_target(world))
         needs = most_of_target(world);
     if (has < needs)
-        fail_msg("the canary gets %d %% with %d pods, it needs %d", canary, (int)has, (int)needs);
+        fail_msg("the canary gets %s %% with %d pods, it needs %d",
+                 weight_text(world->arena, canary), (int)has, (int)needs);
 }
 
 void world_check_scalers(struct world *world, int was, int canary, bool primary_selected)

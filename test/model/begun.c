@@ -38,7 +38,8 @@ const char *begun_mend(struct model *model, const struct cluster *facts,
     if (promoted && !*promoted &&
         (answers || was->analysis.waits_for_primary || !since || strcmp(since, ticks_past) != 0))
         return "no revision is to mend a primary that has a ready pod, or is waited for";
-    if (is->status.phase == PHASE_Progressing && !answers && model_weight(model, facts) < 100)
+    if (is->status.phase == PHASE_Progressing && !answers &&
+        model_weight(model, facts) < WEIGHT_ALL)
         return "no release begins beside a primary without a ready pod before its deadline";
     return NULL;
 }
@@ -69,7 +70,7 @@ const char *begun_prepared(struct model *model, const struct cluster *facts,
 {
     const struct canary *canary = model_canary(model, facts);
     int was = model_weight(model, before), is = model_weight(model, after);
-    bool step = said_analysing(canary) && was == 0 && is > 0 && is < 100 &&
+    bool step = said_analysing(canary) && was == 0 && is > 0 && is < WEIGHT_ALL &&
                 canary->status.canary_weight == 0 && canary->status.iterations == 0;
 
     return step && scenario_has(model->scenario, "pre-rollout") &&

@@ -327,9 +327,9 @@ static const char *check_end(struct model *model, const struct policy *policy,
         return "a revision that may mend a primary without a ready pod begins";
     if (waits)
         return policy->may_wait || by_person || said_impossible(canary) ? NULL : "every run ends";
-    if (weight > 0 && weight < 100)
+    if (weight > 0 && weight < WEIGHT_ALL)
         return "at the end, one side has all traffic";
-    if (weight == 100 && !model_look(model, cluster, ROLE_TARGET)->ready && !lost)
+    if (weight == WEIGHT_ALL && !model_look(model, cluster, ROLE_TARGET)->ready && !lost)
         return "at the end, all traffic is on a healthy workload";
     if (weight == 0 && !primary->ready && !policy->may_wait && !by_person)
         return "at the end, all traffic is on a healthy workload";

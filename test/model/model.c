@@ -508,14 +508,15 @@ static void look_at_route(struct look *look, struct json_object *route)
         struct json_object *primary = backend(json_elem(rules, i), "podinfo-primary");
         struct json_object *canary = backend(json_elem(rules, i), "podinfo-canary");
         int64_t weight = json_int_at(canary, 1, "weight", NULL);
+        int64_t sum = weight + json_int_at(primary, -1, "weight", NULL);
         look->canary_serves = look->canary_serves || (canary && weight > 0);
         look->rest = look->splits && primary && !canary;
         if (!primary || !canary)
             continue;
-        if (weight < 0 || weight + json_int_at(primary, -1, "weight", NULL) != 100)
+        if (weight < 0 || weight > sum || (sum != 100 && sum != 1000 && sum != WEIGHT_ALL))
             look->adds_up = false;
         look->splits = true;
-        look->canary_weight = (int8_t)weight;
+        look->canary_weight = (int16_t)weight_of_total(weight, sum);
     }
     look->mirrored = strstr(text, "RequestMirror") != NULL;
     look->alone = !strstr(text, "-primary") && !strstr(text, "-canary");
@@ -531,10 +532,10 @@ static void look_at_shares(struct look *look, struct json_object *service)
     int weight;
 
     services_share(arena, service, &weight);
-    look->canary_weight = (int8_t)weight;
+    look->canary_weight = (int16_t)weight;
     look->canary_serves = weight > 0;
     look->selects_primary = !app || strcmp(app, "podinfo-primary") == 0;
-    look->adds_up = weight == 0 || (weight == 100 ? !look->selects_primary : !app);
+    look->adds_up = weight == 0 || (weight == WEIGHT_ALL ? !look->selects_primary : !app);
     look->alone = !look->selects_primary;
     look->splits = look->settled = true;
     arena_free(arena);
@@ -552,7 +553,7 @@ static void look_at_traffic(struct look *look, struct json_object *service)
     }
     look->alone = !look->splits;
     look->adds_up = !traffic || latest + named == 100;
-    look->canary_weight = (int8_t)(look->splits ? latest : 0);
+    look->canary_weight = (int16_t)(look->splits ? latest * WEIGHT_PERCENT : 0);
     look->canary_serves = look->canary_weight > 0;
     look->settled = json_int_at(service, 1, "metadata", "generation", NULL) == 1;
 }
@@ -731,10 +732,10 @@ const char *model_tell(struct model *model, struct arena *arena, const struct cl
         return "the Canary is gone";
     return arena_printf(
         arena,
-        "phase %s, weight %d%s%s, status says %d, failed %d, iterations %d; target %s, primary %s",
-        phase_name(status->phase), route->canary_weight, route->mirrored ? " mirrored" : "",
-        route->settled ? "" : " not taken over", status->canary_weight, status->failed_checks,
-        status->iterations,
+        "phase %s, weight %s%s%s, status says %s, failed %d, iterations %d; target %s, primary %s",
+        phase_name(status->phase), weight_text(arena, route->canary_weight),
+        route->mirrored ? " mirrored" : "", route->settled ? "" : " not taken over",
+        weight_text(arena, status->canary_weight), status->failed_checks, status->iterations,
         tell_workload(model, arena, cluster, ROLE_TARGET,
                       model_look(model, cluster, ROLE_CONFIG)->revision),
         tell_workload(model, arena, cluster, ROLE_PRIMARY,

@@ -40,7 +40,7 @@ struct look {
     bool canary_serves; /* by any rule */
     bool alone;         /* neither the primary nor the canary is named */
     bool adds_up, mirrored, settled;
-    int8_t canary_weight;
+    int16_t canary_weight; /* proto/weight.h */
     /* Service */
     bool selects_primary;
     bool labelled; /* route, too: as spec.service.apex.labels asks */

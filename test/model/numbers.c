@@ -39,7 +39,8 @@ const char *numbers_share(struct model *model, const struct cluster *facts,
 {
     int was = model_weight(model, before), is = model_weight(model, after);
     int64_t primary = available(model, facts, ROLE_PRIMARY);
-    int64_t needs = (primary * is + 99) / 100, most = most_of_target(model, facts);
+    int64_t needs = (primary * is + WEIGHT_ALL - 1) / WEIGHT_ALL,
+            most = most_of_target(model, facts);
 
     if (!model->scenario->sized || is <= was || primary == 0 ||
         !said_analysing(model_canary(model, facts)) ||

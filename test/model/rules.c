@@ -208,7 +208,7 @@ static const char *check_route(struct model *model, const struct cluster *facts,
     const struct canary *canary = model_canary(model, facts);
     /* a route that somebody deleted, while the canary had everything */
     bool restored =
-        model_is_absent(model, before, ROLE_ROUTE) && canary->status.canary_weight == 100;
+        model_is_absent(model, before, ROLE_ROUTE) && canary->status.canary_weight == WEIGHT_ALL;
 
     if (!model_is_absent(model, after, ROLE_ROUTE) && !is->adds_up)
         return "the weights of a route add up to 100";
@@ -227,8 +227,8 @@ static const char *check_route(struct model *model, const struct cluster *facts,
         return "traffic goes only to a copy of what is analysed";
     if (is->canary_weight < was->canary_weight && !primary->answers && target->ready)
         return "nobody is sent to a primary without pods while the canary answers";
-    if (was->canary_weight == 100 && !was->rest && is->canary_weight < 100 && !primary->answers &&
-        !target->at_zero && !model_is_absent(model, facts, ROLE_TARGET))
+    if (was->canary_weight == WEIGHT_ALL && !was->rest && is->canary_weight < WEIGHT_ALL &&
+        !primary->answers && !target->at_zero && !model_is_absent(model, facts, ROLE_TARGET))
         return "traffic goes only to a primary that is ready, or that was serving";
     return NULL;
 }
@@ -616,7 +616,7 @@ static const char *check_primary(struct model *model, const struct cluster *fact
         !may_run(model, canary, ghost, is->revision, 3))
         return "what is promoted is what passed its analysis";
     if (model->kind->named && is->revision != was->revision && is->revision && !is->ready &&
-        model_weight(model, after) < 100 && !said_initialising(canary))
+        model_weight(model, after) < WEIGHT_ALL && !said_initialising(canary))
         return "traffic goes only to a primary that is ready";
     ghost->carried = (uint8_t)model_primary_revision(model, after);
     return NULL;
@@ -839,7 +839,7 @@ static const char *check_shares(struct model *model, const struct cluster *facts
         return NULL;
     if (route->canary_weight > 0 && !target->answers && primary->answers && !said_drains(canary))
         return SAFE_SHARE ": the canary";
-    if ((route->canary_weight < 100 || route->rest) && !primary->answers && target->ready &&
+    if ((route->canary_weight < WEIGHT_ALL || route->rest) && !primary->answers && target->ready &&
         said_analysing(canary) && (outcome->steps == 0 || refused) &&
         model_revision(model, facts) == ghost->revision && *canary->status.last_applied_spec)
         return SAFE_SHARE ": the primary";

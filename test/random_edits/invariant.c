@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "proto/weight.h"
+
 #define CONTROLLER "flagger-controller"
 
 static const char *name_of(struct json_object *object)
@@ -116,25 +118,31 @@ static struct json_object *rest_of(struct json_object *route)
     return NULL;
 }
 
+/* That of the canary. */
+static int share_of(struct json_object *rule)
+{
+    return weight_of_total(weight(rule, 1), weight(rule, 0) + weight(rule, 1));
+}
+
 const char *invariant_capacity(struct arena *arena, struct json_object *before,
                                struct json_object *now, const struct sides *sides, int64_t most)
 {
     struct json_object *old = rest_of(before), *rule = rest_of(now);
     if (!old || !rule)
         return NULL;
-    int64_t share = weight(rule, 1);
-    int64_t need = ((int64_t)sides->primary_least * share + 99) / 100;
+    int share = share_of(rule), was = share_of(old);
+    int64_t need = ((int64_t)sides->primary_least * share + WEIGHT_ALL - 1) / WEIGHT_ALL;
     if (most > 0 && need > most)
         need = most;
-    if (share > weight(old, 1) && (int64_t)sides->canary_most < need)
+    if (share > was && (int64_t)sides->canary_most < need)
         return arena_printf(arena,
-                            "the canary gets %lld %% of the traffic with %zu ready pods, of %zu of "
+                            "the canary gets %s %% of the traffic with %zu ready pods, of %zu of "
                             "the primary that are %lld",
-                            (long long)share, sides->canary_most, sides->primary_least,
+                            weight_text(arena, share), sides->canary_most, sides->primary_least,
                             (long long)need);
-    if (weight(rule, 0) > weight(old, 0) && sides->primary_most == 0 && sides->canary_least > 0)
-        return arena_printf(arena, "the primary gets %lld %% of the traffic without a ready pod",
-                            (long long)weight(rule, 0));
+    if (share < was && sides->primary_most == 0 && sides->canary_least > 0)
+        return arena_printf(arena, "the primary gets %s %% of the traffic without a ready pod",
+                            weight_text(arena, WEIGHT_ALL - share));
     return NULL;
 }
 

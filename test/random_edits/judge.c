@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "proto/weight.h"
 
 /* --- what there is to see */
 
@@ -329,7 +330,7 @@ static void look_at_weights(struct judge *judge, struct ward *ward, int64_t now)
         int64_t sum = 0;
         for (size_t k = 0; k < json_len(backends); k++)
             sum += json_int_at(json_elem(backends, k), 1, "weight", NULL);
-        if (json_len(backends) > 1 && sum != 100)
+        if (json_len(backends) > 1 && sum != 100 && sum != 1000 && sum != WEIGHT_ALL)
             worst = sum;
     }
     if (worst == 100 || !judge->controller)
@@ -392,17 +393,19 @@ void judge_rest(struct judge *judge, const struct app *app)
     struct json_object *rules = judge_rules(judge, app);
     const char *provider = json_str_at(canary, "spec", "provider", NULL);
     const char *service = json_str_at(canary, "status", "serviceName", NULL);
-    int64_t said = json_int_at(canary, 0, "status", "canaryWeight", NULL);
+    int said = weight_of_status(json_at(canary, "status", NULL));
     struct json_object *backends = json_at(json_elem(rules, 0), "backendRefs", NULL);
     judge_look_at_copies(judge, app);
     if (!canary || !provider || strncmp(provider, "gatewayapi", 10) != 0 || !service ||
         strcmp(service, app->name) != 0 || json_len(backends) < 2 ||
         judge_says_why(judge, app, INT64_MAX))
         return;
-    int64_t routed = json_int_at(json_elem(backends, 1), 0, "weight", NULL);
+    int64_t canary_has = json_int_at(json_elem(backends, 1), 0, "weight", NULL);
+    int64_t primary_has = json_int_at(json_elem(backends, 0), 0, "weight", NULL);
+    int routed = weight_of_total(canary_has, canary_has + primary_has);
     if (routed != said)
-        judge_break(judge, app, "status", "the status says %d %%, the route gives the canary %d %%",
-                    (int)said, (int)routed);
+        judge_break(judge, app, "status", "the status says %s %%, the route gives the canary %s %%",
+                    weight_text(judge->arena, said), weight_text(judge->arena, routed));
 }
 
 bool judge_broken(const struct judge *judge, const struct app *app)

@@ -193,7 +193,7 @@ static bool weights_are_whole(struct json_object *route)
         int64_t sum = 0;
         for (size_t k = 0; k < json_len(refs); k++)
             sum += json_int_at(json_elem(refs, k), 1, "weight", NULL);
-        if (json_len(refs) > 1 && sum != TOTAL)
+        if (json_len(refs) > 1 && sum != TOTAL && sum != 10 * TOTAL && sum != 100 * TOTAL)
             return false;
     }
     return true;

@@ -1,11 +1,13 @@
 #include "ctl/backtest/past.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/yaml.h"
 #include "ctl/inputs.h"
+#include "proto/weight.h"
 
 enum { SECOND_MS = 1000, COUNTS = 4 };
 
@@ -139,9 +141,11 @@ static void add_sums(struct past_series *series, int64_t at_s, int64_t step,
 
 static int64_t step_of(struct json_object *step)
 {
-    int64_t weight = json_int_at(step, -1, "weight", NULL);
+    int64_t weight;
 
-    return weight >= 0 ? weight : json_int_at(step, 0, "iteration", NULL);
+    if (weight_read(json_at(step, "weight", NULL), WEIGHT_ALL, &weight))
+        return weight;
+    return weight_read(json_at(step, "iteration", NULL), INT_MAX, &weight) ? weight : 0;
 }
 
 /* A step records the weight from then on; its counts are of the time before. */

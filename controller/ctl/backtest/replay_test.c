@@ -214,8 +214,8 @@ CASE(sums_at_the_steps_are_looks_of_an_older_history)
 
     assert_int_equal(series->n, 2);
     assert_int_equal(series->samples[0].at_s, 60);
-    assert_int_equal(series->samples[0].step, 20);
-    assert_int_equal(series->samples[1].step, 40);
+    assert_int_equal(series->samples[0].step, 2000);
+    assert_int_equal(series->samples[1].step, 4000);
     assert_true(series->samples[1].canary.total == 200 && series->samples[1].canary.bad == 10);
     assert_true(series->samples[1].primary.total == 900 && past->requests == 300);
 }

@@ -57,7 +57,8 @@ static const char *place_text(struct ctl *ctl, const struct clusters_place *plac
     if (!place->canary)
         return "there is no such Canary";
     glance_at(ctl->arena, place->canary, &at);
-    const char *text = arena_printf(ctl->arena, "%s %d%%", *at.phase ? at.phase : "New", at.weight);
+    const char *text = arena_printf(ctl->arena, "%s %s%%", *at.phase ? at.phase : "New",
+                                    weight_text(ctl->arena, at.weight));
     if (*at.revision)
         text = arena_printf(ctl->arena, "%s, revision %s", text, at.revision);
     if (at.since)
@@ -121,7 +122,7 @@ static struct json_object *place_data(struct ctl *ctl, const struct clusters_pla
     if (!place->canary)
         return out;
     glance_at(ctl->arena, place->canary, &at);
-    json_set_int(out, "weight", at.weight);
+    weight_put(ctl->arena, out, "weight", at.weight);
     json_set_str(out, "revision", at.revision);
     json_set_str(out, "promoted", json_str_at(place->canary, "status", "lastPromotedSpec", NULL));
     json_set_str(out, "reason", *at.reason ? at.reason : NULL);

@@ -8,12 +8,15 @@
 #include "ctl/show.h"
 #include "ctl/state.h"
 #include "ctl/why/why.h"
+#include "proto/weight.h"
 
 enum { BAR = 10 };
 
-static const char *weight_text(const struct ctl *ctl, const struct glance *at)
+static const char *share_text(const struct ctl *ctl, const struct glance *at)
 {
-    return arena_printf(ctl->arena, "%s %d%%", print_bar(ctl->arena, at->weight, BAR), at->weight);
+    return arena_printf(ctl->arena, "%s %s%%",
+                        print_bar(ctl->arena, weight_percent(at->weight), BAR),
+                        weight_text(ctl->arena, at->weight));
 }
 
 static void put_row(const struct ctl *ctl, struct columns *columns, struct json_object *canary)
@@ -25,7 +28,7 @@ static void put_row(const struct ctl *ctl, struct columns *columns, struct json_
         columns_put(columns, PRINT_PLAIN, at.namespace_);
     columns_put(columns, PRINT_BOLD, at.name);
     columns_put(columns, glance_color(at.phase), *at.phase ? at.phase : "-");
-    columns_put(columns, PRINT_PLAIN, weight_text(ctl, &at));
+    columns_put(columns, PRINT_PLAIN, share_text(ctl, &at));
     columns_put(columns, PRINT_YELLOW, *at.reason ? at.reason : "-");
     columns_put(columns, PRINT_DIM, print_age(ctl->arena, at.since, clock_wall_ms()));
     columns_put(columns, PRINT_DIM, *at.revision ? at.revision : "-");

@@ -37,7 +37,7 @@ static const char *duration(const struct ctl *ctl, int64_t ms)
 
 static const char *percent(const struct ctl *ctl, int weight)
 {
-    return arena_printf(ctl->arena, "%d%%", weight);
+    return arena_printf(ctl->arena, "%s%%", weight_text(ctl->arena, weight));
 }
 
 /* The canary's part of the traffic: a share of all or of matched requests, or a copy. */
@@ -46,7 +46,7 @@ static const char *canary_share(const struct ctl *ctl, const struct simulation_s
     if (step->mirrored)
         return "a copy";
     if (step->matched && step->canary > 0)
-        return arena_printf(ctl->arena, "%d%% of matches", step->canary);
+        return arena_printf(ctl->arena, "%s%% of matches", weight_text(ctl->arena, step->canary));
     return percent(ctl, step->canary);
 }
 
@@ -133,8 +133,8 @@ static struct json_object *steps_as_data(const struct ctl *ctl, const struct sim
         struct json_object *row = json_object_new_object();
         json_set_str(row, "at", duration(ctl, step->at_ms));
         json_set_str(row, "phase", phase_name(step->phase));
-        json_set_int(row, "primary", step->primary);
-        json_set_int(row, "canary", step->canary);
+        weight_put(ctl->arena, row, "primary", step->primary);
+        weight_put(ctl->arena, row, "canary", step->canary);
         json_set_bool(row, "mirrored", step->mirrored);
         json_set_bool(row, "matched", step->matched);
         json_set_str(row, "webhooks", step->hooks);

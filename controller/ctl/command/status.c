@@ -6,6 +6,7 @@
 #include "ctl/output.h"
 #include "ctl/state.h"
 #include "kube/watch.h"
+#include "proto/weight.h"
 
 enum { AGAIN_MS = 5000 };
 
@@ -62,7 +63,7 @@ static int tell(const struct ctl *ctl, const struct verdict_answer *answer,
     json_set_str(out, "outcome", verdict_name(answer->outcome));
     json_set_int(out, "exitCode", answer->outcome);
     json_set_str(out, "phase", json_str_at(canary, "status", "phase", NULL));
-    json_set_int(out, "weight", json_int_at(canary, 0, "status", "canaryWeight", NULL));
+    weight_put(ctl->arena, out, "weight", weight_of_status(json_at(canary, "status", NULL)));
     json_set_str(out, "message", answer->sentence);
     print_object(ctl, out);
     return (int)answer->outcome;

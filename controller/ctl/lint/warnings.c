@@ -139,6 +139,7 @@ static void warn_steps(const struct look *look)
 {
     const struct canary_analysis *analysis = look->analysis;
     int step = analysis->step_weight, most = analysis->max_weight;
+    const char *max = weight_text(look->arena, most);
 
     for (int i = 0; i < analysis->n_steps; i++) {
         int64_t interval = tick_canary_interval_ms(look->canary, look->document->lint->settings);
@@ -152,12 +153,13 @@ static void warn_steps(const struct look *look)
         return;
     if (step > most)
         document_warn(look->document, field(look, "stepWeight"),
-                      "the first step of %d is above maxWeight %d: the only step is one of %d",
-                      step, most, most);
+                      "the first step of %s is above maxWeight %s: the only step is one of %s",
+                      weight_text(look->arena, step), max, max);
     else if (most % step != 0)
         document_warn(look->document, field(look, "stepWeight"),
-                      "steps of %d do not end at maxWeight %d: after %d comes %d", step, most,
-                      most - most % step, most);
+                      "steps of %s do not end at maxWeight %s: after %s comes %s",
+                      weight_text(look->arena, step), max,
+                      weight_text(look->arena, most - most % step), max);
 }
 
 /* A field without effect unless another one is set. */

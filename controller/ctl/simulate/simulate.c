@@ -110,7 +110,7 @@ static void read_weights(struct player *p, struct arena *arena, struct simulatio
     struct question question = {.player = p,
                                 .step = step,
                                 .router = router_of(tick->provider, tick->canary),
-                                .weights = {.primary = 100}};
+                                .weights = {.primary = WEIGHT_ALL}};
 
     if (question.router && question.router->weighted)
         (void)tick_solve(tick, ask_router, answer, &question);

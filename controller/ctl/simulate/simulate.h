@@ -27,7 +27,7 @@ struct simulation_step {
     struct simulation_step *next;
     int64_t at_ms; /* since the new revision came */
     enum phase phase;
-    int primary, canary; /* percent of the traffic that is routed after it */
+    int primary, canary; /* shares of the traffic that are routed after it (proto/weight.h) */
     bool mirrored, matched;
     const char *hooks;   /* names of webhooks that were asked, "gate, load"; "" */
     const char *metrics; /* names of metrics that were asked, the same */

@@ -135,8 +135,8 @@ static const char *stays(struct why *w)
 
     for (size_t i = 0; since && i < json_len(steps); i++) {
         const char *text = json_str_at(json_elem(steps, i), "for", NULL);
-        if (!text || json_int_at(json_elem(steps, i), 0, "weight", NULL) !=
-                         json_int_at(running, -1, "weight", NULL))
+        if (!text || !json_same(json_at(json_elem(steps, i), "weight", NULL),
+                                json_at(running, "weight", NULL)))
             continue;
         if (clock_parse(since, &began, NULL) == ERR_OK &&
             duration_parse_ms(text, &time, NULL) == ERR_OK && began + time > w->facts->now_ms)
@@ -154,10 +154,10 @@ static bool under_way(struct why *w)
         return why_say(w, NULL, "%s is new: a controller has not looked at it yet", w->name);
     return why_say(
         w, arena_printf(w->arena, "%s get %s -n %s -w", w->program, w->name, w->namespace_),
-        "Nothing holds %s: it is %s at %lld percent, its last change was %s ago, and "
+        "Nothing holds %s: it is %s at %s percent, its last change was %s ago, and "
         "it goes on every %s%s%s%s",
-        w->name, phase_name(w->phase), (long long)json_int_at(w->status, 0, "canaryWeight", NULL),
-        since(w), interval ? interval : "1m", stays(w), limit(w), approvals(w));
+        w->name, phase_name(w->phase), weight_text(w->arena, weight_of_status(w->status)), since(w),
+        interval ? interval : "1m", stays(w), limit(w), approvals(w));
 }
 
 static bool companions_unfit(struct why *w)

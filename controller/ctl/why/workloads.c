@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ctl/why/parts.h"
+#include "proto/weight.h"
 
 static const char *kind_of(const struct why *w)
 {
@@ -428,7 +429,7 @@ static bool write_refused(struct why *w)
     struct json_object *condition = why_condition(w, "WritesAccepted", "False");
     const char *resource = json_str_at(w->status, "refusedWrite", "resource", NULL);
     const char *name = json_str_at(w->status, "refusedWrite", "name", NULL);
-    bool kept = json_int_at(w->status, 0, "canaryWeight", NULL) > 0;
+    bool kept = weight_of_status(w->status) > 0;
 
     if (!condition)
         return false;

@@ -69,6 +69,8 @@ static struct weights read_weights(struct tick *tick, const struct split *split)
     struct weights out = {.matched = split->rest};
 
     split_weights(route->format(tick->canary), split, &out);
+    out.canary = weight_rounded(out.canary, router_finest(router_find(tick->provider)));
+    out.primary = WEIGHT_ALL - out.canary;
     if (route->read)
         route->read(tick->arena, tick->canary, split, &out);
     return out;
@@ -76,9 +78,10 @@ static struct weights read_weights(struct tick *tick, const struct split *split)
 
 const char *route_describe(struct tick *tick, const struct weights *weights)
 {
-    return arena_printf(tick->arena, "weights %d/%d%s%s", weights->primary, weights->canary,
-                        weights->mirrored ? " mirrored" : "",
-                        weights->matched ? " of the matched" : "");
+    return arena_printf(
+        tick->arena, "weights %s/%s%s%s", weight_text(tick->arena, weights->primary),
+        weight_text(tick->arena, weights->canary), weights->mirrored ? " mirrored" : "",
+        weights->matched ? " of the matched" : "");
 }
 
 struct weights route_kept(struct tick *tick, struct weights weights, bool splits)
@@ -86,25 +89,25 @@ struct weights route_kept(struct tick *tick, struct weights weights, bool splits
     const struct canary *canary = tick->canary;
     const struct canary_status *status = &canary->status;
     struct cookies *cookies = &weights.cookies;
-    bool was_all = weights.canary == 100 && !weights.matched;
+    bool was_all = weights.canary == WEIGHT_ALL && !weights.matched;
 
-    if (!splits && status->canary_weight == 100) {
-        weights = (struct weights){.canary = 100};
+    if (!splits && status->canary_weight == WEIGHT_ALL) {
+        weights = (struct weights){.canary = WEIGHT_ALL};
         was_all = status->serves_everything || status->phase == PHASE_Failed;
     }
     /* A share of matched requests must not become one of all requests when `match` is removed from
      * the spec. */
     if (weights.matched && !canary->analysis.match)
-        weights = (struct weights){.primary = 100, .mirrored = weights.mirrored};
+        weights = (struct weights){.primary = WEIGHT_ALL, .mirrored = weights.mirrored};
     weights.matched = canary->analysis.match && !was_all;
     if (weights.canary > 0 && !cookies->canary)
         cookies->canary = status->affinity_cookie;
     if (weights.canary == 0 && !cookies->previous)
         cookies->previous =
             status->affinity_cookie ? status->affinity_cookie : status->previous_affinity_cookie;
-    if (weights.canary > 0 && weights.canary < 100 && !cookies->primary)
+    if (weights.canary > 0 && weights.canary < WEIGHT_ALL && !cookies->primary)
         cookies->primary = status->primary_affinity_cookie;
-    if (!canary->analysis.affinity.primary_cookie_name || weights.canary == 100)
+    if (!canary->analysis.affinity.primary_cookie_name || weights.canary == WEIGHT_ALL)
         cookies->primary = NULL;
     return weights;
 }
@@ -488,8 +491,8 @@ int route_rules(struct tick *tick, const struct weights *weights, const struct s
     out[n++] = (struct route_rule){
         .matched = weights->matched,
         .mirrored = weights->mirrored,
-        .primary = weights->primary,
-        .canary = weights->canary,
+        .primary = weight_relative(weights->primary),
+        .canary = weight_relative(weights->canary),
         .primary_cookie =
             binds ? cookie_given(tick, weights->cookies.primary, tick_interval_ms(tick) / 1000)
                   : NULL,

@@ -97,7 +97,7 @@ struct route_rule {
     const char *cookie;         /* matches requests with this "NAME=VALUE" only, or NULL */
     bool matched;               /* matches requests of spec.analysis.match only */
     bool mirrored;              /* copies them to the canary */
-    int primary, canary;        /* weights; canary -1: not a backend */
+    int primary, canary;        /* as written, of a total (weight_relative()); -1: not a backend */
     const char *primary_cookie; /* Set-Cookie in answers of each backend, NULL if none */
     const char *canary_cookie;
     bool takes_back;          /* primary_cookie deletes a cookie */

@@ -8,10 +8,11 @@
 #include "tick/plan.h"
 
 /*
- * ALL: what the two weights add up to in a rule without other backends. With others it is what the
- * user has given the two, at least LEAST, so that a share is exact to one percent.
+ * What the two weights add up to in a rule without other backends follows from the share
+ * (weight_relative()). With others it is what the user has given the two, at least LEAST, so that a
+ * share is exact to one percent.
  */
-enum { ALL = 100, LEAST = 50, MAX_WEIGHT = 1000000 };
+enum { LEAST = 50, MAX_WEIGHT = 1000000 };
 
 /* --- the named routes */
 
@@ -124,33 +125,26 @@ static bool is_split(const struct route_refs_kind *kind, const struct split_rule
            (!rule->others || sum_of(kind, rule) >= LEAST);
 }
 
-/* The canary's part of `sum` for a percentage: only 0 % is nothing, and only 100 % everything. */
-static int64_t part(int64_t sum, int percent)
+/* The canary's part of `sum` for a weight: only 0 is nothing, and only WEIGHT_ALL everything. */
+static int64_t part(int64_t sum, int weight)
 {
-    int64_t value = (sum * percent + ALL / 2) / ALL;
+    int64_t value = (sum * weight + WEIGHT_ALL / 2) / WEIGHT_ALL;
 
-    if (percent == 0 || percent == ALL)
-        return percent == 0 ? 0 : sum;
+    if (weight == 0 || weight == WEIGHT_ALL)
+        return weight == 0 ? 0 : sum;
     if (value == 0)
         return 1;
     return value == sum ? sum - 1 : value;
 }
 
-/* The canary's percentage. Where a smaller sum was rounded, `told` is taken for what it became. */
-static int percent_of(const struct route_refs_kind *kind, const struct split_rule *rule, int told)
+/* The canary's weight. Where a smaller sum was rounded, `told` is taken for what it became. */
+static int share_of(const struct route_refs_kind *kind, const struct split_rule *rule, int told)
 {
     int64_t sum = sum_of(kind, rule), canary = weight_of(kind, rule->canary);
 
-    if (sum == 0 || canary == 0)
-        return 0;
-    if (canary == sum)
-        return ALL;
-    if (rule->others && part(sum, told) == canary)
+    if (canary > 0 && canary < sum && rule->others && part(sum, told) == canary)
         return told;
-    int64_t percent = (canary * ALL + sum / 2) / sum;
-    if (percent == 0)
-        return 1;
-    return percent == ALL ? ALL - 1 : (int)percent;
+    return weight_of_total(canary, sum);
 }
 
 static bool is_named_by(struct json_object *one, size_t index, struct json_object *rule)
@@ -190,6 +184,18 @@ static const char *print_rule(struct tick *tick, const struct named *named, size
                         tick->canary->namespace_);
 }
 
+/* The finest part of a percent that a step has, in hundredths: 100, 10 or 1. */
+static int part_of_percent(const struct canary_analysis *analysis)
+{
+    int finest = WEIGHT_PERCENT;
+
+    for (int i = 0; i < analysis->n_step_weights; i++) {
+        while (analysis->step_weights[i] % finest != 0)
+            finest /= 10;
+    }
+    return finest;
+}
+
 /* Why the weights of such a rule cannot be written; NULL if they can. `path`: of the spec's field. */
 static const char *rule_mistake(struct tick *tick, const struct named *named, const char *path,
                                 size_t index, struct json_object *rule)
@@ -211,12 +217,16 @@ static const char *rule_mistake(struct tick *tick, const struct named *named, co
     if (found.twice)
         return arena_printf(tick->arena, "%s: %s has a backend twice; expected %s and %s once each",
                             path, text, service->primary_name, service->canary_name);
-    if (!is_split(named->kind, &found))
+    int finest = part_of_percent(&tick->canary->analysis), least = LEAST * WEIGHT_PERCENT / finest;
+    if (found.others && sum_of(named->kind, &found) < least)
         return arena_printf(tick->arena,
                             "%s: %s has other backends, and the weights of %s and %s add up to "
-                            "%lld; expected at least %d, so that they can be shared by percent",
+                            "%lld; expected at least %d, so that they can be shared by %s",
                             path, text, service->primary_name, service->canary_name,
-                            (long long)sum_of(named->kind, &found), LEAST);
+                            (long long)sum_of(named->kind, &found), least,
+                            finest == WEIGHT_PERCENT ? "percent"
+                            : finest == 1            ? "hundredths of a percent"
+                                                     : "tenths of a percent");
     return NULL;
 }
 
@@ -288,7 +298,7 @@ const char *route_refs_mistake(struct tick *tick, int index, struct json_object 
 /* The routing of all rules that can be split; what the status says if there are none. */
 static struct weights read_weights(struct tick *tick, const struct named *named, int count)
 {
-    int told = tick->canary->status.canary_weight, least = ALL, most = 0;
+    int told = tick->canary->status.canary_weight, least = WEIGHT_ALL, most = 0;
     bool any = false;
 
     for (int n = 0; n < count; n++) {
@@ -298,21 +308,22 @@ static struct weights read_weights(struct tick *tick, const struct named *named,
             const struct split_rule found = read_rule(tick, named[n].kind, rule);
             if (!is_ours(tick, &named[n], i, rule) || !is_split(named[n].kind, &found))
                 continue;
-            int percent = percent_of(named[n].kind, &found, told);
+            int share = share_of(named[n].kind, &found, told);
             any = true;
-            least = percent < least ? percent : least;
-            most = percent > most ? percent : most;
+            least = share < least ? share : least;
+            most = share > most ? share : most;
         }
     }
     if (!any)
         least = most = told;
-    return (struct weights){.primary = ALL - most, .canary = most, .uneven = least != most};
+    return (struct weights){.primary = WEIGHT_ALL - most, .canary = most, .uneven = least != most};
 }
 
-/* Writes the canary's percentage into a copy of a route; nothing where it is so already. */
+/* Writes the canary's weight into a copy of a route; nothing where it is so already. */
 static void write_rules(struct tick *tick, const struct named *named, struct json_object *copy,
-                        int percent)
+                        int weight)
 {
+    int all = weight_relative(weight) + weight_relative(WEIGHT_ALL - weight);
     struct json_object *rules = rules_of(named, copy);
     int told = tick->canary->status.canary_weight;
 
@@ -320,23 +331,24 @@ static void write_rules(struct tick *tick, const struct named *named, struct jso
         struct json_object *rule = json_elem(rules, i);
         const struct split_rule found = read_rule(tick, named->kind, rule);
         if (!is_ours(tick, named, i, rule) || !is_split(named->kind, &found) ||
-            (sum_of(named->kind, &found) > 0 && percent_of(named->kind, &found, told) == percent))
+            (sum_of(named->kind, &found) > 0 && share_of(named->kind, &found, told) == weight))
             continue;
-        int64_t sum = found.others ? sum_of(named->kind, &found) : ALL;
-        json_set_int(found.primary, "weight", sum - part(sum, percent));
-        json_set_int(found.canary, "weight", part(sum, percent));
+        int64_t sum = found.others ? sum_of(named->kind, &found) : all;
+        json_set_int(found.primary, "weight", sum - part(sum, weight));
+        json_set_int(found.canary, "weight", part(sum, weight));
     }
 }
 
-static void write_routes(struct tick *tick, const struct named *named, int count, int percent)
+static void write_routes(struct tick *tick, const struct named *named, int count, int weight)
 {
     for (int n = 0; n < count; n++) {
         if (!named[n].live)
             continue;
         struct json_object *copy = json_copy(tick->arena, named[n].live);
-        write_rules(tick, &named[n], copy, percent);
+        write_rules(tick, &named[n], copy, weight);
         if (plan_update(tick, named[n].kind->resource, named[n].live, copy))
-            plan_why(tick, "weights %d/%d", ALL - percent, percent);
+            plan_why(tick, "weights %s/%s", weight_text(tick->arena, WEIGHT_ALL - weight),
+                     weight_text(tick->arena, weight));
     }
 }
 
@@ -365,7 +377,7 @@ enum rule_result route_refs_set(struct tick *tick, const struct weights *weights
 enum rule_result route_refs_reconcile(struct tick *tick)
 {
     enum phase phase = tick->canary->status.phase;
-    const struct weights primary = {.primary = ALL};
+    const struct weights primary = {.primary = WEIGHT_ALL};
 
     if (phase != PHASE_NONE && phase != PHASE_Initializing)
         return RULE_CONTINUE;
@@ -396,7 +408,7 @@ enum rule_result route_refs_settled(struct tick *tick, const char **why)
 
 enum rule_result route_refs_revert(struct tick *tick, bool recreate)
 {
-    const struct weights primary = {.primary = ALL};
+    const struct weights primary = {.primary = WEIGHT_ALL};
 
     (void)recreate;
     return route_refs_set(tick, &primary);

@@ -213,7 +213,7 @@ struct json_object *services_share(struct arena *arena, struct json_object *live
     struct json_object *selector = json_at(share, "selector", NULL);
     if (percent < 1 || percent > 100 || json_count(selector) == 0)
         return NULL;
-    *weight = (int)percent;
+    *weight = WEIGHT_PERCENT * (int)percent;
     return selector;
 }
 
@@ -227,7 +227,7 @@ void services_put_share(struct arena *arena, struct json_object *copy, int weigh
         json_set(json_sub(copy, "spec"), "selector", json_copy(arena, selector));
     if (weight == 0)
         return;
-    json_set_int(share, "weight", weight);
+    weight_put(arena, share, "weight", weight);
     json_set(share, "selector", json_copy(arena, json_at(copy, "spec", "selector", NULL)));
     json_set_str(json_sub(json_sub(copy, "metadata"), "annotations"), SERVICES_SHARE,
                  json_text_sorted(arena, share));

@@ -68,7 +68,7 @@ struct json_object *services_selector(const struct service_pods *pods, bool prim
                                       struct json_object *live);
 /*
  * A share by number of pods is recorded in the apex Service, in the same write as the selector that
- * makes it. services_share(): that selector, and the canary's weight, 1 to 100; NULL and 0 if there
+ * makes it. services_share(): that selector, and the canary's weight (proto/weight.h); NULL and 0 if there
  * is none or it cannot be read. services_put_share() writes both into the caller's copy; weight 0
  * removes the record, and a selector of NULL stays.
  */

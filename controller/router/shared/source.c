@@ -282,7 +282,7 @@ enum rule_result source_ingress_set(struct tick *tick, const struct weights *wei
 /* The source leads to the apex Service. A copy that was not created by us takes no requests. */
 enum rule_result source_ingress_revert(struct tick *tick, bool recreate)
 {
-    const struct weights none = {.primary = 100};
+    const struct weights none = {.primary = WEIGHT_ALL};
     struct json_object *found;
 
     (void)recreate;

@@ -98,12 +98,12 @@ void split_weights(const struct split_format *format, const struct split *split,
     int64_t primary = split->primary ? weight_of(format, split->primary) : 0;
     int64_t canary = split->canary ? weight_of(format, split->canary) : 0;
 
-    out->primary = 100;
+    out->primary = WEIGHT_ALL;
     out->canary = 0;
-    if (!split->split || primary < 0 || canary < 0 || primary + canary == 0)
+    if (!split->split || primary < 0 || canary < 0)
         return;
-    out->canary = (int)((canary * 100 + (primary + canary) / 2) / (primary + canary));
-    out->primary = 100 - out->canary;
+    out->canary = weight_of_total(canary, primary + canary);
+    out->primary = WEIGHT_ALL - out->canary;
 }
 
 /* --- backends that are new to a route */

@@ -52,7 +52,7 @@ struct json_object *split_introduced(struct arena *arena, const struct split_for
 /* True if `from` has weighted backends and none of them is in `to`. */
 bool split_is_elsewhere(const struct split_format *format, struct json_object *from,
                         struct json_object *to);
-/* Sets primary and canary in percent; weights of others need not add up to 100. All to the primary
+/* Sets primary and canary; weights of others may add up to any total, of which each is its part. All to the primary
  * if the route is unusable. Sets nothing else. */
 void split_weights(const struct split_format *format, const struct split *split,
                    struct weights *out);

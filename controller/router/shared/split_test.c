@@ -28,26 +28,26 @@ CASE(test_weights)
     } cases[] = {
         {&of_list, "{}", 0, false, false},
         {&of_list, "{'http':7}", 0, false, false},
-        {&of_list, "{'http':[" BOTH("80", "20") "]}", 20, true, false},
-        {&of_list, "{'http':[" BOTH("1", "2") "]}", 67, true, false},
+        {&of_list, "{'http':[" BOTH("80", "20") "]}", 2000, true, false},
+        {&of_list, "{'http':[" BOTH("1", "2") "]}", 6667, true, false},
         {&of_list, "{'http':[" BOTH("0", "0") "]}", 0, true, false},
         {&of_list, "{'http':[" BOTH("-1", "2") "]}", 0, true, false},
         {&of_list, "{'http':[" BOTH("1", "2000000000000") "]}", 0, true, false},
-        {&of_list, "{'http':[" BOTH("'80'", "'20'") "]}", 20, true, false},
+        {&of_list, "{'http':[" BOTH("'80'", "'20'") "]}", 2000, true, false},
         {&of_list, "{'http':[" BOTH("'x'", "'20'") "]}", 0, true, false},
         /* cookies before the split, all other requests after it */
-        {&of_list, "{'http':[" BOTH("0", "100") "," BOTH("60", "40") "]}", 40, true, false},
-        {&of_list, "{'http':[" BOTH("60", "40") "," RULE(TO("primary", "100")) "]}", 40, true,
+        {&of_list, "{'http':[" BOTH("0", "100") "," BOTH("60", "40") "]}", 4000, true, false},
+        {&of_list, "{'http':[" BOTH("60", "40") "," RULE(TO("primary", "100")) "]}", 4000, true,
          true},
         {&of_list, "{'http':[" RULE(TO("primary", "100")) "]}", 0, false, false},
         /* a backend without a weight */
-        {&of_list, "{'http':[{'route':[{'to':{'host':'a-primary'}}," TO("canary", "3") "]}]}", 75,
+        {&of_list, "{'http':[{'route':[{'to':{'host':'a-primary'}}," TO("canary", "3") "]}]}", 7500,
          true, false},
-        {&of_one, "{'services':[" LONE("70", "30") "]}", 30, true, false},
+        {&of_one, "{'services':[" LONE("70", "30") "]}", 3000, true, false},
         {&of_one, "{'services':[{'name':'a-primary','weight':100}]}", 0, true, false},
         {&of_one, "{'services':[{'name':'other','weight':100}]}", 0, false, false},
         {&of_one, "{'services':[{'name':'a-canary','weight':100}]}", 0, false, false},
-        {&of_either, "{'services':[{'name':'a-canary','weight':100}]}", 100, true, false},
+        {&of_either, "{'services':[{'name':'a-canary','weight':100}]}", WEIGHT_ALL, true, false},
         {&of_either, "{'services':[{'name':'a-primary','weight':100}]}", 0, true, false},
         {&of_either, "{'services':[{'name':'a-canary','weight':0}]}", 0, true, false},
     };
@@ -61,7 +61,7 @@ CASE(test_weights)
         assert_int_equal(split.split != NULL, row->found);
         assert_int_equal(split.rest != NULL, row->rest);
         assert_int_equal(weights.canary, row->canary);
-        assert_int_equal(weights.primary, 100 - row->canary);
+        assert_int_equal(weights.primary, WEIGHT_ALL - weights.canary);
     }
 }
 

@@ -381,7 +381,7 @@ static enum rule_result route_unwritten(struct release *r)
         !release_canary_serves_all(r) && r->weights.canary > 0) {
         enum rule_result verdict = release_route_everything(r);
         if (verdict == RULE_CONTINUE)
-            status_weight(r, 100);
+            status_weight(r, WEIGHT_ALL);
         return verdict == RULE_CONTINUE ? RULE_DONE : verdict;
     }
     return fail_over(r);
@@ -406,6 +406,13 @@ static void tell_no_weight(struct release *r, int canary)
 }
 MUTATION("a step is routed and not told", "canary", .rule = canary_advance,
          .acts.status_weight = tell_no_weight)
+
+static void tell_whole_percents(struct release *r, int canary)
+{
+    real_status_weight(r, canary / WEIGHT_PERCENT * WEIGHT_PERCENT);
+}
+MUTATION("a share below one per cent is told as none", "canary with parts of a per cent",
+         .rule = canary_advance, .acts.status_weight = tell_whole_percents)
 
 static enum rule_result promote_unless_closed(struct release *r)
 {
@@ -535,7 +542,7 @@ static enum rule_result accept_no_step(struct release *r)
     struct canary *copy = mutation_canary(r);
 
     if (copy->analysis.n_step_weights == 0 && copy->analysis.step_weight == 0)
-        copy->analysis.step_weight = 1;
+        copy->analysis.step_weight = WEIGHT_PERCENT;
     enum rule_result verdict = accept_spec(r);
     if (r->canary == copy)
         r->canary = before;

@@ -257,11 +257,20 @@ MUTATION("a primary that comes back slowly gets its share at once", "lost primar
 
 static void tell_all_only(struct release *r, int canary)
 {
-    if (r->weights.canary == 100)
+    if (r->weights.canary == WEIGHT_ALL)
         real_status_weight(r, canary);
 }
 MUTATION("what was routed when the primary went is not told", "lost primary",
          .rule = initialise_primary, .acts.status_weight = tell_all_only)
+
+/* A share below one per cent is taken for none. */
+static enum rule_result leave_a_little(struct release *r, int canary)
+{
+    return r->weights.canary / WEIGHT_PERCENT == 0 && canary == 0 ? RULE_CONTINUE
+                                                                  : real_release_route(r, canary);
+}
+MUTATION("a share below one per cent is not taken back", "canary with parts of a per cent",
+         .acts.release_route = leave_a_little)
 
 /* A router that writes something else, for one call of release_route(). */
 static const struct router *routing;
@@ -283,7 +292,7 @@ static enum rule_result set_one_side(struct tick *tick, const struct weights *we
 {
     struct weights wrong = *weights;
 
-    wrong.primary = 100;
+    wrong.primary = WEIGHT_ALL;
     return routing->set(tick, &wrong);
 }
 static enum rule_result route_one_side(struct release *r, int canary)
