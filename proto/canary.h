@@ -180,7 +180,11 @@ struct canary_step {
     int weight;     /* 1..100, above that of the step before */
     int64_t for_ms; /* shortest time that it lasts; 0 if none */
     bool gate;      /* the release pauses at its end */
+    /* Names of the metrics and rollout webhooks that are checked during it; NULL: all are. */
+    struct json_object *checks;
 };
+/* True if metrics and rollout webhooks of this name are checked during the step; NULL: all are. */
+bool canary_step_checks(const struct canary_step *step, const char *name);
 
 /* spec.analysis.canaryScale: one of them, if given. */
 struct canary_scale {

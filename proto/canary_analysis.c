@@ -442,7 +442,7 @@ static void canary_read_alerts(struct json_reader *r, struct json_object *analys
 
 /* --- the analysis */
 
-enum { FULL_WEIGHT = 100, DEFAULT_MAX_AGE_S = 24 * 60 * 60 };
+enum { FULL_WEIGHT = 100, MAX_CHECKS = 200, DEFAULT_MAX_AGE_S = 24 * 60 * 60 };
 
 static void read_step_weights(struct json_reader *r, struct json_object *json,
                               struct canary_analysis *out)
@@ -505,6 +505,51 @@ static void read_steps(struct json_reader *r, struct json_object *json, struct c
         out->step_weights[i] = below;
     }
     out->n_steps = out->n_step_weights = (int)n;
+}
+
+bool canary_step_checks(const struct canary_step *step, const char *name)
+{
+    bool found = step == NULL || step->checks == NULL;
+
+    for (size_t i = 0; !found && i < json_len(step->checks); i++)
+        found = strcmp(json_object_get_string(json_elem(step->checks, i)), name) == 0;
+    return found;
+}
+
+static bool is_check(const struct canary_analysis *analysis, const char *name)
+{
+    for (int i = 0; i < analysis->n_metrics; i++) {
+        if (strcmp(analysis->metrics[i].name, name) == 0)
+            return true;
+    }
+    for (int i = 0; i < analysis->n_webhooks; i++) {
+        const struct canary_webhook *hook = &analysis->webhooks[i];
+        if (hook->type == HOOK_ROLLOUT && strcmp(hook->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Reads the checks of all steps, once the metrics and webhooks are known. */
+static void read_step_checks(struct json_reader *r, struct json_object *json,
+                             struct canary_analysis *out)
+{
+    struct json_object *steps = json_at(json, "steps", NULL);
+
+    for (int i = 0; i < out->n_steps && r->err == ERR_OK; i++) {
+        struct json_object *step = json_elem(steps, (size_t)i);
+        struct json_object *checks = canary_read_strings(r, step, "checks");
+        size_t n = json_len(checks);
+        if (checks != NULL && (n == 0 || n > MAX_CHECKS))
+            json_reader_fail(r, step, "checks", "expected 1 to %d names of checks, found %zu",
+                             (int)MAX_CHECKS, n);
+        for (size_t k = 0; k < n && r->err == ERR_OK; k++) {
+            if (!is_check(out, json_object_get_string(json_elem(checks, k))))
+                canary_fail_element(r, checks, k,
+                                    "the name of a metric or of a webhook of the type rollout");
+        }
+        out->steps[i].checks = checks;
+    }
 }
 
 static void check_one_strategy(struct json_reader *r, struct json_object *json)
@@ -618,5 +663,6 @@ void canary_read_analysis(struct json_reader *r, struct json_object *json, bool 
     canary_read_judge(r, json, &out->judge);
     canary_read_metrics(r, json, out);
     canary_read_webhooks(r, json, out);
+    read_step_checks(r, json, out);
     canary_read_alerts(r, json, out);
 }

@@ -71,6 +71,23 @@ CASE(test_steps)
     assert_int_equal(a.max_weight, 60);
 }
 
+CASE(test_checks_of_steps)
+{
+    struct canary_analysis a =
+        canary_testing_view(
+            arena,
+            "{'spec':{'analysis':{'stepWeight':null,'metrics':[{'name':'errors','query':'q',"
+            "'thresholdRange':{'max':1}}],'webhooks':[{'name':'smoke','url':'http://x'}],'steps':[{"
+            "'weight':1,'checks':['errors']},{'weight':20,'checks':['smoke','errors']},{'weight':"
+            "60}]}}}")
+            .analysis;
+    assert_true(canary_step_checks(&a.steps[0], "errors"));
+    assert_false(canary_step_checks(&a.steps[0], "smoke"));
+    assert_true(canary_step_checks(&a.steps[1], "smoke"));
+    assert_true(canary_step_checks(&a.steps[2], "smoke"));
+    assert_true(canary_step_checks(NULL, "smoke"));
+}
+
 CASE(test_canary_scale)
 {
     struct canary_analysis none = canary_testing_view(arena, "{}").analysis;

@@ -101,24 +101,6 @@ enum rule_result analysis_check(struct release *r)
 
 static const char step_field[] = "step"; /* of the status */
 
-/* NULL: no step has this weight, of a list edited meanwhile, or there is no list. */
-static const struct canary_step *running_step(const struct release *r)
-{
-    const struct canary_analysis *analysis = &r->canary->analysis;
-
-    for (int i = 0; i < analysis->n_steps; i++) {
-        if (analysis->steps[i].weight == r->weights.canary)
-            return &analysis->steps[i];
-    }
-    return NULL;
-}
-
-static const char *name_step(const struct release *r, const struct canary_step *step)
-{
-    return arena_printf(r->tick->arena, "spec.analysis.steps[%d]",
-                        (int)(step - r->canary->analysis.steps));
-}
-
 static void note_step(struct release *r, int weight, int64_t since, bool paused)
 {
     struct json_object *out = edit_object(r->tick->arena);
@@ -151,7 +133,7 @@ static bool read_step(struct release *r, int64_t *since, bool *paused)
 
 static void pause_at_gate(struct release *r, const struct canary_step *step)
 {
-    const char *at = arena_printf(r->tick->arena, "%s.gate", name_step(r, step));
+    const char *at = arena_printf(r->tick->arena, "%s.gate", release_step_path(r, step));
 
     steering_pause_at_gate(
         r, at, arena_printf(r->tick->arena, "a person decides at weight %d", step->weight));
@@ -164,7 +146,7 @@ static void pause_at_gate(struct release *r, const struct canary_step *step)
 /* CONTINUE: the next step may be made. */
 static enum rule_result finish_step(struct release *r)
 {
-    const struct canary_step *step = running_step(r);
+    const struct canary_step *step = release_step(r);
     int64_t since;
     bool paused;
 

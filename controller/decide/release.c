@@ -254,6 +254,28 @@ int release_next_weight(const struct release *r, int weight)
     return next < max ? next : max;
 }
 
+const struct canary_step *release_step(const struct release *r)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+
+    for (int i = 0; i < analysis->n_steps; i++) {
+        if (analysis->steps[i].weight == r->weights.canary)
+            return &analysis->steps[i];
+    }
+    return NULL;
+}
+
+const char *release_step_path(const struct release *r, const struct canary_step *step)
+{
+    return arena_printf(r->tick->arena, "spec.analysis.steps[%d]",
+                        (int)(step - r->canary->analysis.steps));
+}
+
+bool release_checks(const struct release *r, const char *name)
+{
+    return canary_step_checks(release_step(r), name);
+}
+
 enum rule_result release_read_routes(struct release *r)
 {
     return r->router->get(r->tick, &r->weights);

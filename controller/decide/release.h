@@ -126,6 +126,13 @@ struct json_object *release_scaler_to_leave(const struct release *r);
 bool release_is_sized(const struct release *r);
 /* The canary's weight after `weight`, up to the maximum. */
 int release_next_weight(const struct release *r, int weight);
+/* The step of spec.analysis.steps that is routed. NULL if there is none, as before the first one or
+ * after the list was edited. */
+const struct canary_step *release_step(const struct release *r);
+/* "spec.analysis.steps[2]" */
+const char *release_step_path(const struct release *r, const struct canary_step *step);
+/* True if metrics and rollout webhooks of this name are checked at the step that is routed. */
+bool release_checks(const struct release *r, const char *name);
 
 /*
  * These plan the routes and record them in r->weights; they plan nothing if the router cannot

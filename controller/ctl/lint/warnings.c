@@ -184,6 +184,35 @@ static void warn_unused(const struct look *look)
         document_warn(look->document, "spec.canaryAnalysis", "has no effect beside spec.analysis");
 }
 
+static bool is_checked_somewhere(const struct canary_analysis *analysis, const char *name)
+{
+    for (int i = 0; i < analysis->n_steps; i++) {
+        if (canary_step_checks(&analysis->steps[i], name))
+            return true;
+    }
+    return analysis->n_steps == 0;
+}
+
+/* What is not in the checks of any step is never checked. */
+static void warn_unchecked(const struct look *look)
+{
+    const struct canary_analysis *analysis = look->analysis;
+
+    for (int i = 0; i < analysis->n_metrics; i++) {
+        if (!is_checked_somewhere(analysis, analysis->metrics[i].name))
+            document_warn(look->document, field(look, arena_printf(look->arena, "metrics[%d]", i)),
+                          "%s is in the checks of no step, and is never checked",
+                          analysis->metrics[i].name);
+    }
+    for (int i = 0; i < analysis->n_webhooks; i++) {
+        if (analysis->webhooks[i].type == HOOK_ROLLOUT &&
+            !is_checked_somewhere(analysis, analysis->webhooks[i].name))
+            document_warn(look->document, field(look, arena_printf(look->arena, "webhooks[%d]", i)),
+                          "%s is in the checks of no step, and is never called",
+                          analysis->webhooks[i].name);
+    }
+}
+
 /* --- the provider */
 
 static bool is_weighted(const struct router *router)
@@ -470,6 +499,7 @@ void canary_warn(struct document *document, const struct canary *canary, struct 
         warn_webhooks(&look);
         warn_steps(&look);
         warn_unused(&look);
+        warn_unchecked(&look);
         warn_metrics(&look);
         if (look.router)
             warn_provider(&look);
