@@ -71,6 +71,30 @@ CASE(test_steps)
     assert_int_equal(a.max_weight, 60);
 }
 
+CASE(test_kinds_of_steps)
+{
+    struct canary_analysis a =
+        canary_testing_view(
+            arena, "{'spec':{'analysis':{'stepWeight':null,'steps':[{'mirror':30,'for':'1m'},{"
+                   "'match':[{'headers':{'x':{'exact':'y'}}}],'gate':true},{'weight':20},{"
+                   "'weight':60}]}}}")
+            .analysis;
+    assert_int_equal(a.n_steps, 4);
+    assert_int_equal(a.n_step_weights, 2);
+    assert_int_equal(a.step_weights[0], 20);
+    assert_int_equal(a.max_weight, 60);
+    assert_true(a.mirror && a.mirror_step == &a.steps[0]);
+    assert_int_equal(a.mirror_weight, 30);
+    assert_string_equal(a.mirror_at, "spec.analysis.steps[0].mirror");
+    assert_true(a.match_step == &a.steps[1] && a.steps[1].gate);
+    assert_true(a.match == a.steps[1].match);
+    assert_string_equal(a.match_at, "spec.analysis.steps[1].match");
+    a = canary_testing_view(arena, "{}").analysis;
+    assert_true(!a.match_step && !a.mirror_step && !a.mirror);
+    assert_string_equal(a.match_at, "spec.analysis.match");
+    assert_string_equal(a.mirror_at, "spec.analysis.mirror");
+}
+
 CASE(test_checks_of_steps)
 {
     struct canary_analysis a =

@@ -80,6 +80,7 @@ static const struct canary_field analysis[] = {
 
 static const struct canary_field step[] = {
     STEP("weight", FIELD_INT, weight, .min = 1, TO_PERCENT),
+    STEP("mirror", FIELD_INT, mirror, .min = 1, TO_PERCENT),
     STEP("for", FIELD_DURATION, for_ms),
     STEP("gate", FIELD_BOOL, gate),
     {.name = NULL},

@@ -198,7 +198,10 @@ static void add_step(struct release *r, struct json_object *release, struct json
     int64_t weight = json_int_at(after, 0, "canaryWeight", NULL);
     int64_t iterations = json_int_at(after, 0, "iterations", NULL);
     bool failed = json_int_at(after, 0, "failedChecks", NULL) > before->failed_checks;
-    bool steps = by_weight ? weight != before->canary_weight : iterations > before->iterations;
+    struct json_object *is = json_at(after, "step", NULL);
+    bool copies = json_at(is, "mirror", NULL) && !json_at(before->json, "step", "mirror", NULL);
+    bool steps =
+        by_weight ? weight != before->canary_weight || copies : iterations > before->iterations;
     struct json_object *checks = checks_of(r), *list = list_of(r, release, "steps");
 
     if (!steps && !failed && json_len(checks) == 0 && !(r->judged && r->failing))
@@ -207,6 +210,10 @@ static void add_step(struct release *r, struct json_object *release, struct json
     struct json_object *step = edit_object(r->tick->arena);
     set_now(r, step, "at");
     json_set_int(step, by_weight ? "weight" : "iteration", by_weight ? weight : iterations);
+    if (release_is_at_match(r))
+        json_set_bool(step, "match", true);
+    if (r->weights.mirrored && json_at(is, "mirror", NULL))
+        json_set(step, "mirror", json_at(is, "mirror", NULL));
     if (failed)
         json_set_bool(step, "failed", true);
     if (json_len(checks) > 0)

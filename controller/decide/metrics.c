@@ -286,7 +286,7 @@ static bool is_promotion(const struct release *r)
     if (!r->router->weighted || r->weights.canary == 0)
         return false;
     if (r->strategy == STRATEGY_CANARY)
-        return r->weights.canary >= r->canary->analysis.max_weight;
+        return release_step_weight(r) >= r->canary->analysis.max_weight;
     return r->canary->status.iterations >= r->iterations;
 }
 

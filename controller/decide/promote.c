@@ -269,7 +269,8 @@ static bool may_keep_a_share(struct release *r)
  */
 static enum rule_result shift_traffic(struct release *r)
 {
-    int step = may_keep_a_share(r) ? r->canary->analysis.step_weight_promotion : 0;
+    bool keeps = may_keep_a_share(r) && !release_is_at_match(r); /* matches are no share of all */
+    int step = keeps ? r->canary->analysis.step_weight_promotion : 0;
     int left = r->weights.canary;
 
     if (!r->router->weighted || left == 0) {

@@ -77,8 +77,9 @@ static void follow_pods(struct release *r)
 /* Each step counts the requests of the canary anew. */
 static void follow_step(struct release *r)
 {
-    const char *step = arena_printf(r->tick->arena, "%d/%d", r->canary->status.canary_weight,
-                                    r->canary->status.iterations);
+    const char *step =
+        arena_printf(r->tick->arena, "%d/%d%s", r->canary->status.canary_weight,
+                     r->canary->status.iterations, release_is_at_match(r) ? " of matches" : "");
 
     if (strcmp(step, r->judged->step) == 0)
         return;

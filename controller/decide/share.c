@@ -147,6 +147,8 @@ static int first_share(const struct release *r)
         return analysis->matched_share;
     if (analysis->mirror)
         return analysis->mirror_weight > 0 ? analysis->mirror_weight : 100;
+    if (analysis->match_step)
+        return analysis->matched_share;
     return r->strategy == STRATEGY_CANARY ? release_next_weight(r, 0) : 0;
 }
 

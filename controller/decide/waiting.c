@@ -132,29 +132,43 @@ static bool suspended(const struct reading *w)
     return true;
 }
 
-/* The number of the step that runs, from 1; 0 if the spec has none of its weight by now. */
-static size_t step_number(const struct reading *w, int64_t *weight)
+/* True if the step of the spec is what the status records of the one that runs. */
+static bool is_running(struct json_object *step, struct json_object *noted)
 {
-    struct json_object *steps = json_at(w->canary, "spec", "analysis", "steps", NULL);
+    if (json_at(step, "match", NULL))
+        return json_bool_at(noted, false, "match", NULL);
+    if (json_at(step, "mirror", NULL))
+        return json_int_at(noted, 0, "mirror", NULL) > 0;
+    return !json_bool_at(noted, false, "match", NULL) &&
+           json_int_at(step, -2, "weight", NULL) == json_int_at(noted, -1, "weight", NULL);
+}
+
+struct json_object *waiting_step(struct json_object *canary, size_t *index)
+{
+    struct json_object *steps = json_at(canary, "spec", "analysis", "steps", NULL);
+    struct json_object *noted = json_at(canary, "status", "step", NULL);
 
     if (!steps)
-        steps = json_at(w->canary, "spec", "canaryAnalysis", "steps", NULL);
-    *weight = json_int_at(w->status, -1, "step", "weight", NULL);
-    for (size_t i = 0; i < json_len(steps); i++)
-        if (json_int_at(json_elem(steps, i), -2, "weight", NULL) == *weight)
-            return i + 1;
-    return 0;
+        steps = json_at(canary, "spec", "canaryAnalysis", "steps", NULL);
+    for (*index = 0; noted && *index < json_len(steps); ++*index) {
+        if (is_running(json_elem(steps, *index), noted))
+            return json_elem(steps, *index);
+    }
+    return NULL;
 }
 
 static const char *gate_of_step(const struct reading *w, const char *by)
 {
-    int64_t weight;
-    size_t number = step_number(w, &weight);
+    size_t index;
+    struct json_object *step = waiting_step(w->canary, &index);
+    int64_t weight = json_int_at(step, 0, "weight", NULL);
+    const char *kind = json_at(step, "match", NULL) ? "match" : "mirror";
 
-    if (number == 0)
+    if (!step)
         return arena_printf(w->arena, "%s: a person decides", by);
-    return arena_printf(w->arena, "step %zu, weight %lld: a person decides (%s)", number,
-                        (long long)weight, by);
+    if (weight > 0)
+        kind = arena_printf(w->arena, "weight %lld", (long long)weight);
+    return arena_printf(w->arena, "step %zu, %s: a person decides (%s)", index + 1, kind, by);
 }
 
 static bool paused(const struct reading *w)

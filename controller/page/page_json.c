@@ -338,6 +338,10 @@ static void set_brief(struct json_object *out, const struct place *at, struct js
         json_set_str(out, texts[i], json_str_at(tree, "status", texts[i], NULL));
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         json_set_int(out, numbers[i], json_int_at(tree, 0, "status", numbers[i], NULL));
+    json_set_bool(out, "matches",
+                  json_bool_at(tree, false, "status", "step", "match", NULL) &&
+                      !json_str_at(tree, "status", "canaryServes", NULL));
+    json_set_int(out, "copied", json_int_at(tree, 0, "status", "step", "mirror", NULL));
     json_set_int(out, "threshold", json_int_at(analysis, 1, "threshold", NULL));
     json_set_int(out, "ofIterations", json_int_at(analysis, 0, "iterations", NULL));
     json_set_bool(out, "suspended", json_bool_at(tree, false, "spec", "suspend", NULL));

@@ -146,6 +146,20 @@ static int64_t most_of_target(struct world *world)
                   : INT64_MAX;
 }
 
+/* True if a share of 100 is one of the requests that match: no step has it as its weight. */
+static bool is_of_matches(struct json_object *analysis, int canary)
+{
+    struct json_object *steps = json_at(analysis, "steps", NULL);
+    bool matches = json_at(analysis, "match", NULL);
+
+    for (size_t i = 0; canary == 100 && i < json_len(steps); i++) {
+        if (json_int_at(json_elem(steps, i), 0, "weight", NULL) == 100)
+            return false;
+        matches = matches || json_at(json_elem(steps, i), "match", NULL);
+    }
+    return matches;
+}
+
 /* No share grows beyond the pods of its side: of those that all traffic needs, or that a primary which
  * nothing scales has had for it. */
 static void check_share(struct world *world, int was, int canary)
@@ -157,7 +171,7 @@ static void check_share(struct world *world, int was, int canary)
     int64_t has = json_int_at(target, 0, "status", "availableReplicas", NULL);
     int64_t all = json_int_at(primary, 0, "status", "availableReplicas", NULL);
     int64_t threshold = json_int_at(analysis, 100, "canaryReadyThreshold", NULL);
-    int64_t share = json_at(analysis, "match", NULL)
+    int64_t share = is_of_matches(analysis, canary)
                         ? json_int_at(analysis, canary, "capacity", "matchedShare", NULL)
                         : canary;
 

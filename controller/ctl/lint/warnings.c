@@ -74,6 +74,8 @@ static int64_t least_intervals(const struct look *look)
 
     if (analysis->iterations > 0)
         return analysis->iterations + 1LL + all_traffic;
+    if (analysis->n_steps > 0)
+        return analysis->n_steps + 1LL;
     if (analysis->n_step_weights > 0)
         return analysis->n_step_weights + 1LL;
     return step > 0 ? (analysis->max_weight + step - 1) / step + 1LL : 1;
@@ -176,7 +178,8 @@ static void warn_unused(const struct look *look)
                       "matchedShare has no effect without match");
     if (given(look, "mirrorWeight") && !analysis->mirror)
         document_warn(look->document, field(look, "mirrorWeight"), "has no effect without mirror");
-    if (analysis->match && stepped && !(look->router && look->router->matches_whole))
+    if (analysis->match && !analysis->match_step && stepped &&
+        !(look->router && look->router->matches_whole))
         document_warn(look->document, field(look, "match"),
                       "without iterations it does not choose who reaches the canary; set "
                       "iterations for an A/B test");
