@@ -191,6 +191,12 @@ struct canary_step {
 /* True if metrics and rollout webhooks of this name are checked during the step; NULL: all are. */
 bool canary_step_checks(const struct canary_step *step, const char *name);
 
+/* spec.analysis.promotion.steps[] */
+struct canary_promotion_step {
+    int weight;     /* percent that the primary gets, 1..100, above that of the step before */
+    int64_t for_ms; /* shortest time that it lasts; 0 if none */
+};
+
 /* spec.analysis.canaryScale: one of them, if given. */
 struct canary_scale {
     bool given;
@@ -216,8 +222,10 @@ struct canary_analysis {
     int n_steps;
     /* The steps that `match` and `mirror` with mirror_weight are of; NULL: of the whole analysis. */
     const struct canary_step *match_step, *mirror_step;
-    const char *match_at, *mirror_at; /* their paths, "spec.analysis.match" */
-    int step_weight_promotion;
+    const char *match_at, *mirror_at;        /* their paths, "spec.analysis.match" */
+    int step_weight_promotion;               /* 0 if none */
+    struct canary_promotion_step *promotion; /* n_promotion of them, in place of that */
+    int n_promotion;
     int primary_ready_threshold; /* percent, 100 */
     int canary_ready_threshold;  /* percent, 100 */
     bool waits_for_primary; /* also for one without a ready pod, without limit; default false */

@@ -569,6 +569,38 @@ static void read_steps(struct json_reader *r, struct json_object *json, struct c
     out->n_steps = (int)n;
 }
 
+/* The way from the canary to the primary. */
+static void read_promotion(struct json_reader *r, struct json_object *json,
+                           struct canary_analysis *out)
+{
+    struct json_object *promotion = json_read_obj(r, json, "promotion", JSON_OPTIONAL);
+    struct json_object *array =
+        promotion != NULL ? json_read_array(r, promotion, "steps", JSON_REQUIRED) : NULL;
+    size_t n = json_len(array);
+    int below = 0;
+
+    if (promotion == NULL || r->err != ERR_OK)
+        return;
+    if (n == 0 || n > FULL_WEIGHT)
+        json_reader_fail(r, promotion, "steps", "expected 1 to %d steps, found %zu",
+                         (int)FULL_WEIGHT, n);
+    if (out->step_weight_promotion > 0)
+        json_reader_fail(r, json, "promotion",
+                         "expected one of promotion and stepWeightPromotion, found both");
+    out->promotion = arena_array(r->arena, n, sizeof *out->promotion);
+    for (size_t i = 0; i < n && r->err == ERR_OK; i++) {
+        struct json_object *element = canary_read_element(r, array, i);
+        if (element == NULL)
+            return;
+        canary_read_fields(r, element, FIELDS_PROMOTION_STEP, &out->promotion[i]);
+        if (r->err == ERR_OK && out->promotion[i].weight <= below)
+            json_reader_fail(r, element, "weight", "expected a weight above %d, found %d", below,
+                             out->promotion[i].weight);
+        below = out->promotion[i].weight;
+    }
+    out->n_promotion = (int)n;
+}
+
 /* Those of the whole analysis, or of a step. */
 static void read_match_and_mirror(struct json_reader *r, struct json_object *json,
                                   struct canary_analysis *out)
@@ -731,6 +763,7 @@ void canary_read_analysis(struct json_reader *r, struct json_object *json, bool 
     read_steps(r, json, out);
     if (r->err == ERR_OK)
         out->max_weight = effective_max_weight(out);
+    read_promotion(r, json, out);
     read_match_and_mirror(r, json, out);
     read_affinity(r, json, &out->affinity);
     canary_read_fields(r, json_read_obj(r, json, "capacity", JSON_OPTIONAL), FIELDS_CAPACITY, out);

@@ -95,6 +95,19 @@ CASE(test_kinds_of_steps)
     assert_string_equal(a.mirror_at, "spec.analysis.mirror");
 }
 
+CASE(test_steps_of_the_promotion)
+{
+    struct canary_analysis a =
+        canary_testing_view(arena, "{'spec':{'analysis':{'promotion':{'steps':[{'weight':60,'for':"
+                                   "'2m'},{'weight':90}]}}}}")
+            .analysis;
+    assert_int_equal(a.n_promotion, 2);
+    assert_int_equal(a.promotion[0].weight, 60);
+    assert_int_equal(a.promotion[0].for_ms, 120000);
+    assert_int_equal(a.promotion[1].weight, 90);
+    assert_int_equal(canary_testing_view(arena, "{}").analysis.n_promotion, 0);
+}
+
 CASE(test_checks_of_steps)
 {
     struct canary_analysis a =

@@ -23,6 +23,8 @@ enum { MOST_REPLICAS = 10000, PERCENT = 100, SECOND_MS = 1000, DAY_S = 24 * 60 *
 #define SERVICE(name, type, member, ...)  ROW(name, type, canary_service, member, __VA_ARGS__)
 #define ANALYSIS(name, type, member, ...) ROW(name, type, canary_analysis, member, __VA_ARGS__)
 #define STEP(name, type, member, ...)     ROW(name, type, canary_step, member, __VA_ARGS__)
+#define PROMOTION(name, type, member, ...)                                                         \
+    ROW(name, type, canary_promotion_step, member, __VA_ARGS__)
 #define SCALE(name, type, member, ...)    ROW(name, type, canary_scale, member, __VA_ARGS__)
 #define AFFINITY(name, type, member, ...) ROW(name, type, canary_affinity, member, __VA_ARGS__)
 #define JUDGE(name, type, member, ...)    ROW(name, type, canary_judge, member, __VA_ARGS__)
@@ -86,6 +88,12 @@ static const struct canary_field step[] = {
     {.name = NULL},
 };
 
+static const struct canary_field promotion_step[] = {
+    PROMOTION("weight", FIELD_INT, weight, .min = 1, TO_PERCENT),
+    PROMOTION("for", FIELD_DURATION, for_ms),
+    {.name = NULL},
+};
+
 static const struct canary_field capacity[] = {
     ANALYSIS("canary", FIELD_SECOND, any_capacity, WORDS("Proportional", "None")),
     ANALYSIS("matchedShare", FIELD_INT, matched_share, .min = 1, TO_PERCENT, .missing = PERCENT),
@@ -134,6 +142,7 @@ const struct canary_group canary_groups[FIELDS_COUNT] = {
     [FIELDS_SERVICE] = {"spec.service", service},
     [FIELDS_ANALYSIS] = {"spec.analysis", analysis},
     [FIELDS_STEP] = {"spec.analysis.steps", step},
+    [FIELDS_PROMOTION_STEP] = {"spec.analysis.promotion.steps", promotion_step},
     [FIELDS_CAPACITY] = {"spec.analysis.capacity", capacity},
     [FIELDS_SCALE] = {"spec.analysis.canaryScale", scale},
     [FIELDS_AFFINITY] = {"spec.analysis.sessionAffinity", affinity},

@@ -108,7 +108,8 @@ static void check_capacity(struct world *world, int was, int canary)
     int64_t most = json_int_at(hpa, world->load, "spec", "maxReplicas", NULL);
     int64_t needs = world->load < most ? world->load : most;
     bool by_steps =
-        json_int_at(world->canary, 0, "spec", "analysis", "stepWeightPromotion", NULL) > 0;
+        json_int_at(world->canary, 0, "spec", "analysis", "stepWeightPromotion", NULL) > 0 ||
+        json_at(world->canary, "spec", "analysis", "promotion", NULL);
 
     if (world->load == 0 || canary > 0 || was < 10 || by_steps || needs * 10 <= has * 11 ||
         json_int_at(target, 0, "status", "availableReplicas", NULL) == 0 || has_waited(world))

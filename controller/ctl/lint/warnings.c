@@ -187,6 +187,26 @@ static void warn_unused(const struct look *look)
         document_warn(look->document, "spec.canaryAnalysis", "has no effect beside spec.analysis");
 }
 
+/* The last weight of the analysis leaves the primary a share. */
+static void warn_promotion(const struct look *look)
+{
+    const struct canary_analysis *analysis = look->analysis;
+    int64_t interval = tick_canary_interval_ms(look->canary, look->document->lint->settings);
+    int has = look->canary->strategy == STRATEGY_CANARY ? 100 - analysis->max_weight : 0;
+
+    for (int i = 0; i < analysis->n_promotion; i++) {
+        const struct canary_promotion_step *step = &analysis->promotion[i];
+        const char *at = arena_printf(look->arena, "promotion.steps[%d]", i);
+        if (step->weight <= has)
+            document_warn(look->document, field(look, at),
+                          "has no effect: the primary has %d percent of the traffic already", has);
+        if (step->for_ms > 0 && step->for_ms < interval)
+            document_warn(look->document, field(look, arena_printf(look->arena, "%s.for", at)),
+                          "%s is shorter than the interval of %s, which a step lasts at least",
+                          duration(look->arena, step->for_ms), duration(look->arena, interval));
+    }
+}
+
 static bool is_checked_somewhere(const struct canary_analysis *analysis, const char *name)
 {
     for (int i = 0; i < analysis->n_steps; i++) {
@@ -503,6 +523,7 @@ void canary_warn(struct document *document, const struct canary *canary, struct 
         warn_steps(&look);
         warn_unused(&look);
         warn_unchecked(&look);
+        warn_promotion(&look);
         warn_metrics(&look);
         if (look.router)
             warn_provider(&look);

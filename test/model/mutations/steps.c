@@ -498,6 +498,18 @@ static const struct rule advance_always = {.name = "canary_advance",
 MUTATION("a release goes forward by a spec that is refused", "refusals", .rule = canary_advance,
          .row = &advance_always)
 
+/* --- a promotion in steps */
+
+MUTATION("a step of the promotion is recorded and not routed", "promotion in steps",
+         .rule = promote_shift, .acts.release_route = route_as_it_is)
+
+static enum rule_result route_all_but_the_last(struct release *r, int canary)
+{
+    return canary > 0 ? real_release_route(r, canary) : RULE_CONTINUE;
+}
+MUTATION("the last step of the promotion leaves the canary its share", "promotion in steps",
+         .rule = promote_shift, .acts.release_route = route_all_but_the_last)
+
 /* --- steps of each kind */
 
 static int weight_of_matches(const struct release *r)
