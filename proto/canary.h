@@ -176,11 +176,26 @@ struct canary_affinity {
     bool secure, http_only, partitioned;
 };
 
-/* spec.analysis.steps[] */
+/*
+ * spec.analysis.steps[]: a copy of requests at first, then those that match, then weights. The
+ * first two may be missing.
+ */
 struct canary_step {
-    int weight;     /* in hundredths (proto/weight.h), from 1, above that of the step before */
+    int weight; /* in hundredths (proto/weight.h), above that of the weight before; 0 if none */
+    int mirror; /* percent of the requests that are copied; 0 if none */
+    struct json_object *match; /* non-empty array; NULL if none */
+    int64_t for_ms;            /* shortest time that it lasts; 0 if none */
+    bool gate;                 /* the release pauses at its end */
+    /* Names of the metrics and rollout webhooks that are checked during it; NULL: all are. */
+    struct json_object *checks;
+};
+/* True if metrics and rollout webhooks of this name are checked during the step; NULL: all are. */
+bool canary_step_checks(const struct canary_step *step, const char *name);
+
+/* spec.analysis.promotion.steps[] */
+struct canary_promotion_step {
+    int weight;     /* that the primary gets, in hundredths, above that of the step before */
     int64_t for_ms; /* shortest time that it lasts; 0 if none */
-    bool gate;      /* the release pauses at its end */
 };
 
 /* spec.rollback: the way back without an analysis; one of them, both 0 if there is none. */
@@ -209,11 +224,16 @@ struct canary_analysis {
     int max_weight;       /* effective, above 0 */
     int max_weight_given; /* as written, 0 if none */
     int step_weight;      /* 0 if none */
-    int *step_weights;    /* n_step_weights of them; those of `steps` if there are any */
+    int *step_weights;    /* n_step_weights of them; the weights of `steps` if there are any */
     int n_step_weights;
-    struct canary_step *steps; /* n_steps of them, spec.analysis.steps */
+    struct canary_step *steps; /* n_steps of them, spec.analysis.steps; at least one has a weight */
     int n_steps;
-    int step_weight_promotion;
+    /* The steps that `match` and `mirror` with mirror_weight are of; NULL: of the whole analysis. */
+    const struct canary_step *match_step, *mirror_step;
+    const char *match_at, *mirror_at;        /* their paths, "spec.analysis.match" */
+    int step_weight_promotion;               /* 0 if none */
+    struct canary_promotion_step *promotion; /* n_promotion of them, in place of that */
+    int n_promotion;
     int primary_ready_threshold; /* percent, 100 */
     int canary_ready_threshold;  /* percent, 100 */
     bool waits_for_primary; /* also for one without a ready pod, without limit; default false */

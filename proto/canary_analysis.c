@@ -443,7 +443,7 @@ static void canary_read_alerts(struct json_reader *r, struct json_object *analys
 
 /* --- the analysis */
 
-enum { MOST_STEPS = 100, FULL_WEIGHT = 100, DEFAULT_MAX_AGE_S = 24 * 60 * 60 };
+enum { MOST_STEPS = 100, MAX_CHECKS = 200, FULL_WEIGHT = 100, DEFAULT_MAX_AGE_S = 24 * 60 * 60 };
 
 static void read_step_weights(struct json_reader *r, struct json_object *json,
                               struct canary_analysis *out)
@@ -476,12 +476,77 @@ static void read_step_weights(struct json_reader *r, struct json_object *json,
     out->n_step_weights = (int)n;
 }
 
-/* Read as stepWeights with times and gates, so that the rules know one kind of steps. */
+/* "a and b": those of the keys, NULL-ended, that `json` has. Returns their number. */
+static int find_keys(struct json_reader *r, struct json_object *json, const char *const *keys,
+                     const char **found)
+{
+    int n = 0;
+
+    *found = "none of them";
+    for (; *keys != NULL; keys++) {
+        if (json_at(json, *keys, NULL) != NULL)
+            *found = n++ == 0 ? *keys : arena_printf(r->arena, "%s and %s", *found, *keys);
+    }
+    return n;
+}
+
+static struct json_object *read_match(struct json_reader *r, struct json_object *json)
+{
+    struct json_object *match = json_read_array(r, json, "match", JSON_OPTIONAL);
+    for (size_t i = 0; i < json_len(match); i++)
+        canary_read_element(r, match, i);
+    return json_len(match) > 0 ? match : NULL;
+}
+
+/* One of weight, match and mirror, with what every step may have. */
+static void read_step(struct json_reader *r, struct json_object *json, struct canary_step *out)
+{
+    static const char *const kinds[] = {"weight", "match", "mirror", NULL};
+    const char *found;
+
+    if (find_keys(r, json, kinds, &found) != 1)
+        json_reader_fail(r, json, NULL, "expected one of weight, match and mirror, found %s",
+                         found);
+    canary_read_fields(r, json, FIELDS_STEP, out);
+    out->match = read_match(r, json);
+    if (r->err == ERR_OK && json_at(json, "match", NULL) != NULL && out->match == NULL)
+        json_reader_fail(r, json, "match", "expected 1 to 100 entries, found none");
+}
+
+/* The copy comes first, then the requests that match, then weights for everybody. */
+static void place_step(struct json_reader *r, struct json_object *json, int index,
+                       struct canary_analysis *out)
+{
+    const struct canary_step *step = &out->steps[index];
+    int below = out->n_step_weights > 0 ? out->step_weights[out->n_step_weights - 1] : 0;
+
+    if (step->mirror > 0 && index > 0) {
+        json_reader_fail(r, json, "mirror", "expected in the first step alone, found in step %d",
+                         index + 1);
+    } else if (step->mirror > 0) {
+        out->mirror_step = step;
+    } else if (step->match != NULL && (out->match_step != NULL || out->n_step_weights > 0)) {
+        json_reader_fail(r, json, "match",
+                         "expected in one step, before the first weight, found in step %d%s",
+                         index + 1, out->match_step != NULL ? " once more" : "");
+    } else if (step->match != NULL) {
+        out->match_step = step;
+    } else if (step->weight <= below) {
+        json_reader_fail(r, json, "weight", "expected a weight above %s, found %s",
+                         weight_text(r->arena, below), weight_text(r->arena, step->weight));
+    } else {
+        out->step_weights[out->n_step_weights++] = step->weight;
+    }
+}
+
+/*
+ * Read as stepWeights with times and gates, so that the rules know one kind of steps, and with
+ * match and mirror of a step, which routers read as those of the analysis.
+ */
 static void read_steps(struct json_reader *r, struct json_object *json, struct canary_analysis *out)
 {
     struct json_object *array = json_read_array(r, json, "steps", JSON_OPTIONAL);
     size_t n = json_len(array);
-    int below = 0;
 
     if (array == NULL)
         return;
@@ -495,42 +560,128 @@ static void read_steps(struct json_reader *r, struct json_object *json, struct c
         struct json_object *element = canary_read_element(r, array, i);
         if (element == NULL)
             return;
-        canary_read_fields(r, element, FIELDS_STEP, &out->steps[i]);
-        if (json_at(element, "weight", NULL) == NULL)
-            json_reader_fail(r, element, "weight",
-                             "expected a number from 0.01 to 100 with at most two decimals");
-        else if (r->err == ERR_OK && out->steps[i].weight <= below)
+        read_step(r, element, &out->steps[i]);
+        if (r->err == ERR_OK)
+            place_step(r, element, (int)i, out);
+    }
+    if (r->err == ERR_OK && out->n_step_weights == 0)
+        json_reader_fail(r, json, "steps", "expected a step with a weight at the end, found none");
+    out->n_steps = (int)n;
+}
+
+/* The way from the canary to the primary. */
+static void read_promotion(struct json_reader *r, struct json_object *json,
+                           struct canary_analysis *out)
+{
+    struct json_object *promotion = json_read_obj(r, json, "promotion", JSON_OPTIONAL);
+    struct json_object *array =
+        promotion != NULL ? json_read_array(r, promotion, "steps", JSON_REQUIRED) : NULL;
+    size_t n = json_len(array);
+    int below = 0;
+
+    if (promotion == NULL || r->err != ERR_OK)
+        return;
+    if (n == 0 || n > MOST_STEPS)
+        json_reader_fail(r, promotion, "steps", "expected 1 to %d steps, found %zu",
+                         (int)MOST_STEPS, n);
+    if (out->step_weight_promotion > 0)
+        json_reader_fail(r, json, "promotion",
+                         "expected one of promotion and stepWeightPromotion, found both");
+    out->promotion = arena_array(r->arena, n, sizeof *out->promotion);
+    for (size_t i = 0; i < n && r->err == ERR_OK; i++) {
+        struct json_object *element = canary_read_element(r, array, i);
+        if (element == NULL)
+            return;
+        canary_read_fields(r, element, FIELDS_PROMOTION_STEP, &out->promotion[i]);
+        if (r->err == ERR_OK && out->promotion[i].weight <= below)
             json_reader_fail(r, element, "weight", "expected a weight above %s, found %s",
                              weight_text(r->arena, below),
-                             weight_text(r->arena, out->steps[i].weight));
-        below = out->steps[i].weight;
-        out->step_weights[i] = below;
+                             weight_text(r->arena, out->promotion[i].weight));
+        below = out->promotion[i].weight;
     }
-    out->n_steps = out->n_step_weights = (int)n;
+    out->n_promotion = (int)n;
+}
+
+/* Those of the whole analysis, or of a step. */
+static void read_match_and_mirror(struct json_reader *r, struct json_object *json,
+                                  struct canary_analysis *out)
+{
+    const struct canary_step *match = out->match_step, *mirror = out->mirror_step;
+    const char *at = out->legacy ? "spec.canaryAnalysis" : "spec.analysis";
+
+    out->match = read_match(r, json);
+    out->match_at = "spec.analysis.match";
+    out->mirror_at = "spec.analysis.mirror";
+    if (match != NULL && out->match != NULL)
+        json_reader_fail(r, json, "match", "expected here or in a step, found in both");
+    if (mirror != NULL && (out->mirror || out->mirror_weight > 0))
+        json_reader_fail(r, json, out->mirror ? "mirror" : "mirrorWeight",
+                         "expected here or mirror in a step, found both");
+    if (match != NULL) {
+        out->match = match->match;
+        out->match_at = arena_printf(r->arena, "%s.steps[%d].match", at, (int)(match - out->steps));
+    }
+    if (mirror != NULL) {
+        out->mirror = true;
+        out->mirror_weight = mirror->mirror;
+        out->mirror_at = arena_printf(r->arena, "%s.steps[0].mirror", at);
+    }
+}
+
+bool canary_step_checks(const struct canary_step *step, const char *name)
+{
+    bool found = step == NULL || step->checks == NULL;
+
+    for (size_t i = 0; !found && i < json_len(step->checks); i++)
+        found = strcmp(json_object_get_string(json_elem(step->checks, i)), name) == 0;
+    return found;
+}
+
+static bool is_check(const struct canary_analysis *analysis, const char *name)
+{
+    for (int i = 0; i < analysis->n_metrics; i++) {
+        if (strcmp(analysis->metrics[i].name, name) == 0)
+            return true;
+    }
+    for (int i = 0; i < analysis->n_webhooks; i++) {
+        const struct canary_webhook *hook = &analysis->webhooks[i];
+        if (hook->type == HOOK_ROLLOUT && strcmp(hook->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Reads the checks of all steps, once the metrics and webhooks are known. */
+static void read_step_checks(struct json_reader *r, struct json_object *json,
+                             struct canary_analysis *out)
+{
+    struct json_object *steps = json_at(json, "steps", NULL);
+
+    for (int i = 0; i < out->n_steps && r->err == ERR_OK; i++) {
+        struct json_object *step = json_elem(steps, (size_t)i);
+        struct json_object *checks = canary_read_strings(r, step, "checks");
+        size_t n = json_len(checks);
+        if (checks != NULL && (n == 0 || n > MAX_CHECKS))
+            json_reader_fail(r, step, "checks", "expected 1 to %d names of checks, found %zu",
+                             (int)MAX_CHECKS, n);
+        for (size_t k = 0; k < n && r->err == ERR_OK; k++) {
+            if (!is_check(out, json_object_get_string(json_elem(checks, k))))
+                canary_fail_element(r, checks, k,
+                                    "the name of a metric or of a webhook of the type rollout");
+        }
+        out->steps[i].checks = checks;
+    }
 }
 
 static void check_one_strategy(struct json_reader *r, struct json_object *json)
 {
-    static const char *const keys[] = {"iterations", "stepWeight", "stepWeights", "steps"};
-    const char *found = NULL;
-    int n = 0;
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        if (json_at(json, keys[i], NULL) == NULL)
-            continue;
-        found = n++ == 0 ? keys[i] : arena_printf(r->arena, "%s and %s", found, keys[i]);
-    }
-    if (n != 1)
+    static const char *const keys[] = {"iterations", "stepWeight", "stepWeights", "steps", NULL};
+    const char *found;
+
+    if (find_keys(r, json, keys, &found) != 1)
         json_reader_fail(r, json, NULL,
                          "expected one of iterations, stepWeight, stepWeights and steps, found %s",
-                         n == 0 ? "none of them" : found);
-}
-
-static struct json_object *read_match(struct json_reader *r, struct json_object *json)
-{
-    struct json_object *match = json_read_array(r, json, "match", JSON_OPTIONAL);
-    for (size_t i = 0; i < json_len(match); i++)
-        canary_read_element(r, match, i);
-    return json_len(match) > 0 ? match : NULL;
+                         found);
 }
 
 /* RFC 6265: the name of a cookie is a token, the value of an attribute has no semicolon and no end
@@ -613,12 +764,14 @@ void canary_read_analysis(struct json_reader *r, struct json_object *json, bool 
     read_steps(r, json, out);
     if (r->err == ERR_OK)
         out->max_weight = effective_max_weight(out);
-    out->match = read_match(r, json);
+    read_promotion(r, json, out);
+    read_match_and_mirror(r, json, out);
     read_affinity(r, json, &out->affinity);
     canary_read_fields(r, json_read_obj(r, json, "capacity", JSON_OPTIONAL), FIELDS_CAPACITY, out);
     read_scale(r, json, &out->scale);
     canary_read_judge(r, json, &out->judge);
     canary_read_metrics(r, json, out);
     canary_read_webhooks(r, json, out);
+    read_step_checks(r, json, out);
     canary_read_alerts(r, json, out);
 }

@@ -86,6 +86,60 @@ CASE(test_fractions)
     assert_int_equal(a.max_weight, 1250);
 }
 
+CASE(test_kinds_of_steps)
+{
+    struct canary_analysis a =
+        canary_testing_view(
+            arena, "{'spec':{'analysis':{'stepWeight':null,'steps':[{'mirror':30,'for':'1m'},{"
+                   "'match':[{'headers':{'x':{'exact':'y'}}}],'gate':true},{'weight':20},{"
+                   "'weight':60}]}}}")
+            .analysis;
+    assert_int_equal(a.n_steps, 4);
+    assert_int_equal(a.n_step_weights, 2);
+    assert_int_equal(a.step_weights[0], 2000);
+    assert_int_equal(a.max_weight, 6000);
+    assert_true(a.mirror && a.mirror_step == &a.steps[0]);
+    assert_int_equal(a.mirror_weight, 30);
+    assert_string_equal(a.mirror_at, "spec.analysis.steps[0].mirror");
+    assert_true(a.match_step == &a.steps[1] && a.steps[1].gate);
+    assert_true(a.match == a.steps[1].match);
+    assert_string_equal(a.match_at, "spec.analysis.steps[1].match");
+    a = canary_testing_view(arena, "{}").analysis;
+    assert_true(!a.match_step && !a.mirror_step && !a.mirror);
+    assert_string_equal(a.match_at, "spec.analysis.match");
+    assert_string_equal(a.mirror_at, "spec.analysis.mirror");
+}
+
+CASE(test_steps_of_the_promotion)
+{
+    struct canary_analysis a =
+        canary_testing_view(arena, "{'spec':{'analysis':{'promotion':{'steps':[{'weight':60,'for':"
+                                   "'2m'},{'weight':90}]}}}}")
+            .analysis;
+    assert_int_equal(a.n_promotion, 2);
+    assert_int_equal(a.promotion[0].weight, 6000);
+    assert_int_equal(a.promotion[0].for_ms, 120000);
+    assert_int_equal(a.promotion[1].weight, 9000);
+    assert_int_equal(canary_testing_view(arena, "{}").analysis.n_promotion, 0);
+}
+
+CASE(test_checks_of_steps)
+{
+    struct canary_analysis a =
+        canary_testing_view(
+            arena,
+            "{'spec':{'analysis':{'stepWeight':null,'metrics':[{'name':'errors','query':'q',"
+            "'thresholdRange':{'max':1}}],'webhooks':[{'name':'smoke','url':'http://x'}],'steps':[{"
+            "'weight':1,'checks':['errors']},{'weight':20,'checks':['smoke','errors']},{'weight':"
+            "60}]}}}")
+            .analysis;
+    assert_true(canary_step_checks(&a.steps[0], "errors"));
+    assert_false(canary_step_checks(&a.steps[0], "smoke"));
+    assert_true(canary_step_checks(&a.steps[1], "smoke"));
+    assert_true(canary_step_checks(&a.steps[2], "smoke"));
+    assert_true(canary_step_checks(NULL, "smoke"));
+}
+
 CASE(test_canary_scale)
 {
     struct canary_analysis none = canary_testing_view(arena, "{}").analysis;

@@ -37,17 +37,18 @@ struct canary_field {
 
 /* Fields of an object of the spec; they go into the structure in brackets. */
 enum canary_fields {
-    FIELDS_SPEC,     /* (struct canary) */
-    FIELDS_ROLLBACK, /* (struct canary_way_back) */
-    FIELDS_SERVICE,  /* (struct canary_service) */
-    FIELDS_ANALYSIS, /* (struct canary_analysis) */
-    FIELDS_STEP,     /* one of steps (struct canary_step) */
-    FIELDS_CAPACITY, /* (struct canary_analysis) */
-    FIELDS_SCALE,    /* (struct canary_scale) */
-    FIELDS_AFFINITY, /* (struct canary_affinity) */
-    FIELDS_JUDGE,    /* (struct canary_judge) */
-    FIELDS_METRIC,   /* one of metrics (struct canary_metric) */
-    FIELDS_WEBHOOK,  /* one of webhooks (struct canary_webhook) */
+    FIELDS_SPEC,           /* (struct canary) */
+    FIELDS_ROLLBACK,       /* (struct canary_way_back) */
+    FIELDS_SERVICE,        /* (struct canary_service) */
+    FIELDS_ANALYSIS,       /* (struct canary_analysis) */
+    FIELDS_STEP,           /* one of steps (struct canary_step) */
+    FIELDS_PROMOTION_STEP, /* one of promotion.steps (struct canary_promotion_step) */
+    FIELDS_CAPACITY,       /* (struct canary_analysis) */
+    FIELDS_SCALE,          /* (struct canary_scale) */
+    FIELDS_AFFINITY,       /* (struct canary_affinity) */
+    FIELDS_JUDGE,          /* (struct canary_judge) */
+    FIELDS_METRIC,         /* one of metrics (struct canary_metric) */
+    FIELDS_WEBHOOK,        /* one of webhooks (struct canary_webhook) */
     FIELDS_COUNT,
 };
 

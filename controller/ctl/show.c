@@ -297,9 +297,9 @@ void show_tree(const struct ctl *ctl, const struct facts *facts, const char *wai
     if (waits)
         tree_add(tree, "why", PRINT_YELLOW, waits);
     tree_add(tree, "traffic", PRINT_PLAIN,
-             arena_printf(ctl->arena, "%s %s%% canary",
+             arena_printf(ctl->arena, "%s %s canary",
                           print_bar(ctl->arena, weight_percent(at.weight), BAR),
-                          weight_text(ctl->arena, at.weight)));
+                          glance_share(ctl->arena, &at)));
     add_revision(tree, ctl, facts, &at);
     add_paused(tree, ctl, facts);
     add_analysis(tree, ctl, facts, &at);

@@ -338,11 +338,23 @@ void glance_at(struct arena *arena, struct json_object *canary, struct glance *o
         .phase = text_or(json_str_at(canary, "status", "phase", NULL), ""),
         .revision = text_or(json_str_at(canary, "status", "lastAppliedSpec", NULL), ""),
         .weight = weight_of_status(json_at(canary, "status", NULL)),
+        .matches = json_bool_at(canary, false, "status", "step", "match", NULL) &&
+                   !json_str_at(canary, "status", "canaryServes", NULL),
+        .copied = (int)json_int_at(canary, 0, "status", "step", "mirror", NULL),
         .failed_checks = (int)json_int_at(canary, 0, "status", "failedChecks", NULL),
         .threshold = (int)json_int_at(analysis, 1, "threshold", NULL),
         .since = json_str_at(canary, "status", "lastTransitionTime", NULL),
         .reason = print_clean(arena, waiting.reason),
     };
+}
+
+const char *glance_share(struct arena *arena, const struct glance *at)
+{
+    if (at->matches && at->weight > 0)
+        return "matches";
+    if (at->copied > 0 && at->weight == 0)
+        return arena_printf(arena, "copy of %d%%", at->copied);
+    return arena_printf(arena, "%d%%", at->weight);
 }
 
 enum print_color glance_color(const char *phase)

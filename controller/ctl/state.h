@@ -36,11 +36,15 @@ struct glance {
     const char *phase;    /* "" before the controller has seen it */
     const char *revision; /* the hash that was analysed last, "" if none */
     int weight;           /* routed to the canary, in hundredths of a percent */
+    bool matches;         /* of the requests that a step matches */
+    int copied;           /* percent of the requests that a step copies to it; 0 if none */
     int failed_checks, threshold;
     const char *since;  /* when the status was last written; NULL if never */
     const char *reason; /* one word of what counts most (decide/waiting.h), "" if all is well */
 };
 void glance_at(struct arena *arena, struct json_object *canary, struct glance *out);
+/* "20%", "matches" or "copy of 50%": what the canary has of the traffic. Owned by the arena. */
+const char *glance_share(struct arena *arena, const struct glance *at);
 
 /* Green if all is well, red if a person must act, yellow in between. */
 enum print_color glance_color(const char *phase);

@@ -182,9 +182,13 @@ static bool can_bind(const struct router *router)
 static const char *refuse_feature(struct release *r, const char *what,
                                   bool (*can)(const struct router *router))
 {
-    return arena_printf(r->tick->arena,
-                        "spec.analysis.%s not possible with provider %s; it is with %s", what,
+    return arena_printf(r->tick->arena, "%s not possible with provider %s; it is with %s", what,
                         r->tick->provider, router_names_that(r->tick->arena, can));
+}
+
+static const char *about(struct release *r, const char *path, const char *what)
+{
+    return arena_printf(r->tick->arena, "%s: %s", path, what);
 }
 
 static const char *refuse_finish(struct release *r)
@@ -271,15 +275,15 @@ static const char *refuse_analysis(struct release *r)
     const struct canary_analysis *analysis = &r->canary->analysis;
 
     if (analysis->match && r->router->weighted && !r->router->matches)
-        return refuse_feature(r, "match: A/B testing is", can_match);
+        return refuse_feature(r, about(r, analysis->match_at, "A/B testing is"), can_match);
     if (analysis->mirror && !r->router->mirrors)
-        return refuse_feature(r, "mirror: mirroring is", can_mirror);
+        return refuse_feature(r, about(r, analysis->mirror_at, "mirroring is"), can_mirror);
     if (analysis->mirror && r->strategy == STRATEGY_AB_TESTING)
         return "spec.analysis.mirror: an A/B test routes its requests to the canary at once and "
                "has "
                "none to copy; leave out mirror or match";
     if (analysis->affinity.cookie_name && !r->router->session_affinity)
-        return refuse_feature(r, "sessionAffinity:", can_bind);
+        return refuse_feature(r, "spec.analysis.sessionAffinity:", can_bind);
     const char *sentence = refuse_finish(r);
     if (!sentence)
         sentence = refuse_steps(r);

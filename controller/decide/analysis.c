@@ -96,48 +96,40 @@ enum rule_result analysis_check(struct release *r)
 
 /*
  * A step of spec.analysis.steps lasts for its time, and pauses the release at its end if it is a
- * gate, as `kubectl canary pause` does. status.step records it.
+ * gate, as `kubectl canary pause` does. status.step records it. The first steps may copy requests to
+ * the canary, and give it those that match; the routes say which step runs.
  */
 
 static const char step_field[] = "step"; /* of the status */
 
-/* NULL: no step has this weight, of a list edited meanwhile, or there is no list. */
-static const struct canary_step *running_step(const struct release *r)
+/* The step that is routed by this tick. */
+static void note_step(struct release *r, int64_t since, bool paused)
 {
-    const struct canary_analysis *analysis = &r->canary->analysis;
-
-    for (int i = 0; i < analysis->n_steps; i++) {
-        if (analysis->steps[i].weight == r->weights.canary)
-            return &analysis->steps[i];
-    }
-    return NULL;
-}
-
-static const char *name_step(const struct release *r, const struct canary_step *step)
-{
-    return arena_printf(r->tick->arena, "spec.analysis.steps[%d]",
-                        (int)(step - r->canary->analysis.steps));
-}
-
-static void note_step(struct release *r, int weight, int64_t since, bool paused)
-{
+    const struct canary_step *step = release_step(r);
     struct json_object *out = edit_object(r->tick->arena);
     char text[CLOCK_TEXT];
 
     if (r->canary->analysis.n_steps == 0)
         return;
     json_set_str(out, "revision", release_checksum(r));
-    weight_put(r->tick->arena, out, "weight", weight);
+    weight_put(r->tick->arena, out, "weight", r->weights.canary);
     json_set_str(out, "since", clock_rfc3339(since, text));
     json_set(out, "paused", NULL); /* of the step before */
     if (paused)
         json_set_bool(out, "paused", true);
+    json_set(out, "match", NULL);
+    if (step && step->match)
+        json_set_bool(out, "match", true);
+    json_set(out, "mirror", NULL);
+    if (step && step->mirror > 0)
+        json_set_int(out, "mirror", step->mirror);
     status_object(r, step_field, out);
 }
 
 /* False: this step is not recorded, as after a crash between its route and its status. A time in
  * the future was written by a wrong clock. */
-static bool read_step(struct release *r, int64_t *since, bool *paused)
+static bool read_step(struct release *r, const struct canary_step *step, int64_t *since,
+                      bool *paused)
 {
     struct json_object *noted = json_at(r->canary->status.json, step_field, NULL);
     const char *revision = json_str_at(noted, "revision", NULL);
@@ -147,35 +139,46 @@ static bool read_step(struct release *r, int64_t *since, bool *paused)
     *paused = json_bool_at(noted, false, "paused", NULL);
     return revision && strcmp(revision, release_checksum(r)) == 0 && began &&
            weight_read(json_at(noted, "weight", NULL), WEIGHT_ALL, &weight) &&
-           weight == r->weights.canary && clock_parse(began, since, NULL) == ERR_OK &&
-           *since <= r->tick->now_ms;
+           weight == r->weights.canary &&
+           json_bool_at(noted, false, "match", NULL) == (step->match != NULL) &&
+           (json_int_at(noted, 0, "mirror", NULL) > 0) == (step->mirror > 0) &&
+           clock_parse(began, since, NULL) == ERR_OK && *since <= r->tick->now_ms;
+}
+
+/* "weight 20", for people */
+static const char *step_text(struct release *r, const struct canary_step *step)
+{
+    if (step->match)
+        return "the step with match";
+    if (step->mirror > 0)
+        return "the step with mirror";
+    return arena_printf(r->tick->arena, "weight %s", weight_text(r->tick->arena, step->weight));
 }
 
 static void pause_at_gate(struct release *r, const struct canary_step *step)
 {
-    const char *at = arena_printf(r->tick->arena, "%s.gate", name_step(r, step));
-    const char *weight = weight_text(r->tick->arena, step->weight);
+    const char *at = arena_printf(r->tick->arena, "%s.gate", release_step_path(r, step));
+    const char *text = step_text(r, step);
 
-    steering_pause_at_gate(r, at,
-                           arena_printf(r->tick->arena, "a person decides at weight %s", weight));
-    event_warning(r, "Halt %s advancement, paused at weight %s until it is resumed (%s)",
-                  release_canary(r), weight, at);
-    plan_alert(r->tick, "warn", false, "Canary is paused at weight %s until it is resumed", weight);
+    steering_pause_at_gate(r, at, arena_printf(r->tick->arena, "a person decides at %s", text));
+    event_warning(r, "Halt %s advancement, paused at %s until it is resumed (%s)",
+                  release_canary(r), text, at);
+    plan_alert(r->tick, "warn", false, "Canary is paused at %s until it is resumed", text);
 }
 
 /* CONTINUE: the next step may be made. */
 static enum rule_result finish_step(struct release *r)
 {
-    const struct canary_step *step = running_step(r);
+    const struct canary_step *step = release_step(r);
     int64_t since;
     bool paused;
 
     if (!step || (step->for_ms == 0 && !step->gate))
         return RULE_CONTINUE;
-    if (!read_step(r, &since, &paused)) {
+    if (!read_step(r, step, &since, &paused)) {
         since = r->tick->now_ms;
         paused = false;
-        note_step(r, step->weight, since, false);
+        note_step(r, since, false);
     }
     if (r->tick->now_ms - since < step->for_ms) {
         r->tick->plan->waits = true;
@@ -183,21 +186,65 @@ static enum rule_result finish_step(struct release *r)
     }
     if (!step->gate || paused)
         return RULE_CONTINUE;
-    note_step(r, step->weight, since, true);
+    note_step(r, since, true);
     pause_at_gate(r, step);
     return RULE_DONE;
 }
 
+enum kind { KIND_MIRROR, KIND_MATCH, KIND_WEIGHT };
+
+/* The kind of the step that comes. */
+static enum kind next_kind(const struct release *r)
+{
+    if (r->weights.canary > 0)
+        return KIND_WEIGHT;
+    if (r->canary->analysis.mirror && !r->weights.mirrored)
+        return KIND_MIRROR;
+    return r->canary->analysis.match_step ? KIND_MATCH : KIND_WEIGHT;
+}
+
+/* Waits until the canary has the pods for it, and routes it. */
+static enum rule_result route_step(struct release *r, enum kind kind, int weight)
+{
+    enum rule_result verdict = RULE_CONTINUE;
+
+    if (kind != KIND_MIRROR)
+        verdict = share_wait(
+            r, kind == KIND_MATCH ? r->canary->analysis.matched_share * WEIGHT_PERCENT : weight);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    return kind == KIND_MIRROR  ? release_mirror(r)
+           : kind == KIND_MATCH ? release_match(r)
+                                : release_route(r, weight);
+}
+
+static void tell_step(struct release *r, enum kind kind)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+
+    if (kind == KIND_MATCH)
+        event_normal(r, "Advance %s canary, all requests that match go to it", release_canary(r));
+    else if (kind == KIND_MIRROR && analysis->mirror_step)
+        event_normal(r, "Advance %s canary, %d percent of the requests are copied to it",
+                     release_canary(r), analysis->mirror_weight);
+    else if (r->router->by_pods)
+        event_normal(r, "Advance %s canary weight %s (%s)", release_canary(r),
+                     weight_text(r->tick->arena, r->weights.canary), pods_text(r));
+    else
+        event_normal(r, "Advance %s canary weight %s", release_canary(r),
+                     weight_text(r->tick->arena, r->weights.canary));
+}
+
 enum rule_result canary_advance(struct release *r)
 {
-    int weight = r->weights.canary;
+    int weight = release_step_weight(r);
     enum rule_result verdict = finish_step(r);
 
     if (verdict != RULE_CONTINUE)
         return verdict;
     /*
-     * also while waiting for the promotion, if the maximum was raised meanwhile; the first weight
-     * after the mirror step is the increase already approved
+     * also while waiting for the promotion, if the maximum was raised meanwhile; what comes after
+     * the mirror step is the increase already approved
      */
     if ((r->phase != PHASE_WaitingPromotion || weight < r->canary->analysis.max_weight) &&
         !r->weights.mirrored)
@@ -208,25 +255,16 @@ enum rule_result canary_advance(struct release *r)
         verdict = gates_confirm_promotion(r);
         return verdict == RULE_CONTINUE ? promote_begin(r) : verdict;
     }
-    bool mirrors = r->canary->analysis.mirror && weight == 0 && !r->weights.mirrored;
-    int next = mirrors ? 0 : release_next_weight(r, weight);
-    verdict = mirrors ? RULE_CONTINUE : share_wait(r, next);
-    if (verdict != RULE_CONTINUE)
-        return verdict;
-    verdict = mirrors ? release_mirror(r) : release_route(r, next);
+    enum kind kind = next_kind(r);
+    verdict = route_step(r, kind, release_next_weight(r, weight));
     if (verdict != RULE_CONTINUE)
         return verdict;
     status_phase(r, PHASE_Progressing);
-    status_weight(r, next);
-    if (!mirrors)
-        note_step(r, next, r->tick->now_ms, false);
-    pods_note(r, next);
-    if (r->router->by_pods)
-        event_normal(r, "Advance %s canary weight %s (%s)", release_canary(r),
-                     weight_text(r->tick->arena, next), pods_text(r));
-    else
-        event_normal(r, "Advance %s canary weight %s", release_canary(r),
-                     weight_text(r->tick->arena, next));
+    status_weight(r, r->weights.canary);
+    if (kind != KIND_MIRROR || r->canary->analysis.mirror_step)
+        note_step(r, r->tick->now_ms, false);
+    pods_note(r, r->weights.canary);
+    tell_step(r, kind);
     return RULE_DONE;
 }
 

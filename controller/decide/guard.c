@@ -264,13 +264,36 @@ enum rule_result guard_canary(struct release *r)
 }
 
 /*
+ * True if the status says that the step with `match` runs: all of the requests that match, which is
+ * not everything, nor the last weight of a list that had no such step.
+ */
+static bool told_is_match(const struct release *r)
+{
+    const struct canary_status *status = &r->canary->status;
+    struct json_object *noted = json_at(status->json, "step", NULL);
+    bool is_weight =
+        json_int_at(noted, 0, "weight", NULL) == 100 && !json_bool_at(noted, false, "match", NULL);
+
+    return r->canary->analysis.match_step && status->canary_weight == WEIGHT_ALL &&
+           !status->serves_everything && !is_weight;
+}
+
+/* The step with `match` comes before the first weight. */
+static bool is_next_of_steps(const struct release *r, int told)
+{
+    if (release_is_at_match(r) || (told == 0 && r->canary->analysis.match_step))
+        return release_is_at_match(r) && told == 0;
+    return r->weights.canary == release_next_weight(r, told_is_match(r) ? 0 : told);
+}
+
+/*
  * True if the live weight is one step ahead of the status: a step was routed and its status was
  * not written.
  */
 static bool is_next_step(const struct release *r, int told)
 {
     if (r->strategy == STRATEGY_CANARY)
-        return r->weights.canary == release_next_weight(r, told);
+        return is_next_of_steps(r, told);
     /*
      * an A/B test routes all matched requests at every iteration, and Flagger's status does not
      * say so
@@ -300,7 +323,7 @@ static bool is_of_another_strategy(const struct release *r, int told)
     if (r->weights.canary > 0)
         return false;
     if (r->strategy == STRATEGY_CANARY)
-        return told > r->canary->analysis.max_weight;
+        return told > r->canary->analysis.max_weight && !told_is_match(r);
     return r->strategy == STRATEGY_BLUE_GREEN && r->canary->status.iterations <= r->iterations;
 }
 
@@ -317,8 +340,9 @@ enum rule_result guard_mirror(struct release *r)
 {
     const char *text = arena_printf(
         r->tick->arena,
-        "spec.analysis.mirrorWeight: the routes of this cluster know no share, every request is "
-        "copied instead of %d %%",
+        "%s: the routes of this cluster know no share, every request is copied instead of %d %%",
+        r->canary->analysis.mirror_step ? r->canary->analysis.mirror_at
+                                        : "spec.analysis.mirrorWeight",
         r->canary->analysis.mirror_weight);
 
     if (!r->weights.mirrors_all)
@@ -371,7 +395,8 @@ enum rule_result guard_weights(struct release *r)
     int told = r->canary->status.canary_weight;
     const char *why;
 
-    if (!r->router->weighted || (r->weights.canary == told && !r->weights.uneven))
+    if (!r->router->weighted || (r->weights.canary == told && !r->weights.uneven &&
+                                 told_is_match(r) == release_is_at_match(r)))
         return RULE_CONTINUE;
     /* The canary took everything when the primary was lost; the primary is back but not ready. */
     if (release_canary_serves_all(r) && release_ready(r, SIDE_PRIMARY, &why) != READY) {
@@ -390,7 +415,7 @@ enum rule_result guard_weights(struct release *r)
     /* a share of pods is one of their number as well */
     enum rule_result verdict = r->router->by_pods && told > 0 ? share_wait(r, told) : RULE_CONTINUE;
     if (verdict == RULE_CONTINUE)
-        verdict = release_route(r, told);
+        verdict = told_is_match(r) ? release_match(r) : release_route(r, told);
     if (verdict != RULE_CONTINUE)
         return verdict;
     plan_weights(r->tick, r->weights.primary, r->weights.canary);

@@ -258,7 +258,10 @@ static void add_step(struct release *r, struct json_object *release, struct json
     int weight = weight_of_status(after);
     int64_t iterations = json_int_at(after, 0, "iterations", NULL);
     bool failed = json_int_at(after, 0, "failedChecks", NULL) > before->failed_checks;
-    bool steps = by_weight ? weight != before->canary_weight : iterations > before->iterations;
+    struct json_object *is = json_at(after, "step", NULL);
+    bool copies = json_at(is, "mirror", NULL) && !json_at(before->json, "step", "mirror", NULL);
+    bool steps =
+        by_weight ? weight != before->canary_weight || copies : iterations > before->iterations;
     struct json_object *checks = checks_of(r), *list = list_of(r, release, "steps");
 
     if (!steps && !failed && json_len(checks) == 0 && !(r->judged && r->failing))
@@ -270,6 +273,10 @@ static void add_step(struct release *r, struct json_object *release, struct json
         weight_put(r->tick->arena, step, "weight", weight);
     else
         json_set_int(step, "iteration", iterations);
+    if (release_is_at_match(r))
+        json_set_bool(step, "match", true);
+    if (r->weights.mirrored && json_at(is, "mirror", NULL))
+        json_set(step, "mirror", json_at(is, "mirror", NULL));
     if (failed)
         json_set_bool(step, "failed", true);
     if (json_len(checks) > 0)

@@ -273,7 +273,8 @@ static bool is_checked_anyway(const struct release *r)
 {
     for (int i = 0; i < r->canary->analysis.n_metrics; i++) {
         const struct canary_metric *metric = &r->canary->analysis.metrics[i];
-        if (canary_metric_is_builtin(metric) && metric->no_data != POLICY_PASS)
+        if (canary_metric_is_builtin(metric) && metric->no_data != POLICY_PASS &&
+            release_checks(r, metric->name))
             return true;
     }
     return false;
@@ -285,7 +286,7 @@ static bool is_promotion(const struct release *r)
     if (!r->router->weighted || r->weights.canary == 0)
         return false;
     if (r->strategy == STRATEGY_CANARY)
-        return r->weights.canary >= r->canary->analysis.max_weight;
+        return release_step_weight(r) >= r->canary->analysis.max_weight;
     return r->canary->status.iterations >= r->iterations;
 }
 
@@ -653,12 +654,15 @@ static enum rule_result check_other(struct release *r, int index)
         metrics_about(r, &none));
 }
 
-/* Everything unknown is requested before the first is waited for. */
+/* Everything unknown is requested before the first is waited for. What the step that runs does not
+ * check is not asked. */
 static enum rule_result check_each(struct release *r,
                                    enum rule_result (*check)(struct release *r, int index),
                                    enum rule_result so_far)
 {
     for (int i = 0; so_far != RULE_DONE && i < r->canary->analysis.n_metrics; i++) {
+        if (!release_checks(r, r->canary->analysis.metrics[i].name))
+            continue;
         enum rule_result verdict = check(r, i);
         if (so_far == RULE_CONTINUE)
             so_far = verdict;

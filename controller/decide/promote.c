@@ -1,5 +1,6 @@
 /* Promotion: the rules, the writes of the primary, and the shift of the traffic. */
 #include "decide/promote.h"
+#include "base/clock.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -265,11 +266,70 @@ static bool may_keep_a_share(struct release *r)
            release_ready(r, SIDE_CANARY, &why) == READY;
 }
 
+/*
+ * Steps of spec.analysis.promotion: the share of the primary, and how long it lasts, which
+ * status.promotionStep records with the weight. A step that it does not have, as after an edit,
+ * begins anew.
+ */
+
+static const char step_field[] = "promotionStep"; /* of the status */
+
+static void note_step(struct release *r, int primary)
+{
+    struct json_object *out = edit_object(r->tick->arena);
+    char text[CLOCK_TEXT];
+
+    if (r->canary->analysis.n_promotion == 0)
+        return;
+    weight_put(r->tick->arena, out, "weight", primary);
+    json_set_str(out, "since", clock_rfc3339(r->tick->now_ms, text));
+    status_object(r, step_field, out);
+}
+
+/* True if the step with this share of the primary is to last longer. */
+static bool step_lasts(struct release *r, int primary)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+    struct json_object *noted = json_at(r->canary->status.json, step_field, NULL);
+    const char *began = json_str_at(noted, "since", NULL);
+    int64_t since, weight, for_ms = 0;
+
+    for (int i = 0; i < analysis->n_promotion; i++) {
+        if (analysis->promotion[i].weight == primary)
+            for_ms = analysis->promotion[i].for_ms;
+    }
+    if (for_ms == 0)
+        return false;
+    if (!began || !weight_read(json_at(noted, "weight", NULL), WEIGHT_ALL, &weight) ||
+        weight != primary || clock_parse(began, &since, NULL) != ERR_OK ||
+        since > r->tick->now_ms) {
+        note_step(r, primary);
+        return true;
+    }
+    return r->tick->now_ms - since < for_ms;
+}
+
+/* The canary's share after this one: by promotion or by stepWeightPromotion; 0 without either. */
+static int next_left(const struct release *r, int left)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+
+    for (int i = 0; i < analysis->n_promotion; i++) {
+        if (analysis->promotion[i].weight > WEIGHT_ALL - left)
+            return WEIGHT_ALL - analysis->promotion[i].weight;
+    }
+    return analysis->step_weight_promotion > 0 && left > analysis->step_weight_promotion
+               ? left - analysis->step_weight_promotion
+               : 0;
+}
+
 /* The next weight follows from the status, so that a step routed before a crash is not made twice.
  */
 static enum rule_result shift_traffic(struct release *r)
 {
-    int step = may_keep_a_share(r) ? r->canary->analysis.step_weight_promotion : 0;
+    bool keeps = may_keep_a_share(r) && !release_is_at_match(r); /* matches are no share of all */
+    bool by_steps = keeps && (r->canary->analysis.step_weight_promotion > 0 ||
+                              r->canary->analysis.n_promotion > 0);
     int left = r->weights.canary;
 
     if (!r->router->weighted || left == 0) {
@@ -281,7 +341,11 @@ static enum rule_result shift_traffic(struct release *r)
     }
     if (r->canary->status.canary_weight > 0)
         left = r->canary->status.canary_weight;
-    left = step > 0 && left > step ? left - step : 0;
+    if (by_steps && step_lasts(r, WEIGHT_ALL - left)) {
+        r->tick->plan->waits = true;
+        return RULE_DONE;
+    }
+    left = by_steps ? next_left(r, left) : 0;
     enum rule_result verdict = capacity_wait(r, CAPACITY_PROMOTION);
     if (verdict == RULE_CONTINUE && capacity_is_empty(r))
         return RULE_DONE; /* its time is up, and still no pod is there */
@@ -289,7 +353,7 @@ static enum rule_result shift_traffic(struct release *r)
         verdict = release_route(r, left);
     if (verdict != RULE_CONTINUE)
         return verdict;
-    if (step > 0)
+    if (by_steps)
         event_normal(r, "Advance %s primary weight %s", release_canary(r),
                      weight_text(r->tick->arena, WEIGHT_ALL - left));
     else if (!r->canary->skip_analysis) /* Flagger does not report it then */
@@ -297,6 +361,7 @@ static enum rule_result shift_traffic(struct release *r)
     if (left == 0)
         return finalise(r);
     status_weight(r, left);
+    note_step(r, WEIGHT_ALL - left);
     return RULE_DONE;
 }
 

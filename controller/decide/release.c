@@ -33,7 +33,8 @@ static void test_whole(struct release *r)
 {
     int steps = count_steps(r);
 
-    if (r->strategy != STRATEGY_CANARY || !r->canary->analysis.match || steps == 0)
+    if (r->strategy != STRATEGY_CANARY || !r->canary->analysis.match ||
+        r->canary->analysis.match_step || steps == 0)
         return;
     r->strategy = STRATEGY_AB_TESTING;
     r->iterations = steps;
@@ -255,6 +256,42 @@ int release_next_weight(const struct release *r, int weight)
     return next < max ? next : max;
 }
 
+bool release_is_at_match(const struct release *r)
+{
+    return r->canary->analysis.match_step && r->weights.matched && r->weights.canary > 0;
+}
+
+int release_step_weight(const struct release *r)
+{
+    return release_is_at_match(r) ? 0 : r->weights.canary;
+}
+
+const struct canary_step *release_step(const struct release *r)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+
+    if (release_is_at_match(r))
+        return analysis->match_step;
+    if (r->weights.mirrored && r->weights.canary == 0)
+        return analysis->mirror_step;
+    for (int i = 0; i < analysis->n_steps; i++) {
+        if (analysis->steps[i].weight > 0 && analysis->steps[i].weight == r->weights.canary)
+            return &analysis->steps[i];
+    }
+    return NULL;
+}
+
+const char *release_step_path(const struct release *r, const struct canary_step *step)
+{
+    return arena_printf(r->tick->arena, "spec.analysis.steps[%d]",
+                        (int)(step - r->canary->analysis.steps));
+}
+
+bool release_checks(const struct release *r, const char *name)
+{
+    return canary_step_checks(release_step(r), name);
+}
+
 enum rule_result release_read_routes(struct release *r)
 {
     return r->router->get(r->tick, &r->weights);
@@ -286,6 +323,12 @@ static enum rule_result route(struct release *r, struct weights weights)
     return RULE_CONTINUE;
 }
 
+/* With `match` of a step only that step matches. */
+static bool matches_always(const struct release *r)
+{
+    return r->canary->analysis.match && !r->canary->analysis.match_step;
+}
+
 /* A side that serves everything keeps it, matched or not: the primary may be broken. */
 enum rule_result release_route(struct release *r, int canary)
 {
@@ -293,7 +336,12 @@ enum rule_result release_route(struct release *r, int canary)
 
     return route(r, (struct weights){.primary = WEIGHT_ALL - canary,
                                      .canary = canary,
-                                     .matched = r->canary->analysis.match && !keeps_all});
+                                     .matched = matches_always(r) && !keeps_all});
+}
+
+enum rule_result release_match(struct release *r)
+{
+    return route(r, (struct weights){.canary = WEIGHT_ALL, .matched = true});
 }
 
 enum rule_result release_route_everything(struct release *r)
@@ -303,9 +351,8 @@ enum rule_result release_route_everything(struct release *r)
 
 enum rule_result release_mirror(struct release *r)
 {
-    return route(r, (struct weights){.primary = WEIGHT_ALL,
-                                     .mirrored = true,
-                                     .matched = r->canary->analysis.match != NULL});
+    return route(
+        r, (struct weights){.primary = WEIGHT_ALL, .mirrored = true, .matched = matches_always(r)});
 }
 
 const char *release_target_checksum(const struct release *r)

@@ -124,18 +124,31 @@ struct json_object *release_scaler_to_leave(const struct release *r);
 /* True if the canary has a size of its own: by spec.analysis.canaryScale, or as its share is one of
  * pods. */
 bool release_is_sized(const struct release *r);
+/* True while a step with `match` is routed: the canary has all requests that match, and no others. */
+bool release_is_at_match(const struct release *r);
+/* The canary's weight that is routed; 0 before the first one, also at a step with `match`. */
+int release_step_weight(const struct release *r);
 /* The canary's weight after `weight`, up to the maximum. */
 int release_next_weight(const struct release *r, int weight);
+/* The step of spec.analysis.steps that is routed. NULL if there is none, as before the first one or
+ * after the list was edited. */
+const struct canary_step *release_step(const struct release *r);
+/* "spec.analysis.steps[2]" */
+const char *release_step_path(const struct release *r, const struct canary_step *step);
+/* True if metrics and rollout webhooks of this name are checked at the step that is routed. */
+bool release_checks(const struct release *r, const char *name);
 
 /*
  * These plan the routes and record them in r->weights; they plan nothing if the router cannot
  * split traffic, or if the routes are already so.
  *
  * release_route(): the canary's percentage of the requests, of the matched ones if the analysis
- * matches; mirroring ends. release_route_everything(): all requests to the canary, matched or not.
- * release_mirror(): the primary serves, the canary gets a copy.
+ * matches; mirroring ends. release_match(): the requests that a step matches to the canary.
+ * release_route_everything(): all requests to the canary, matched or not. release_mirror(): the
+ * primary serves, the canary gets a copy.
  */
 enum rule_result release_route(struct release *r, int canary);
+enum rule_result release_match(struct release *r);
 enum rule_result release_route_everything(struct release *r);
 enum rule_result release_mirror(struct release *r);
 

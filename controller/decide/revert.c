@@ -292,6 +292,7 @@ static void end_analysis(struct release *r)
 
     *view = *r->canary;
     view->analysis.match = NULL;
+    view->analysis.match_step = NULL;
     view->analysis.canary_ready_threshold = view->analysis.primary_ready_threshold;
     r->canary = r->tick->canary = view;
 }

@@ -31,6 +31,8 @@ enum rule_result rollback_to_primary(struct release *r, const char *reason, bool
     bool nobody_else = !release_serves(r, SIDE_CANARY) && capacity_answers(r);
 
     *kept = r->weights.canary > 0;
+    if (!*kept && r->weights.mirrored) /* copies end whatever the primary can take */
+        return release_route(r, 0);
     if (release_goes_forward(r) && !waits && !is_ready && !nobody_else)
         return RULE_CONTINUE;
     enum rule_result verdict = capacity_wait(r, reason);

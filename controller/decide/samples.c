@@ -77,9 +77,9 @@ static void follow_pods(struct release *r)
 /* Each step counts the requests of the canary anew. */
 static void follow_step(struct release *r)
 {
-    const char *step = arena_printf(r->tick->arena, "%s/%d",
-                                    weight_text(r->tick->arena, r->canary->status.canary_weight),
-                                    r->canary->status.iterations);
+    const char *step = arena_printf(
+        r->tick->arena, "%s/%d%s", weight_text(r->tick->arena, r->canary->status.canary_weight),
+        r->canary->status.iterations, release_is_at_match(r) ? " of matches" : "");
 
     if (strcmp(step, r->judged->step) == 0)
         return;
@@ -89,6 +89,18 @@ static void follow_step(struct release *r)
 }
 
 /* --- one sample */
+
+/* The step that runs does not check it: its requests do not count, and are not asked for. */
+static bool is_left_out(const struct release *r, const struct judged_metric *metric)
+{
+    return !release_checks(r, metric->name);
+}
+
+static const char *left_out_text(struct release *r)
+{
+    return arena_printf(r->tick->arena, "not counted: %s.checks does not name it",
+                        release_step_path(r, release_step(r)));
+}
 
 /* Why the requests of this window say nothing about the revisions; NULL if they do. */
 static const char *guard_window(struct release *r, int64_t begin_s)
@@ -115,7 +127,8 @@ static enum rule_result sample(struct release *r, struct judged_metric *metric, 
 {
     const struct counts_window window = {.end_s = end_s, .length_s = end_s - metric->counted_s};
     struct counts counts = {0};
-    const char *guarded = guard_window(r, metric->counted_s);
+    const char *guarded =
+        is_left_out(r, metric) ? left_out_text(r) : guard_window(r, metric->counted_s);
 
     if (guarded) {
         metric->counted_s = end_s;
@@ -175,7 +188,9 @@ static enum rule_result sample_all(struct release *r)
     for (int i = 0; i < r->judged->n; i++) {
         struct judged_metric *metric = &r->judged->metrics[i];
         int64_t left = metric->counted_s + every_s - end_s;
-        if (metric->counted_s == 0 || metric->counted_s > end_s) {
+        if (metric->counted_s == 0 && is_left_out(r, metric)) {
+            metric->says = left_out_text(r);
+        } else if (metric->counted_s == 0 || metric->counted_s > end_s) {
             /* the first window begins; or a clock was set back */
             bool is_first = metric->samples.n == 0 && !metric->before;
             enum rule_result one = is_first ? sample_before(r, metric, end_s) : RULE_CONTINUE;
@@ -260,7 +275,8 @@ enum rule_result samples_take(struct release *r)
 static const struct judged_metric *silent_one(const struct release *r)
 {
     for (int i = 0; i < r->judged->n; i++) {
-        if (judged_is_silent(&r->judged->metrics[i], &r->canary->analysis.judge))
+        if (!is_left_out(r, &r->judged->metrics[i]) &&
+            judged_is_silent(&r->judged->metrics[i], &r->canary->analysis.judge))
             return &r->judged->metrics[i];
     }
     return NULL;

@@ -155,6 +155,8 @@ static int first_share(const struct release *r)
         return analysis->matched_share * WEIGHT_PERCENT;
     if (analysis->mirror)
         return analysis->mirror_weight > 0 ? analysis->mirror_weight * WEIGHT_PERCENT : WEIGHT_ALL;
+    if (analysis->match_step)
+        return analysis->matched_share * WEIGHT_PERCENT;
     return r->strategy == STRATEGY_CANARY ? release_next_weight(r, 0) : 0;
 }
 

@@ -247,11 +247,13 @@ static void forget_evidence(struct release *r)
         status_object(r, "judge", NULL);
 }
 
-/* A step is one of a release that is analysed. */
+/* A step is one of a release that is analysed, or promoted. */
 static void forget_step(struct release *r)
 {
     if (json_at(r->canary->status.json, "step", NULL) && (!release_is_analysing(r) || r->cancelled))
         status_object(r, "step", NULL);
+    if (json_at(r->canary->status.json, "promotionStep", NULL) && r->phase != PHASE_Promoting)
+        status_object(r, "promotionStep", NULL);
 }
 
 /* Also for the first status of a Canary that is refused or suspended when found. */

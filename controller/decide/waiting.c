@@ -132,28 +132,43 @@ static bool suspended(const struct reading *w)
     return true;
 }
 
-/* The number of the step that runs, from 1; 0 if the spec has none of its weight by now. */
-static size_t step_number(const struct reading *w, struct json_object *weight)
+/* True if the step of the spec is what the status records of the one that runs. */
+static bool is_running(struct json_object *step, struct json_object *noted)
 {
-    struct json_object *steps = json_at(w->canary, "spec", "analysis", "steps", NULL);
+    if (json_at(step, "match", NULL))
+        return json_bool_at(noted, false, "match", NULL);
+    if (json_at(step, "mirror", NULL))
+        return json_int_at(noted, 0, "mirror", NULL) > 0;
+    return !json_bool_at(noted, false, "match", NULL) &&
+           json_same(json_at(step, "weight", NULL), json_at(noted, "weight", NULL));
+}
+
+struct json_object *waiting_step(struct json_object *canary, size_t *index)
+{
+    struct json_object *steps = json_at(canary, "spec", "analysis", "steps", NULL);
+    struct json_object *noted = json_at(canary, "status", "step", NULL);
 
     if (!steps)
-        steps = json_at(w->canary, "spec", "canaryAnalysis", "steps", NULL);
-    for (size_t i = 0; weight && i < json_len(steps); i++)
-        if (json_same(json_at(json_elem(steps, i), "weight", NULL), weight))
-            return i + 1;
-    return 0;
+        steps = json_at(canary, "spec", "canaryAnalysis", "steps", NULL);
+    for (*index = 0; noted && *index < json_len(steps); ++*index) {
+        if (is_running(json_elem(steps, *index), noted))
+            return json_elem(steps, *index);
+    }
+    return NULL;
 }
 
 static const char *gate_of_step(const struct reading *w, const char *by)
 {
-    struct json_object *weight = json_at(w->status, "step", "weight", NULL);
-    size_t number = step_number(w, weight);
+    size_t index;
+    struct json_object *step = waiting_step(w->canary, &index);
+    const char *kind = json_at(step, "match", NULL) ? "match" : "mirror";
 
-    if (number == 0)
+    if (!step)
         return arena_printf(w->arena, "%s: a person decides", by);
-    return arena_printf(w->arena, "step %zu, weight %s: a person decides (%s)", number,
-                        json_text(w->arena, weight), by);
+    if (json_at(step, "weight", NULL))
+        kind =
+            arena_printf(w->arena, "weight %s", json_text(w->arena, json_at(step, "weight", NULL)));
+    return arena_printf(w->arena, "step %zu, %s: a person decides (%s)", index + 1, kind, by);
 }
 
 static bool paused(const struct reading *w)

@@ -38,4 +38,8 @@ const char *waiting_kind_name(enum waiting_kind kind);
 /* True if there is something to report of this condition. */
 bool waiting_is_bad(struct json_object *condition);
 
+/* The step of spec.analysis.steps that status.step records, borrowed, and its index. NULL if no step
+ * runs, or if the list was edited and has it no more. */
+struct json_object *waiting_step(struct json_object *canary, size_t *index);
+
 #endif

@@ -1,7 +1,7 @@
 // All of a kind: a row each, those first that are under way or need somebody.
 import { meter, sparkline } from "./chart.js";
 import { $, clone, reconcile, show, text, time, visible } from "./dom.js";
-import { haystack, stateOf, stateWords, waitsFor } from "./words.js";
+import { haystack, partWords, stateOf, stateWords, waitsFor } from "./words.js";
 
 const known = new Map(); // key -> {item, json, words, row}
 const keyOf = (item) => `${item.namespace}/${item.name}`;
@@ -23,7 +23,7 @@ export const canaryRows = {
         const part = fillRow(row, canary, stateOf(canary), stateWords(canary));
         const iterates = canary.ofIterations > 0;
         part("weight").replaceChildren(meter(iterates ? (100 * canary.iterations) / canary.ofIterations : canary.canaryWeight),
-            iterates ? `${canary.iterations} of ${canary.ofIterations}` : `${canary.canaryWeight} %`);
+            iterates ? `${canary.iterations} of ${canary.ofIterations}` : partWords({ weight: canary.canaryWeight, match: canary.matches, mirror: canary.copied }));
         part("trend").replaceChildren(...(canary.trend.length > 1 ? [sparkline(canary.trend)] : []));
         text(part("why"), visible(waitsFor(canary)).slice(0, 160));
         time(part("since"), canary.lastTransitionTime ?? "", "ago", now);

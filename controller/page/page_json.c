@@ -341,6 +341,10 @@ static void set_brief(struct json_object *out, const struct place *at, struct js
     weight_put(at->arena, out, "canaryWeight", weight_of_status(json_at(tree, "status", NULL)));
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         json_set_int(out, numbers[i], json_int_at(tree, 0, "status", numbers[i], NULL));
+    json_set_bool(out, "matches",
+                  json_bool_at(tree, false, "status", "step", "match", NULL) &&
+                      !json_str_at(tree, "status", "canaryServes", NULL));
+    json_set_int(out, "copied", json_int_at(tree, 0, "status", "step", "mirror", NULL));
     json_set_int(out, "threshold", json_int_at(analysis, 1, "threshold", NULL));
     json_set_int(out, "ofIterations", json_int_at(analysis, 0, "iterations", NULL));
     json_set_bool(out, "suspended", json_bool_at(tree, false, "spec", "suspend", NULL));

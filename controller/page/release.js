@@ -2,7 +2,7 @@
 import { checkChart, meter, trafficChart } from "./chart.js";
 import { $, make, quoted, show, text, timeOf, visible } from "./dom.js";
 import { span } from "./span.js";
-import { approvalsOf, isOut, isWeb, judgedOf, outcomeWords, percentWords, rangeWords, seriesOf, shareWords, stateOf, stateWords, valueWords, verdictWords, waitsFor } from "./words.js";
+import { approvalsOf, isOut, isWeb, judgedOf, outcomeWords, partWords, percentWords, rangeWords, seriesOf, shareWords, stateOf, stateWords, valueWords, verdictWords, waitsFor } from "./words.js";
 
 function anchor(address, ...parts) {
     const element = make("a", "", ...parts);
@@ -55,16 +55,17 @@ function tableOf(head, rows) {
 }
 
 function traffic(canary, release, now) {
-    const weight = canary.canaryWeight;
+    const weight = canary.canaryWeight, part = { weight, match: canary.matches, mirror: canary.copied };
     text($("traffic-title"), canary.release || !release ? "Traffic" : "Traffic of the last release");
-    draw("split", [weight], () => [make("span", "of-primary", `${Math.round(1e4 - 100 * weight) / 100} % primary`), make("span", "of-canary", `${weight} % canary`)]);
+    draw("split", [part], () => [make("span", "of-primary", part.match && weight > 0 ? "all others: primary" : `${Math.round(1e4 - 100 * weight) / 100} % primary`),
+        make("span", "of-canary", `${partWords(part)}${part.match && weight > 0 ? ":" : ""} canary`)]);
     const steps = (release?.steps ?? []).filter((step) => step.weight !== undefined);
     draw("traffic-chart", [steps, release?.ended], () => {
         if (!steps.length) return [];
         const until = release.ended ? Date.parse(release.ended) : now;
-        const words = `The canary's share in percent: ${steps.map((step) => step.weight).join(", ")}`;
+        const words = `The canary's share in percent: ${steps.map((step) => (step.match || step.mirror ? partWords(step) : step.weight)).join(", ")}`;
         const more = make("details", "", make("summary", "", "Steps"), tableOf(["Time", "Canary", ""],
-            steps.map((step) => [timeOf(step.at, "at", now), `${step.weight} %`, step.failed ? "a check failed" : ""])));
+            steps.map((step) => [timeOf(step.at, "at", now), partWords(step), step.failed ? "a check failed" : ""])));
         const times = make("span", "", timeOf(steps[0].at, "at", now), " to ", release.ended ? timeOf(release.ended, "at", now) : "now");
         return [make("div", "card", make("p", "scale", "100 %"), trafficChart(steps, until, words), make("p", "scale", "0 %", times), more)];
     });

@@ -42,6 +42,10 @@ export function rangeWords(name, { min, max }) {
 
 export const isOut = ({ value, min, max }) => typeof value !== "number" || value < min || value > max;
 
+// What the canary has of the traffic, of a step or of a Canary now: a share of all, all that matches, or a copy.
+export const partWords = ({ weight, match, mirror }) =>
+    match && weight > 0 ? "the requests that match" : mirror > 0 && weight === 0 ? `a copy of ${mirror} %` : `${weight} %`;
+
 // Name -> its values in order, [{at, value, min, max}].
 export function seriesOf(release) {
     const series = new Map();

@@ -162,7 +162,7 @@ static const char *contour_check(struct arena *arena, const struct canary *canar
         why = check_match(arena, json_elem(service, 0), "spec.service.match[0]");
     for (size_t i = 0; i < json_len(tests) && !why; i++) {
         struct json_object *test = json_elem(tests, i);
-        const char *at = arena_printf(arena, "spec.analysis.match[%zu]", i);
+        const char *at = arena_printf(arena, "%s[%zu]", canary->analysis.match_at, i);
         why = check_match(arena, test, at);
         if (!why && !json_at(test, "headers", NULL) && !json_at(test, "queryParams", NULL))
             why = arena_printf(arena, "%s: expected headers or queryParams", at);

@@ -100,9 +100,10 @@ static enum rule_result group_wanted(struct tick *tick, const struct weights *we
     (void)live;
     if (weights->matched && weights->canary > 0)
         return plan_block(tick,
-                          "spec.analysis.match: an UpstreamGroup splits every request; delete "
-                          "UpstreamGroup %s.%s, and a RouteTable is made, which can match",
-                          group_name(tick), tick->canary->namespace_);
+                          "%s: an UpstreamGroup splits every request; delete UpstreamGroup %s.%s, "
+                          "and a RouteTable is made, which can match",
+                          tick->canary->analysis.match_at, group_name(tick),
+                          tick->canary->namespace_);
     add_group_destination(tick, list, service->primary_name, weight_relative(weights->primary),
                           split->primary);
     add_group_destination(tick, list, service->canary_name, weight_relative(weights->canary),

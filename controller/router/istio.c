@@ -104,13 +104,12 @@ static const char *list_mistake(struct arena *arena, struct json_object *list, c
 }
 
 /* An empty match would match every request. */
-static const char *empty_mistake(struct arena *arena, struct json_object *list)
+static const char *empty_mistake(struct arena *arena, struct json_object *list, const char *at)
 {
     for (size_t i = 0; i < json_len(list); i++) {
         if (json_object_object_length(json_elem(list, i)) == 0)
-            return arena_printf(
-                arena, "spec.analysis.match[%zu]: expected headers, queryParams or sourceLabels",
-                i);
+            return arena_printf(arena, "%s[%zu]: expected headers, queryParams or sourceLabels", at,
+                                i);
     }
     return NULL;
 }
@@ -121,8 +120,8 @@ static const char *istio_match_mistake(struct arena *arena, const struct canary 
     const char *why = list_mistake(arena, service, "spec.service.match");
 
     if (!why)
-        why = list_mistake(arena, canary->analysis.match, "spec.analysis.match");
-    return why ? why : empty_mistake(arena, canary->analysis.match);
+        why = list_mistake(arena, canary->analysis.match, canary->analysis.match_at);
+    return why ? why : empty_mistake(arena, canary->analysis.match, canary->analysis.match_at);
 }
 
 /* --- lists */
@@ -507,9 +506,9 @@ static const char *check_tcp(struct arena *arena, const struct canary *canary)
     static const char why[] = "is not possible for a TCP service, which has no requests";
 
     if (canary->analysis.match)
-        return arena_printf(arena, "spec.analysis.match: A/B testing %s", why);
+        return arena_printf(arena, "%s: A/B testing %s", canary->analysis.match_at, why);
     if (canary->analysis.mirror)
-        return arena_printf(arena, "spec.analysis.mirror: mirroring %s", why);
+        return arena_printf(arena, "%s: mirroring %s", canary->analysis.mirror_at, why);
     if (canary->analysis.affinity.cookie_name)
         return arena_printf(arena, "spec.analysis.sessionAffinity: %s", why);
     return NULL;

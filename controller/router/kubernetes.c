@@ -79,6 +79,9 @@ static const char *pods_check(struct arena *arena, const struct canary *canary)
     if (analysis->step_weight_promotion > 0)
         return "spec.analysis.stepWeightPromotion: not possible with spec.analysis.steps and "
                "provider kubernetes, where the share is one of pods; leave it out";
+    if (analysis->n_promotion > 0)
+        return "spec.analysis.promotion: not possible with spec.analysis.steps and provider "
+               "kubernetes, where the share is one of pods; leave it out";
     return canary_is_worker(canary) ? NULL : kubernetes_check(arena, canary);
 }
 

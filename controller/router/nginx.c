@@ -69,20 +69,22 @@ static const char *read_test(struct arena *arena, const struct canary *canary, s
     *test = (struct test){.header = NULL};
     for (size_t i = 0; i < json_len(given) && !why; i++) {
         struct json_object *headers = json_at(json_elem(given, i), "headers", NULL);
-        const char *at = arena_printf(arena, "spec.analysis.match[%zu].headers", i);
+        const char *element = arena_printf(arena, "%s[%zu]", canary->analysis.match_at, i);
+        const char *at = arena_printf(arena, "%s.headers", element);
         size_t count;
         const char **keys = edit_keys(arena, headers, &count);
         if (count != 1 || json_object_object_length(json_elem(given, i)) != 1)
             why = arena_printf(arena,
-                               "spec.analysis.match[%zu]: NGINX matches one header or one "
-                               "cookie of an element; istio and gatewayapi:v1 match more",
-                               i);
+                               "%s: NGINX matches one header or one cookie of an element; istio "
+                               "and gatewayapi:v1 match more",
+                               element);
         else
             why = read_header(arena, keys[0], json_at(headers, keys[0], NULL), at, test);
     }
     if (!why && given && !test->header && !test->cookie)
-        why = "spec.analysis.match: expected a header, or a cookie by its name "
-              "(cookie: {exact: NAME})";
+        why = arena_printf(arena,
+                           "%s: expected a header, or a cookie by its name (cookie: {exact: NAME})",
+                           canary->analysis.match_at);
     return why;
 }
 
@@ -101,8 +103,9 @@ static const char *nginx_ignored(struct arena *arena, const struct canary *canar
 
     read_test(arena, canary, &test);
     if (test.left_out)
-        list.text = arena_printf(arena, "%s%sspec.analysis.match: a cookie but for its name",
-                                 list.text ? list.text : "", list.text ? ", " : "");
+        list.text =
+            arena_printf(arena, "%s%s%s: a cookie but for its name", list.text ? list.text : "",
+                         list.text ? ", " : "", canary->analysis.match_at);
     return list.text;
 }
 

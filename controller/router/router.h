@@ -28,7 +28,7 @@ struct weights {
      * request is split. */
     bool matched;
     /* Set by get(): mirrored, but the mesh copies every request, since it does not support
-     * spec.analysis.mirrorWeight. */
+     * spec.analysis.mirrorWeight, or the percentage of a step. */
     bool mirrors_all;
     /* Set by get(): not all of several rules have this routing. The canary has the share in at least
      * one of them and in none more, and set() is needed for every routing. */

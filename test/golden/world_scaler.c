@@ -108,7 +108,8 @@ static void check_capacity(struct world *world, int was, int canary)
     int64_t most = json_int_at(hpa, world->load, "spec", "maxReplicas", NULL);
     int64_t needs = world->load < most ? world->load : most;
     bool by_steps =
-        json_int_at(world->canary, 0, "spec", "analysis", "stepWeightPromotion", NULL) > 0;
+        json_int_at(world->canary, 0, "spec", "analysis", "stepWeightPromotion", NULL) > 0 ||
+        json_at(world->canary, "spec", "analysis", "promotion", NULL);
 
     if (world->load == 0 || canary > 0 || was < 10 * WEIGHT_PERCENT || by_steps ||
         needs * 10 <= has * 11 ||
@@ -147,6 +148,20 @@ static int64_t most_of_target(struct world *world)
                   : INT64_MAX;
 }
 
+/* True if a share of 100 is one of the requests that match: no step has it as its weight. */
+static bool is_of_matches(struct json_object *analysis, int canary)
+{
+    struct json_object *steps = json_at(analysis, "steps", NULL);
+    bool matches = json_at(analysis, "match", NULL);
+
+    for (size_t i = 0; canary == WEIGHT_ALL && i < json_len(steps); i++) {
+        if (json_int_at(json_elem(steps, i), 0, "weight", NULL) == 100)
+            return false;
+        matches = matches || json_at(json_elem(steps, i), "match", NULL);
+    }
+    return matches;
+}
+
 /* No share grows beyond the pods of its side: of those that all traffic needs, or that a primary which
  * nothing scales has had for it. */
 static void check_share(struct world *world, int was, int canary)
@@ -158,9 +173,10 @@ static void check_share(struct world *world, int was, int canary)
     int64_t has = json_int_at(target, 0, "status", "availableReplicas", NULL);
     int64_t all = json_int_at(primary, 0, "status", "availableReplicas", NULL);
     int64_t threshold = json_int_at(analysis, 100, "canaryReadyThreshold", NULL);
-    int64_t matched = json_int_at(analysis, 0, "capacity", "matchedShare", NULL);
-    int64_t share =
-        json_at(analysis, "match", NULL) && matched > 0 ? matched * WEIGHT_PERCENT : canary;
+    int64_t share = is_of_matches(analysis, (int)canary)
+                        ? WEIGHT_PERCENT * json_int_at(analysis, canary / WEIGHT_PERCENT,
+                                                       "capacity", "matchedShare", NULL)
+                        : canary;
 
     phase = world_phase(world);
     if (canary <= was || !target || !primary || all == 0 || strcmp(phase, "Progressing") != 0 ||

@@ -29,7 +29,10 @@ static bool check_passed(struct model *model, const struct cluster *facts,
 
     if (outcome->answers[Q_METRIC] != PASS)
         return false;
-    return model->scenario->passes > 0 || model_weight(model, facts) >= canary->analysis.max_weight;
+    /* all of the requests that match are no share of all */
+    bool matches = canary->analysis.match_step && model_look(model, facts, ROLE_ROUTE)->rest;
+    return model->scenario->passes > 0 ||
+           (!matches && model_weight(model, facts) >= canary->analysis.max_weight);
 }
 
 static bool says_failed(struct model *model, const struct outcome *outcome)
@@ -198,6 +201,23 @@ static const char *check_user(struct model *model, const struct cluster *facts,
     return same ? NULL : SAFE_USER;
 }
 
+/* A copy, then the requests that match, then weights; all at once only for want of a primary. */
+static const char *check_kinds(struct model *model, const struct cluster *facts,
+                               const struct look *was, const struct look *is)
+{
+    const struct canary *canary = model_canary(model, facts);
+    const struct canary_analysis *analysis = &canary->analysis;
+
+    if (was->canary_weight > 0 || is->canary_weight <= canary->status.canary_weight ||
+        (is->canary_weight == 100 && !is->rest))
+        return NULL;
+    if (analysis->match_step && !is->rest)
+        return "a weight comes only after the requests that match";
+    if (analysis->mirror_step && is->rest && !was->mirrored)
+        return "requests that match come only after a copy of requests";
+    return NULL;
+}
+
 static const char *check_route(struct model *model, const struct cluster *facts,
                                const struct cluster *before, const struct cluster *after)
 {
@@ -230,7 +250,7 @@ static const char *check_route(struct model *model, const struct cluster *facts,
     if (was->canary_weight == WEIGHT_ALL && !was->rest && is->canary_weight < WEIGHT_ALL &&
         !primary->answers && !target->at_zero && !model_is_absent(model, facts, ROLE_TARGET))
         return "traffic goes only to a primary that is ready, or that was serving";
-    return NULL;
+    return check_kinds(model, facts, was, is);
 }
 
 /* The users of the canary's Service get at once what it says. */

@@ -14,9 +14,8 @@ enum { BAR = 10 };
 
 static const char *share_text(const struct ctl *ctl, const struct glance *at)
 {
-    return arena_printf(ctl->arena, "%s %s%%",
-                        print_bar(ctl->arena, weight_percent(at->weight), BAR),
-                        weight_text(ctl->arena, at->weight));
+    return arena_printf(ctl->arena, "%s %s", print_bar(ctl->arena, weight_percent(at->weight), BAR),
+                        glance_share(ctl->arena, at));
 }
 
 static void put_row(const struct ctl *ctl, struct columns *columns, struct json_object *canary)

@@ -74,6 +74,8 @@ static int64_t least_intervals(const struct look *look)
 
     if (analysis->iterations > 0)
         return analysis->iterations + 1LL + all_traffic;
+    if (analysis->n_steps > 0)
+        return analysis->n_steps + 1LL;
     if (analysis->n_step_weights > 0)
         return analysis->n_step_weights + 1LL;
     return step > 0 ? (analysis->max_weight + step - 1) / step + 1LL : 1;
@@ -178,12 +180,63 @@ static void warn_unused(const struct look *look)
                       "matchedShare has no effect without match");
     if (given(look, "mirrorWeight") && !analysis->mirror)
         document_warn(look->document, field(look, "mirrorWeight"), "has no effect without mirror");
-    if (analysis->match && stepped && !(look->router && look->router->matches_whole))
+    if (analysis->match && !analysis->match_step && stepped &&
+        !(look->router && look->router->matches_whole))
         document_warn(look->document, field(look, "match"),
                       "without iterations it does not choose who reaches the canary; set "
                       "iterations for an A/B test");
     if (json_at(look->canary->json, "spec", "canaryAnalysis", NULL) && !analysis->legacy)
         document_warn(look->document, "spec.canaryAnalysis", "has no effect beside spec.analysis");
+}
+
+/* The last weight of the analysis leaves the primary a share. */
+static void warn_promotion(const struct look *look)
+{
+    const struct canary_analysis *analysis = look->analysis;
+    int64_t interval = tick_canary_interval_ms(look->canary, look->document->lint->settings);
+    int has = look->canary->strategy == STRATEGY_CANARY ? WEIGHT_ALL - analysis->max_weight : 0;
+
+    for (int i = 0; i < analysis->n_promotion; i++) {
+        const struct canary_promotion_step *step = &analysis->promotion[i];
+        const char *at = arena_printf(look->arena, "promotion.steps[%d]", i);
+        if (step->weight <= has)
+            document_warn(look->document, field(look, at),
+                          "has no effect: the primary has %s percent of the traffic already",
+                          weight_text(look->arena, has));
+        if (step->for_ms > 0 && step->for_ms < interval)
+            document_warn(look->document, field(look, arena_printf(look->arena, "%s.for", at)),
+                          "%s is shorter than the interval of %s, which a step lasts at least",
+                          duration(look->arena, step->for_ms), duration(look->arena, interval));
+    }
+}
+
+static bool is_checked_somewhere(const struct canary_analysis *analysis, const char *name)
+{
+    for (int i = 0; i < analysis->n_steps; i++) {
+        if (canary_step_checks(&analysis->steps[i], name))
+            return true;
+    }
+    return analysis->n_steps == 0;
+}
+
+/* What is not in the checks of any step is never checked. */
+static void warn_unchecked(const struct look *look)
+{
+    const struct canary_analysis *analysis = look->analysis;
+
+    for (int i = 0; i < analysis->n_metrics; i++) {
+        if (!is_checked_somewhere(analysis, analysis->metrics[i].name))
+            document_warn(look->document, field(look, arena_printf(look->arena, "metrics[%d]", i)),
+                          "%s is in the checks of no step, and is never checked",
+                          analysis->metrics[i].name);
+    }
+    for (int i = 0; i < analysis->n_webhooks; i++) {
+        if (analysis->webhooks[i].type == HOOK_ROLLOUT &&
+            !is_checked_somewhere(analysis, analysis->webhooks[i].name))
+            document_warn(look->document, field(look, arena_printf(look->arena, "webhooks[%d]", i)),
+                          "%s is in the checks of no step, and is never called",
+                          analysis->webhooks[i].name);
+    }
 }
 
 /* --- the provider */
@@ -472,6 +525,8 @@ void canary_warn(struct document *document, const struct canary *canary, struct 
         warn_webhooks(&look);
         warn_steps(&look);
         warn_unused(&look);
+        warn_unchecked(&look);
+        warn_promotion(&look);
         warn_metrics(&look);
         if (look.router)
             warn_provider(&look);

@@ -207,7 +207,8 @@ static int64_t run_once(struct player *p, struct simulation_step *step)
 static bool is_news(const struct simulation_step *step, const struct simulation_step *before)
 {
     return !before || step->phase != before->phase || step->canary != before->canary ||
-           step->mirrored != before->mirrored || *step->hooks || *step->metrics || *step->said;
+           step->mirrored != before->mirrored || step->matched != before->matched || *step->hooks ||
+           *step->metrics || *step->said;
 }
 
 static void keep(struct player *p, const struct simulation_step *step,

@@ -5,6 +5,7 @@
 #include "base/duration.h"
 #include "ctl/state.h"
 #include "ctl/why/parts.h"
+#include "decide/waiting.h"
 #include "fleet/rules/waves.h"
 
 static const char *since(struct why *w)
@@ -127,23 +128,33 @@ static const char *limit(struct why *w)
 /* The step that runs, if its time is not over; "" otherwise. */
 static const char *stays(struct why *w)
 {
-    struct json_object *steps = json_at(w->spec, "analysis", "steps", NULL);
-    struct json_object *running = json_at(w->status, "step", NULL);
-    const char *since = json_str_at(running, "since", NULL);
+    size_t index;
+    struct json_object *step = waiting_step(w->facts->canary, &index);
+    const char *since = json_str_at(w->status, "step", "since", NULL);
+    const char *text = json_str_at(step, "for", NULL);
     int64_t began, time;
     char until[CLOCK_TEXT];
 
-    for (size_t i = 0; since && i < json_len(steps); i++) {
-        const char *text = json_str_at(json_elem(steps, i), "for", NULL);
-        if (!text || !json_same(json_at(json_elem(steps, i), "weight", NULL),
-                                json_at(running, "weight", NULL)))
-            continue;
-        if (clock_parse(since, &began, NULL) == ERR_OK &&
-            duration_parse_ms(text, &time, NULL) == ERR_OK && began + time > w->facts->now_ms)
-            return arena_printf(w->arena, ", not before %s (spec.analysis.steps[%zu].for)",
-                                clock_rfc3339(began + time, until), i);
-    }
-    return "";
+    if (!since || !text || clock_parse(since, &began, NULL) != ERR_OK ||
+        duration_parse_ms(text, &time, NULL) != ERR_OK || began + time <= w->facts->now_ms)
+        return "";
+    return arena_printf(w->arena, ", not before %s (spec.analysis.steps[%zu].for)",
+                        clock_rfc3339(began + time, until), index);
+}
+
+/* What the canary has: "at 20 percent". */
+static const char *share_text(struct why *w)
+{
+    int weight = weight_of_status(w->status);
+    int64_t copied = json_int_at(w->status, 0, "step", "mirror", NULL);
+
+    if (weight == 0 && copied > 0)
+        return arena_printf(w->arena, "with a copy of %lld percent", (long long)copied);
+    return arena_printf(w->arena, "at %s percent%s", weight_text(w->arena, weight),
+                        weight > 0 && json_bool_at(w->status, false, "step", "match", NULL) &&
+                                !json_str_at(w->status, "canaryServes", NULL)
+                            ? " of the requests that match"
+                            : "");
 }
 
 static bool under_way(struct why *w)
@@ -154,10 +165,9 @@ static bool under_way(struct why *w)
         return why_say(w, NULL, "%s is new: a controller has not looked at it yet", w->name);
     return why_say(
         w, arena_printf(w->arena, "%s get %s -n %s -w", w->program, w->name, w->namespace_),
-        "Nothing holds %s: it is %s at %s percent, its last change was %s ago, and "
-        "it goes on every %s%s%s%s",
-        w->name, phase_name(w->phase), weight_text(w->arena, weight_of_status(w->status)), since(w),
-        interval ? interval : "1m", stays(w), limit(w), approvals(w));
+        "Nothing holds %s: it is %s %s, its last change was %s ago, and it goes on every %s%s%s%s",
+        w->name, phase_name(w->phase), share_text(w), since(w), interval ? interval : "1m",
+        stays(w), limit(w), approvals(w));
 }
 
 static bool companions_unfit(struct why *w)

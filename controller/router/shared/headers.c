@@ -99,9 +99,11 @@ const char *headers_mistake(struct arena *arena, const struct canary *canary, co
 
     for (size_t i = 0; i < json_len(canary->analysis.match) && !why; i++)
         why = element_mistake(arena, json_elem(canary->analysis.match, i),
-                              arena_printf(arena, "spec.analysis.match[%zu]", i), mesh, ways);
+                              arena_printf(arena, "%s[%zu]", canary->analysis.match_at, i), mesh,
+                              ways);
     if (!why && count_of(canary) > max)
-        why = arena_printf(arena, "spec.analysis.match: %s matches at most %zu headers", mesh, max);
+        why = arena_printf(arena, "%s: %s matches at most %zu headers", canary->analysis.match_at,
+                           mesh, max);
     return why;
 }
 

@@ -201,10 +201,11 @@ struct json_object *httproute_matches(struct arena *arena, const struct canary_s
 }
 
 /* Matches of an A/B test have headers and query parameters only. */
-static struct json_object *one_test(struct arena *arena, struct json_object *given, size_t index,
+static struct json_object *one_test(struct arena *arena, const struct canary *canary, size_t index,
                                     const struct httproute_version *version, const char **why)
 {
-    const char *at = arena_printf(arena, "spec.analysis.match[%zu]", index);
+    struct json_object *given = json_elem(canary->analysis.match, index);
+    const char *at = arena_printf(arena, "%s[%zu]", canary->analysis.match_at, index);
     struct json_object *match = edit_object(arena);
 
     json_set(match, "headers",
@@ -281,13 +282,13 @@ struct json_object *httproute_test_matches(struct arena *arena, const struct can
     struct json_object *out = edit_array(arena);
 
     for (size_t i = 0; i < json_len(given) && !*why; i++)
-        add_joined(arena, out, one_test(arena, json_elem(given, i), i, version, why), service);
+        add_joined(arena, out, one_test(arena, canary, i, version, why), service);
     if (!*why && json_len(out) > HTTPROUTE_MAX_MATCHES)
         *why =
             arena_printf(arena,
-                         "spec.analysis.match: with spec.service.match it makes %zu matches, the "
-                         "Gateway API takes %d of a rule",
-                         json_len(out), HTTPROUTE_MAX_MATCHES);
+                         "%s: with spec.service.match it makes %zu matches, the Gateway API takes "
+                         "%d of a rule",
+                         canary->analysis.match_at, json_len(out), HTTPROUTE_MAX_MATCHES);
     return out;
 }
 

@@ -92,14 +92,17 @@ struct weights route_kept(struct tick *tick, struct weights weights, bool splits
     bool was_all = weights.canary == WEIGHT_ALL && !weights.matched;
 
     if (!splits && status->canary_weight == WEIGHT_ALL) {
-        weights = (struct weights){.canary = WEIGHT_ALL};
         was_all = status->serves_everything || status->phase == PHASE_Failed;
+        weights =
+            (struct weights){.canary = WEIGHT_ALL, .matched = canary->analysis.match && !was_all};
     }
     /* A share of matched requests must not become one of all requests when `match` is removed from
      * the spec. */
     if (weights.matched && !canary->analysis.match)
         weights = (struct weights){.primary = WEIGHT_ALL, .mirrored = weights.mirrored};
-    weights.matched = canary->analysis.match && !was_all;
+    /* With a step that matches, the route alone says whether that is the one that runs. */
+    weights.matched = canary->analysis.match_step ? weights.matched && weights.canary > 0
+                                                  : canary->analysis.match && !was_all;
     if (weights.canary > 0 && !cookies->canary)
         cookies->canary = status->affinity_cookie;
     if (weights.canary == 0 && !cookies->previous)

@@ -443,14 +443,18 @@ static const char *kinds_text(struct arena *arena, const struct router *router)
 }
 
 /* Needs rules, filters or matches of its own in the route. */
-static const char *refuse_analysis(const struct canary_analysis *analysis)
+static const char *refuse_analysis(struct arena *arena, const struct canary_analysis *analysis)
 {
     if (analysis->match)
-        return "spec.analysis.match: not possible with spec.service.routeRefs, where the matches "
-               "are the user's; leave out one of them";
+        return arena_printf(arena,
+                            "%s: not possible with spec.service.routeRefs, where the matches are "
+                            "the user's; leave out one of them",
+                            analysis->match_at);
     if (analysis->mirror)
-        return "spec.analysis.mirror: not possible with spec.service.routeRefs, where the filters "
-               "are the user's; leave out one of them";
+        return arena_printf(arena,
+                            "%s: not possible with spec.service.routeRefs, where the filters are "
+                            "the user's; leave out one of them",
+                            analysis->mirror_at);
     if (analysis->affinity.cookie_name)
         return "spec.analysis.sessionAffinity: not possible with spec.service.routeRefs, where the "
                "rules are the user's; leave out one of them";
@@ -477,7 +481,7 @@ const char *route_refs_check(struct arena *arena, const struct canary *canary,
                     i, ref->kind, ref->name);
         }
     }
-    return refuse_analysis(&canary->analysis);
+    return refuse_analysis(arena, &canary->analysis);
 }
 
 const char *route_refs_ignored(struct arena *arena, const struct canary *canary)

@@ -528,6 +528,61 @@ static const struct rule advance_always = {.name = "canary_advance",
 MUTATION("a release goes forward by a spec that is refused", "refusals", .rule = canary_advance,
          .row = &advance_always)
 
+/* --- a promotion in steps */
+
+MUTATION("a step of the promotion is recorded and not routed", "promotion in steps",
+         .rule = promote_shift, .acts.release_route = route_as_it_is)
+
+static enum rule_result route_all_but_the_last(struct release *r, int canary)
+{
+    return canary > 0 ? real_release_route(r, canary) : RULE_CONTINUE;
+}
+MUTATION("the last step of the promotion leaves the canary its share", "promotion in steps",
+         .rule = promote_shift, .acts.release_route = route_all_but_the_last)
+
+/* --- steps of each kind */
+
+static int weight_of_matches(const struct release *r)
+{
+    return r->weights.canary;
+}
+MUTATION("all requests that match count as all requests", "steps of each kind",
+         .rule = canary_advance, .acts.release_step_weight = weight_of_matches)
+
+static enum rule_result advance_without_match(struct release *r)
+{
+    const struct canary *before = r->canary;
+
+    struct canary_analysis *analysis = &mutation_canary(r)->analysis;
+    analysis->match_step = NULL;
+    analysis->match = NULL;
+    enum rule_result verdict = canary_advance(r);
+    r->canary = before;
+    return verdict;
+}
+MUTATION("the step with match is left out", "steps of each kind", .rule = canary_advance,
+         .ask = advance_without_match)
+
+static enum rule_result advance_without_copy(struct release *r)
+{
+    const struct canary *before = r->canary;
+
+    mutation_canary(r)->analysis.mirror = false;
+    enum rule_result verdict = canary_advance(r);
+    r->canary = before;
+    return verdict;
+}
+MUTATION("the step with mirror is left out", "steps of each kind", .rule = canary_advance,
+         .ask = advance_without_copy)
+
+static bool is_never_at_match(const struct release *r)
+{
+    (void)r;
+    return false;
+}
+MUTATION("a step with match that was routed before a crash is taken back or skipped",
+         "steps of each kind", .rule = guard_weights, .acts.release_is_at_match = is_never_at_match)
+
 static const struct rule begin_always = {
     .name = "begin_release", .ask = begin_release, .phases = BEGINNING};
 MUTATION("a release begins by a spec that is refused", "refusals", .rule = accept_nothing_new,
