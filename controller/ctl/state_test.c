@@ -136,3 +136,31 @@ CASE(an_image_is_that_of_the_target)
     verdict_of(arena, &question, &answer);
     assert_int_equal(answer.outcome, CTL_SERVER);
 }
+
+CASE(a_share_is_one_of_all_or_of_matches_or_a_copy)
+{
+    static const struct {
+        const char *status, *share;
+    } rows[] = {
+        {"{\"canaryWeight\":20,\"step\":{\"weight\":20}}", "20%"},
+        {"{\"canaryWeight\":100,\"step\":{\"weight\":100,\"match\":true}}", "matches"},
+        /* for want of a primary */
+        {"{\"canaryWeight\":100,\"canaryServes\":\"everything\",\"step\":{\"match\":true}}",
+         "100%"},
+        {"{\"canaryWeight\":0,\"step\":{\"weight\":0,\"mirror\":50}}", "copy of 50%"},
+        {"{\"canaryWeight\":5,\"step\":{\"weight\":5,\"mirror\":50}}", "5%"},
+        {"{}", "0%"},
+    };
+
+    EACH_ROW (row, rows) {
+        struct json_object *canary = json_own(arena, json_object_new_object()), *status;
+        struct errinfo ei;
+        struct glance at;
+        assert_int_equal(
+            json_parse(arena, row->status, strlen(row->status), strlen(row->status), &status, &ei),
+            ERR_OK);
+        json_set(canary, "status", status);
+        glance_at(arena, canary, &at);
+        assert_string_equal(glance_share(arena, &at), row->share);
+    }
+}

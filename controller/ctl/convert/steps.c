@@ -380,7 +380,7 @@ static void convert_canary(struct rollout *r)
     else if (json_len(plan->tests) > 0)
         conversion_lose(
             r->conversion, r->label, "spec.strategy.canary.steps[].setHeaderRoute",
-            "a header beside weights has no counterpart: a second Canary of its own, or "
+            "a header beside weights is left out: a step with match before the first weight, or "
             "an A/B test (analysis.match with iterations) with a provider that can");
     if (plan->mirror > 0) {
         json_set_bool(r->analysis, "mirror", true);
