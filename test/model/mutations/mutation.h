@@ -21,6 +21,7 @@
 #include "decide/gates.h"
 #include "decide/handover.h"
 #include "decide/judged.h"
+#include "decide/leftover.h"
 #include "decide/metrics.h"
 #include "decide/move.h"
 #include "decide/promote.h"
