@@ -23,7 +23,7 @@ spec:
     - {matches: [{path: {type: PathPrefix, value: /old}}], backendRefs: [{name: web, port: 80, weight: 7}]}
     - {matches: [{path: {type: PathPrefix, value: /api}}], backendRefs: [$(both web)]}
     - {name: other, matches: [{path: {type: PathPrefix, value: /x}}], backendRefs: [$(both web)]}
-    - {name: all, filters: [{type: ResponseHeaderModifier, responseHeaderModifier: {add: [{name: x, value: y}]}}], backendRefs: [$(both web)]}
+    - {name: all, filters: [{type: ResponseHeaderModifier, responseHeaderModifier: {add: [{name: x-of, value: user}]}}], backendRefs: [$(both web)]}
 END
         ;;
     mesh)
