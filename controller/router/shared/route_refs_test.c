@@ -5,7 +5,7 @@
 /*
  * Random routes of each kind: other backends, other rules, keys that nothing here knows, weights
  * that are missing, wrong or of another sum. Of all that, set() writes the weights of the two backends
- * in the rules that are named, and what it writes is what get() reads.
+ * in the rules that are named, and what it writes is what get() reads. ALL: a share of everything.
  */
 
 static const struct kind {
@@ -22,7 +22,7 @@ static const struct kind {
     {"traefik", "TraefikService", "traefikservices", "weighted", "services", true, true},
     {"contour", "HTTPProxy", "httpproxies", "routes", "services", false, true},
 };
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), ROUTES = 300, PERCENTS = 101 };
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), ROUTES = 300, ALL = 100 };
 
 struct dice {
     const struct kind *kind;
@@ -181,13 +181,13 @@ static struct fixture fixture_of(struct dice *dice, struct json_object *names)
 }
 
 /* Writes the share; the route as the API server has it then. False: nothing was written. */
-static bool set_share(struct fixture *f, const char *key, int percent)
+static bool set_share(struct fixture *f, const char *key, int share)
 {
     const struct router *router = router_of(f->canary.provider, &f->canary);
-    const struct weights weights = {.primary = PERCENTS - 1 - percent, .canary = percent};
+    const struct weights weights = {.primary = ALL - share, .canary = share};
     struct json_object *live = json_at(f->objects, key, NULL);
 
-    f->canary.status.canary_weight = percent;
+    f->canary.status.canary_weight = share;
     assert_int_equal(fixture_run(f, router->set(f->tick, &weights)), RULE_CONTINUE);
     const struct effect *effect = f->tick->plan->first;
     if (!effect)
@@ -208,18 +208,18 @@ CASE(test_nothing_but_weights)
         const char *key = arena_printf(unit_arena, "%s/web", dice.kind->plural);
         struct fixture f = fixture_of(&dice, names);
         const struct router *router = router_of(f.canary.provider, &f.canary);
-        int percent = (int)below(&dice, PERCENTS);
+        int share = (int)below(&dice, ALL + 1);
         struct weights found = {0};
 
         fixture_put_tree(&f, key, route);
         const char *before = without_weights(&dice, json_at(f.objects, key, NULL), names);
-        bool wrote = set_share(&f, key, percent);
+        bool wrote = set_share(&f, key, share);
         const char *after = without_weights(&dice, json_at(f.objects, key, NULL), names);
         assert_string_equal(after, before);
         assert_int_equal(fixture_run(&f, router->get(f.tick, &found)), RULE_CONTINUE);
-        assert_int_equal(found.canary, percent);
+        assert_int_equal(found.canary, share);
         assert_false(found.uneven);
-        assert_false(set_share(&f, key, percent));
+        assert_false(set_share(&f, key, share));
         written += wrote;
     }
     assert_true(written > KINDS * ROUTES / 4);
