@@ -354,7 +354,7 @@ const char *glance_share(struct arena *arena, const struct glance *at)
         return "matches";
     if (at->copied > 0 && at->weight == 0)
         return arena_printf(arena, "copy of %d%%", at->copied);
-    return arena_printf(arena, "%d%%", at->weight);
+    return arena_printf(arena, "%s%%", weight_text(arena, at->weight));
 }
 
 enum print_color glance_color(const char *phase)

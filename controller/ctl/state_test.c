@@ -143,6 +143,7 @@ CASE(a_share_is_one_of_all_or_of_matches_or_a_copy)
         const char *status, *share;
     } rows[] = {
         {"{\"canaryWeight\":20,\"step\":{\"weight\":20}}", "20%"},
+        {"{\"canaryWeight\":1,\"canaryShare\":\"0.5\",\"step\":{\"weight\":0.5}}", "0.5%"},
         {"{\"canaryWeight\":100,\"step\":{\"weight\":100,\"match\":true}}", "matches"},
         /* for want of a primary */
         {"{\"canaryWeight\":100,\"canaryServes\":\"everything\",\"step\":{\"match\":true}}",

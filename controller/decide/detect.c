@@ -707,6 +707,11 @@ enum rule_result begin_release(struct release *r)
     bool kept; /* share kept by the canary, where the analysis begins */
     enum rule_result verdict = settled_or_hold(r);
 
+    /* the old route may take the requests of the canary */
+    if (verdict == RULE_CONTINUE && condition_is_set(r, CONDITION_REPLACED)) {
+        r->tick->plan->stepped = true;
+        return RULE_DONE;
+    }
     /* the gate was passed before the wait for the primary */
     if (verdict == RULE_CONTINUE && !capacity_waits_to_begin(r))
         verdict = gates_confirm_rollout(r);

@@ -14,7 +14,7 @@
 #include "decide/condition.h"
 #include "decide/drain.h"
 #include "decide/foreign.h"
-#include "decide/handover.h"
+#include "decide/leftover.h"
 #include "decide/metrics.h"
 #include "decide/promote.h"
 #include "decide/refused_write.h"

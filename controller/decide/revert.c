@@ -24,6 +24,7 @@
 #include "decide/decide.h"
 #include "decide/foreign.h"
 #include "decide/handover.h"
+#include "decide/leftover.h"
 #include "decide/refused_write.h"
 #include "decide/release.h"
 #include "decide/serving.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "router/shared/route.h"
+#include "router/shared/route_refs.h"
 #include "router/shared/spec_checks.h"
 #include "tick/edit.h"
 #include "tick/plan.h"
@@ -180,8 +181,6 @@ static const char *contour_ignored(struct arena *arena, const struct canary *can
 }
 
 /* A weight of 0 is Contour's default. The header is for Linkerd behind it. */
-
-/* A weight of 0 is Contour's default. The header is for Linkerd behind it. */
 static struct json_object *service_of(struct tick *tick, const char *name, int weight)
 {
     int port = tick->canary->service.port;
@@ -306,26 +305,90 @@ static const struct route route = {.resource = &http_proxies,
                                    .introduces = true};
 
 /* Contour reports whether the proxy is valid. A proxy that no root includes yet is not judged. */
+static enum rule_result proxy_settled(struct tick *tick, const struct kube_resource *resource,
+                                      struct json_object *live, const char **why)
+{
+    const char *status = json_str_at(live, "status", "currentStatus", NULL);
+    const char *said = json_str_at(live, "status", "description", NULL);
+    const char *name = json_str_at(live, "metadata", "name", NULL);
+
+    if (!status || strcmp(status, "invalid") != 0 ||
+        plan_writes(tick, resource, tick->canary->namespace_, name))
+        return RULE_CONTINUE;
+    *why = arena_printf(tick->arena, "HTTPProxy %s.%s is invalid: %s", name,
+                        tick->canary->namespace_, said ? said : "Contour does not say why");
+    return RULE_DONE;
+}
+
 static enum rule_result contour_settled(struct tick *tick, const char **why)
 {
     struct json_object *live;
 
     if (!route_need(tick, &live))
         return RULE_NEEDS_FACTS;
-    const char *status = json_str_at(live, "status", "currentStatus", NULL);
-    const char *said = json_str_at(live, "status", "description", NULL);
-    if (!status || strcmp(status, "invalid") != 0 ||
-        plan_writes(tick, &http_proxies, tick->canary->namespace_, tick->canary->service.name))
-        return RULE_CONTINUE;
-    *why = arena_printf(tick->arena, "HTTPProxy %s.%s is invalid: %s", tick->canary->service.name,
-                        tick->canary->namespace_, said ? said : "Contour does not say why");
-    return RULE_DONE;
+    return proxy_settled(tick, &http_proxies, live, why);
 }
 
 static const char *const providers[] = {"contour", NULL};
 static const struct kube_resource *const resources[] = {&kube_services, &http_proxies, NULL};
 
+/* --- routes of the user */
+
+/* A service of a route. One that gets copies has no share. */
+static const char *ref_service(struct arena *arena, const struct canary *canary,
+                               struct json_object *backend)
+{
+    (void)arena;
+    (void)canary;
+    return json_object_get_boolean(json_at(backend, "mirror", NULL))
+               ? NULL
+               : json_str_at(backend, "name", NULL);
+}
+
+static const struct route_refs_kind ref_proxies = {.resource = &http_proxies,
+                                                   .rules = "routes",
+                                                   .backends = "services",
+                                                   .missing = 0,
+                                                   .unnamed = true,
+                                                   .service = ref_service,
+                                                   .settled = proxy_settled};
+static const struct route_refs_kind *const ref_kinds[] = {&ref_proxies, NULL};
+static const struct router refs;
+
+static const char *refs_check(struct arena *arena, const struct canary *canary)
+{
+    return route_refs_check(arena, canary, &refs);
+}
+
+static const struct router refs = {
+    .providers = providers,
+    .about = "Contour, routes of the user",
+    .resources = resources,
+    .ref_kinds = ref_kinds,
+    .names = route_refs_names,
+    .metric_family = "contour",
+    .weighted = true,
+    .finest = 1,
+    .check = refs_check,
+    .ignored = route_refs_ignored,
+    .reconcile = route_refs_reconcile,
+    .get = route_refs_get,
+    .settled = route_refs_settled,
+    .set = route_refs_set,
+    .revert = route_refs_revert,
+    .disown = route_refs_disown,
+};
+
+/* By root proxies, in any namespace. */
+static bool led_to(struct json_object *object)
+{
+    (void)object;
+    return true;
+}
+
 const struct router router_contour = {
+    .refs = &refs,
+    .led_to = led_to,
     .providers = providers,
     .about = "Contour, HTTPProxy",
     .resources = resources,

@@ -735,8 +735,15 @@ static const struct router refs = {
     .disown = route_refs_disown,
 };
 
+/* By VirtualServices that delegate to it, where it has no hosts (spec.service.delegation). */
+static bool led_to(struct json_object *object)
+{
+    return json_len(json_at(object, "spec", "hosts", NULL)) == 0;
+}
+
 const struct router router_istio = {
     .refs = &refs,
+    .led_to = led_to,
     .providers = providers,
     .about = "Istio, VirtualService and DestinationRule",
     .resources = resources,

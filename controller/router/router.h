@@ -57,6 +57,9 @@ struct router {
      * (shared/route_refs.h), NULL-ended. NULL: those are refused. */
     const struct router *refs;
     const struct route_refs_kind *const *ref_kinds;
+    /* Of a router with `refs`: true if requests come to this route of ours only by objects of the user
+     * that refer to it. NULL: they come by its hosts. */
+    bool (*led_to)(struct json_object *route);
     /* The router of Canaries with spec.analysis.steps, where a share is one of pods. NULL: this one. */
     const struct router *stepped;
     /* Names of the objects of this kind that it writes for a Canary, NULL-ended and owned by the

@@ -2,7 +2,10 @@
  * Traefik: a TraefikService with weights, to which the user's IngressRoute leads
  * (router/OBJECTS.md).
  */
+#include <string.h>
+
 #include "router/shared/route.h"
+#include "router/shared/route_refs.h"
 #include "router/shared/spec_checks.h"
 #include "tick/edit.h"
 
@@ -85,7 +88,84 @@ static const struct route route = {
 static const char *const providers[] = {"traefik", NULL};
 static const struct kube_resource *const resources[] = {&kube_services, &traefik_services, NULL};
 
+/* --- routes of the user */
+
+#define TRAEFIK_ROUTE(names, of)                                                                   \
+    {                                                                                              \
+        .group = "traefik.io", .version = "v1alpha1", .plural = (names), .kind = (of),             \
+        .also = also, .meshed = true                                                               \
+    }
+
+static const struct kube_resource ingress_routes = TRAEFIK_ROUTE("ingressroutes", "IngressRoute");
+static const struct kube_resource tcp_routes = TRAEFIK_ROUTE("ingressroutetcps", "IngressRouteTCP");
+
+/* A service without kind is a Service, without namespace one of the route's. */
+static const char *ref_service(struct arena *arena, const struct canary *canary,
+                               struct json_object *backend)
+{
+    const char *kind = json_str_at(backend, "kind", NULL);
+    const char *namespace_ = json_str_at(backend, "namespace", NULL);
+
+    (void)arena;
+    if ((kind && *kind && strcmp(kind, "Service") != 0) ||
+        (namespace_ && *namespace_ && strcmp(namespace_, canary->namespace_) != 0))
+        return NULL;
+    return json_str_at(backend, "name", NULL);
+}
+
+#define REF_ROUTES(of)                                                                             \
+    {                                                                                              \
+        .resource = (of), .rules = "routes", .backends = "services", .missing = 1,                 \
+        .unnamed = true, .service = ref_service                                                    \
+    }
+
+static const struct route_refs_kind ref_http = REF_ROUTES(&ingress_routes),
+                                    ref_tcp = REF_ROUTES(&tcp_routes);
+static const struct route_refs_kind ref_services = {.resource = &traefik_services,
+                                                    .rules = "weighted",
+                                                    .backends = "services",
+                                                    .missing = 1,
+                                                    .single = true,
+                                                    .service = ref_service};
+static const struct route_refs_kind *const ref_kinds[] = {&ref_http, &ref_tcp, &ref_services, NULL};
+static const struct kube_resource *const ref_resources[] = {&kube_services, &ingress_routes,
+                                                            &tcp_routes, &traefik_services, NULL};
+static const struct router refs;
+
+static const char *refs_check(struct arena *arena, const struct canary *canary)
+{
+    return route_refs_check(arena, canary, &refs);
+}
+
+static const struct router refs = {
+    .providers = providers,
+    .about = "Traefik, routes of the user",
+    .resources = ref_resources,
+    .ref_kinds = ref_kinds,
+    .names = route_refs_names,
+    .metric_family = "traefik",
+    .weighted = true,
+    .finest = 1,
+    .check = refs_check,
+    .ignored = route_refs_ignored,
+    .reconcile = route_refs_reconcile,
+    .get = route_refs_get,
+    .settled = route_refs_settled,
+    .set = route_refs_set,
+    .revert = route_refs_revert,
+    .disown = route_refs_disown,
+};
+
+/* By IngressRoutes, in any namespace. */
+static bool led_to(struct json_object *object)
+{
+    (void)object;
+    return true;
+}
+
 const struct router router_traefik = {
+    .refs = &refs,
+    .led_to = led_to,
     .providers = providers,
     .about = "Traefik, TraefikService",
     .resources = resources,

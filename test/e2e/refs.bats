@@ -10,8 +10,8 @@ setup_file() {
     kubectl apply -f "$BATS_FILE_TMPDIR/route.yaml"
     kubectl -n test patch canary podinfo --type merge -p '{"spec":{"analysis":{"interval":"2s","stepWeight":30},
         "service":{"gatewayRefs":null,"hosts":null,"routeRefs":[{"kind":"HTTPRoute","name":"web","rules":[1,"all"]}]}}}'
-    # The route of before is the older one, and takes the requests until it goes.
-    kubectl -n test delete httproute podinfo
+    # The route of before is the older one, and takes the requests until the controller deletes it.
+    eventually 60 own_route_is_gone
 }
 
 teardown_file() {
@@ -52,6 +52,7 @@ rest_of_route() {
     kubectl -n test get httproute web -o json | gojq 'del(.status, .metadata.managedFields, .metadata.resourceVersion, .metadata.generation, .metadata.annotations.noted)
         | del(.spec.rules[1, 4].backendRefs[].weight)'
 }
+own_route_is_gone() { ! kubectl -n test get httproute podinfo >/dev/null 2>&1; }
 weights() { kubectl -n test get httproute web -o json | gojq -c '[.spec.rules[1, 4].backendRefs[].weight]'; }
 weights_are() { [ "$(weights)" = "$1" ]; }
 
@@ -72,7 +73,8 @@ keep_noting() {
 
 @test "three releases, one of them rolled back, leave a user's route as it is, whoever writes it" {
     eventually 30 serves 1.0.0
-    kubectl -n test get httproute podinfo 2>/dev/null && return 1
+    own_route_is_gone
+    [[ $(kubectl -n test get events -o json) == *'HTTPRoute podinfo.test, which was made for podinfo.test, is deleted'* ]]
     rest_of_route >"$BATS_TEST_TMPDIR/before"
     keep_applying 3>&- &
     APPLYING=$!

@@ -114,7 +114,8 @@ static bool pass_pause(struct arena *arena, struct json_object *tree, const stru
     (void)event;
     for (size_t i = 0; i < json_len(conditions); i++) {
         const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
-        if (type && (strcmp(type, "Drained") == 0 || strcmp(type, "PortsFollowed") == 0))
+        if (type && (strcmp(type, "Drained") == 0 || strcmp(type, "PortsFollowed") == 0 ||
+                     strcmp(type, "RouteReplaced") == 0))
             any = grow_old(json_elem(conditions, i), from, ticks_lately) || any;
     }
     return any;

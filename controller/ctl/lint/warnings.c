@@ -488,6 +488,19 @@ static void warn_others(const struct look *look)
     }
 }
 
+/* The object in these files, by any of its groups; NULL if none. */
+static const struct document *find_object(const struct lint *lint,
+                                          const struct kube_resource *resource,
+                                          const char *namespace_, const char *name)
+{
+    const struct document *found =
+        document_find(lint, resource->group, resource->kind, namespace_, name);
+
+    for (const struct kube_version *at = resource->also; !found && at && at->group; at++)
+        found = document_find(lint, at->group, resource->kind, namespace_, name);
+    return found;
+}
+
 /* A route of the user in these files that cannot be written: a release would wait for that. */
 static void warn_refs(const struct look *look, struct tick *tick)
 {
@@ -496,10 +509,9 @@ static void warn_refs(const struct look *look, struct tick *tick)
     for (int i = 0; look->router && look->router->ref_kinds && i < service->n_route_refs; i++) {
         const struct canary_route_ref *ref = &service->route_refs[i];
         const struct route_refs_kind *kind = route_refs_kind_of(look->router, ref->kind);
-        const struct document *route =
-            kind ? document_find(look->document->lint, kind->resource->group, ref->kind,
-                                 look->document->namespace_, ref->name)
-                 : NULL;
+        const struct document *route = kind ? find_object(look->document->lint, kind->resource,
+                                                          look->document->namespace_, ref->name)
+                                            : NULL;
         const char *mistake = route ? route_refs_mistake(tick, i, route->json) : NULL;
         const char *text = mistake ? strstr(mistake, ": ") : NULL;
         if (text)
@@ -551,11 +563,10 @@ static void look_for(const struct names *names, const struct kube_resource *reso
     struct guess guess = {.word = name};
 
     namespace_ = namespace_ && *namespace_ ? namespace_ : document->namespace_;
-    if (document_find(document->lint, resource->group, resource->kind, namespace_, name))
+    if (find_object(document->lint, resource, namespace_, name))
         return;
     for (const struct document *d = document->lint->first; d; d = d->next)
-        if (document_find(document->lint, resource->group, resource->kind, namespace_, d->name) ==
-            d)
+        if (find_object(document->lint, resource, namespace_, d->name) == d)
             guess_consider(&guess, d->name);
     if (guess.best)
         document_warn(document, field, "%s %s is not in these files; did you mean %s?",

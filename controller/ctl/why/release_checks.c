@@ -53,6 +53,17 @@ static bool route_unfit(struct why *w)
                    w->name, why_since(w, condition), why_message(w, condition));
 }
 
+static bool route_replaced(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "RouteReplaced", "False");
+
+    return condition &&
+           why_say(w, why_kubectl(w, "describe canary %s", w->name),
+                   "A route that was made for %s before spec.service.routeRefs is still there, for "
+                   "%s: %s. No release begins before it has gone, which is done by itself",
+                   w->name, why_since(w, condition), why_message(w, condition));
+}
+
 static bool routes_pending(struct why *w)
 {
     struct json_object *condition = why_condition(w, "RoutesSettled", "False");
@@ -207,6 +218,7 @@ const struct why_situation why_verdicts[] = {
 
 const struct why_situation why_checks[] = {{"routes-blocked", routes_blocked},
                                            {"route-unfit", route_unfit},
+                                           {"route-replaced", route_replaced},
                                            {"routes-pending", routes_pending},
                                            {"stalled", stalled},
                                            {"metrics-held", metrics_held},

@@ -62,9 +62,19 @@ static bool read_named(struct tick *tick, struct named **out, int *count)
     return known;
 }
 
-static struct json_object *rules_of(const struct named *named, struct json_object *route)
+static size_t rule_count(const struct named *named, struct json_object *route)
 {
-    return json_at(route, "spec", named->kind->rules, NULL);
+    struct json_object *rules = json_at(route, "spec", named->kind->rules, NULL);
+
+    return named->kind->single ? rules != NULL : json_len(rules);
+}
+
+static struct json_object *rule_at(const struct named *named, struct json_object *route,
+                                   size_t index)
+{
+    struct json_object *rules = json_at(route, "spec", named->kind->rules, NULL);
+
+    return named->kind->single ? rules : json_elem(rules, index);
 }
 
 /* --- the rules of a route */
@@ -166,22 +176,29 @@ static bool is_ours(struct tick *tick, const struct named *named, size_t index,
     for (size_t i = 0; i < json_len(names); i++)
         if (is_named_by(json_elem(names, i), index, rule))
             return true;
-    if (names)
-        return false;
+    if (names || named->kind->single)
+        return !names;
     const struct split_rule found = read_rule(tick, named->kind, rule);
     return found.primary || found.canary || found.apex;
 }
 
 /* --- what is wrong with them */
 
+static const char *print_route(struct tick *tick, const struct named *named)
+{
+    return arena_printf(tick->arena, "%s %s.%s", named->ref->kind, named->ref->name,
+                        tick->canary->namespace_);
+}
+
 static const char *print_rule(struct tick *tick, const struct named *named, size_t index,
                               struct json_object *rule)
 {
-    const char *name = json_str_at(rule, "name", NULL);
+    const char *name = named->kind->unnamed ? NULL : json_str_at(rule, "name", NULL);
 
-    return arena_printf(tick->arena, "rule %zu%s%s%s of %s %s.%s", index, name ? " (" : "",
-                        name ? name : "", name ? ")" : "", named->ref->kind, named->ref->name,
-                        tick->canary->namespace_);
+    if (named->kind->single)
+        return print_route(tick, named);
+    return arena_printf(tick->arena, "rule %zu%s%s%s of %s", index, name ? " (" : "",
+                        name ? name : "", name ? ")" : "", print_route(tick, named));
 }
 
 /* The finest part of a percent that a step has, in hundredths: 100, 10 or 1. */
@@ -234,13 +251,14 @@ static const char *rule_mistake(struct tick *tick, const struct named *named, co
 static const char *rules_mistake(struct tick *tick, const struct named *named, const char *path,
                                  struct json_object *one)
 {
-    struct json_object *rules = rules_of(named, named->live), *rule;
     const struct canary_service *service = &tick->canary->service;
-    const char *mistake = NULL;
+    const size_t count = rule_count(named, named->live);
+    const char *route = print_route(tick, named), *mistake = NULL;
+    struct json_object *rule;
     bool any = false;
 
-    for (size_t i = 0; !mistake && i < json_len(rules); i++) {
-        rule = json_elem(rules, i);
+    for (size_t i = 0; !mistake && i < count; i++) {
+        rule = rule_at(named, named->live, i);
         if (one ? !is_named_by(one, i, rule) : !is_ours(tick, named, i, rule))
             continue;
         any = true;
@@ -248,8 +266,10 @@ static const char *rules_mistake(struct tick *tick, const struct named *named, c
     }
     if (any)
         return mistake;
-    const char *route = arena_printf(tick->arena, "%s %s.%s", named->ref->kind, named->ref->name,
-                                     tick->canary->namespace_);
+    if (named->kind->single)
+        return arena_printf(tick->arena,
+                            "%s: %s has no spec.%s; expected it with the backends %s and %s", path,
+                            route, named->kind->rules, service->primary_name, service->canary_name);
     if (!one)
         return arena_printf(tick->arena, "%s: %s has no rule with the backends %s and %s", path,
                             route, service->primary_name, service->canary_name);
@@ -257,9 +277,9 @@ static const char *rules_mistake(struct tick *tick, const struct named *named, c
         return arena_printf(tick->arena,
                             "%s: %s has no rule with the name %s; expected a name, or an index "
                             "below %zu",
-                            path, route, json_object_get_string(one), json_len(rules));
+                            path, route, json_object_get_string(one), count);
     return arena_printf(tick->arena, "%s: %s has no rule %s; expected an index below %zu", path,
-                        route, json_text(tick->arena, one), json_len(rules));
+                        route, json_text(tick->arena, one), count);
 }
 
 static const char *route_mistake(struct tick *tick, const struct named *named)
@@ -272,11 +292,9 @@ static const char *route_mistake(struct tick *tick, const struct named *named)
         return arena_printf(tick->arena, "%s.kind: the API server serves no %s of %s", path,
                             named->ref->kind, named->kind->resource->group);
     if (!named->live)
-        return arena_printf(tick->arena,
-                            "%s.name: %s %s.%s does not exist; expected one with the backends %s "
-                            "and %s",
-                            path, named->ref->kind, named->ref->name, tick->canary->namespace_,
-                            service->primary_name, service->canary_name);
+        return arena_printf(
+            tick->arena, "%s.name: %s does not exist; expected one with the backends %s and %s",
+            path, print_route(tick, named), service->primary_name, service->canary_name);
     if (!named->ref->rules)
         return rules_mistake(tick, named, path, NULL);
     for (size_t i = 0; !mistake && i < json_len(named->ref->rules); i++)
@@ -302,9 +320,8 @@ static struct weights read_weights(struct tick *tick, const struct named *named,
     bool any = false;
 
     for (int n = 0; n < count; n++) {
-        struct json_object *rules = rules_of(&named[n], named[n].live);
-        for (size_t i = 0; i < json_len(rules); i++) {
-            struct json_object *rule = json_elem(rules, i);
+        for (size_t i = 0; i < rule_count(&named[n], named[n].live); i++) {
+            struct json_object *rule = rule_at(&named[n], named[n].live, i);
             const struct split_rule found = read_rule(tick, named[n].kind, rule);
             if (!is_ours(tick, &named[n], i, rule) || !is_split(named[n].kind, &found))
                 continue;
@@ -324,11 +341,10 @@ static void write_rules(struct tick *tick, const struct named *named, struct jso
                         int weight)
 {
     int all = weight_relative(weight) + weight_relative(WEIGHT_ALL - weight);
-    struct json_object *rules = rules_of(named, copy);
     int told = tick->canary->status.canary_weight;
 
-    for (size_t i = 0; i < json_len(rules); i++) {
-        struct json_object *rule = json_elem(rules, i);
+    for (size_t i = 0; i < rule_count(named, copy); i++) {
+        struct json_object *rule = rule_at(named, copy, i);
         const struct split_rule found = read_rule(tick, named->kind, rule);
         if (!is_ours(tick, named, i, rule) || !is_split(named->kind, &found) ||
             (sum_of(named->kind, &found) > 0 && share_of(named->kind, &found, told) == weight))
@@ -442,6 +458,26 @@ static const char *kinds_text(struct arena *arena, const struct router *router)
     return all;
 }
 
+/* Rules in a way in which a route of the kind does not have them. */
+static const char *refuse_rules(struct arena *arena, const struct route_refs_kind *kind,
+                                const struct canary_route_ref *ref, int index)
+{
+    if (ref->rules && kind->single)
+        return arena_printf(arena,
+                            "spec.service.routeRefs[%d].rules: a %s has no rules to select from; "
+                            "leave them out",
+                            index, ref->kind);
+    for (size_t i = 0; kind->unnamed && i < json_len(ref->rules); i++) {
+        struct json_object *one = json_elem(ref->rules, i);
+        if (json_object_is_type(one, json_type_string))
+            return arena_printf(arena,
+                                "spec.service.routeRefs[%d].rules[%zu]: the rules of kind %s have "
+                                "no names; expected an index from 0, found \"%s\"",
+                                index, i, ref->kind, json_object_get_string(one));
+    }
+    return NULL;
+}
+
 /* Needs rules, filters or matches of its own in the route. */
 static const char *refuse_analysis(struct arena *arena, const struct canary_analysis *analysis)
 {
@@ -470,9 +506,13 @@ const char *route_refs_check(struct arena *arena, const struct canary *canary,
         return "spec.service.port: expected a port number";
     for (int i = 0; i < service->n_route_refs; i++) {
         const struct canary_route_ref *ref = &service->route_refs[i];
-        if (!route_refs_kind_of(router, ref->kind))
+        const struct route_refs_kind *kind = route_refs_kind_of(router, ref->kind);
+        if (!kind)
             return arena_printf(arena, "spec.service.routeRefs[%d].kind: expected %s, found %s", i,
                                 kinds_text(arena, router), ref->kind);
+        const char *mistake = refuse_rules(arena, kind, ref, i);
+        if (mistake)
+            return mistake;
         for (int k = 0; k < i; k++) {
             if (strcmp(service->route_refs[k].kind, ref->kind) == 0 &&
                 strcmp(service->route_refs[k].name, ref->name) == 0)

@@ -14,6 +14,8 @@ struct route_refs_kind {
     const char *rules;    /* key of the rules in the spec: "rules" */
     const char *backends; /* key of the backends in a rule: "backendRefs" */
     int missing;          /* weight of a backend without one */
+    bool single;          /* the key holds one rule and no list: a route has no others to name */
+    bool unnamed;         /* rules have no names, the spec has their indices */
     /* Name of the Service of the Canary's namespace to which the backend leads, owned by the arena;
      * NULL if it leads elsewhere. */
     const char *(*service)(struct arena *arena, const struct canary *canary,
@@ -47,7 +49,7 @@ enum rule_result route_refs_set(struct tick *tick, const struct weights *weights
  * and says what was expected. */
 enum rule_result route_refs_settled(struct tick *tick, const char **why);
 /* Everything to the primary: its Service stays, since the route leads there, and leads to the
- * target (decide/handover.c). */
+ * target (decide/leftover.c). */
 enum rule_result route_refs_revert(struct tick *tick, bool recreate);
 /* CONTINUE: the routes were never ours. */
 enum rule_result route_refs_disown(struct tick *tick);

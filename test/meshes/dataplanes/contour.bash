@@ -1,6 +1,6 @@
 # Contour with Envoy: an HTTPProxy, which the user's root proxy includes.
 programs=(contour envoy) provider=contour
-features=(weights ab_test blue_green rolled_back adopted deleted)
+features=(weights ab_test blue_green rolled_back adopted deleted refs)
 service='timeout: 15s, retries: {attempts: 3, perTryTimeout: 5s}' field=''
 
 # contour_begin NAME ARGUMENT...: and an Envoy of its own, which listens on $web
@@ -42,5 +42,18 @@ apiVersion: projectcontour.io/v1
 kind: HTTPProxy
 metadata: {name: $case}
 spec: {routes: [{services: [{name: $case, port: 80}]}]}
+END
+}
+users_kind=HTTPProxy
+users_route() {
+    cat <<END
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {name: users}
+spec:
+  virtualhost: {fqdn: $host}
+  routes:
+    - {conditions: [{prefix: /old}], services: [{name: $case-primary, port: 80}]}
+    - {services: [{name: $case-primary, port: 80, weight: 100}, {name: $case-canary, port: 80, weight: 0}]}
 END
 }

@@ -1,7 +1,7 @@
 # The Gateway API, as Contour with Envoy implements it: an HTTPRoute of the user's Gateway.
 source test/meshes/dataplanes/contour.bash
 provider=gatewayapi:v1
-features=(weights ab_test mirror affinity blue_green rolled_back fields calls)
+features=(weights ab_test mirror affinity blue_green rolled_back fields calls refs)
 service='' GATEWAY=gateway
 
 plane_begin() {
@@ -29,6 +29,20 @@ spec:
 END
 }
 entry() { :; }
+users_kind=HTTPRoute
+users_route() {
+    cat <<END
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: users}
+spec:
+  parentRefs: [{name: $GATEWAY, namespace: infra}]
+  hostnames: [$host]
+  rules:
+    - {matches: [{path: {type: PathPrefix, value: /old}}], backendRefs: [{name: $case-primary, port: 80}]}
+    - {backendRefs: [{name: $case-primary, port: 80, weight: 100}, {name: $case-canary, port: 80, weight: 0}]}
+END
+}
 
 # The demo app does not speak HTTP/2, as gRPC does: at each pod's address, one Envoy takes that and hands it on.
 calls_port=9899

@@ -3,16 +3,19 @@ programs=(traefik) provider=traefik
 features=(weights blue_green rolled_back deleted)
 service='' field=''
 
-plane_begin() {
-    local look
+# traefik_begin NAME ARGUMENT...
+traefik_begin() {
+    local name=$1 look
+    shift
     look=$(free_ports 1)
     kubectl apply --server-side -f "$meshes/traefik-crd.yaml" >>"$state/log/kubectl.log"
     kubectl wait --for=condition=established --timeout=30s crd --all >>"$state/log/kubectl.log"
-    start traefik "$meshes/traefik" --providers.kubernetescrd --entrypoints.web.address="127.0.0.1:$web" \
+    start "$name" "$meshes/traefik" --providers.kubernetescrd --entrypoints.web.address="127.0.0.1:$web" \
         --entrypoints.traefik.address="127.0.0.1:$look" --ping --global.checknewversion=false \
-        --global.sendanonymoususage=false
-    wait_for 30 traefik curl -sf "http://127.0.0.1:$look/ping"
+        --global.sendanonymoususage=false "$@"
+    wait_for 30 "$name" curl -sf "http://127.0.0.1:$look/ping"
 }
+plane_begin() { traefik_begin traefik; }
 entry() {
     k apply -f - >/dev/null <<END
 apiVersion: traefik.io/v1alpha1

@@ -22,6 +22,7 @@
 #include "decide/handover.h"
 #include "decide/history.h"
 #include "decide/judged.h"
+#include "decide/leftover.h"
 #include "decide/metrics.h"
 #include "decide/move.h"
 #include "decide/promote.h"
