@@ -14,7 +14,7 @@ enum {
 
 /* The time at one weight; the first one is before any weight. */
 struct hold {
-    int weight;
+    int weight; /* proto/weight.h */
     int64_t ms;
     bool gate; /* a pause without duration */
 };
@@ -47,7 +47,7 @@ static void read_weight(struct plan *plan, struct json_object *value)
         lose(plan, "setWeight", "expected a weight from 0 to the largest one: it is left out");
         return;
     }
-    weight = most == 100 ? weight : (weight * 100 + most / 2) / most;
+    weight = weight_of_total(weight, most);
     if (weight == 0 && plan->n == 0)
         return;
     if (weight <= plan->holds[plan->n].weight) {
@@ -230,13 +230,14 @@ static void set_interval(struct rollout *r, int64_t ms)
     json_set_str(r->analysis, "interval", duration_text(r->arena, ms));
 }
 
-/* Weights with times of their own, or a person to wait for. */
+/* Weights with times of their own, or a person to wait for, or parts of a per cent. */
 static bool needs_steps(const struct plan *plan)
 {
     bool needs = false;
 
     for (int i = 1; i <= plan->n; i++)
-        needs = needs || plan->holds[i].gate || plan->holds[i].ms != plan->holds[1].ms;
+        needs = needs || plan->holds[i].gate || plan->holds[i].ms != plan->holds[1].ms ||
+                plan->holds[i].weight % WEIGHT_PERCENT != 0;
     return needs && plan->r->splits;
 }
 
@@ -272,7 +273,7 @@ static void add_step(const struct plan *plan, struct json_object *steps, const s
 {
     struct json_object *step = json_object_new_object();
 
-    json_set_int(step, "weight", hold->weight);
+    weight_put(plan->r->arena, step, "weight", hold->weight);
     if (hold->ms > plan->r->interval_ms)
         json_set_str(step, "for", duration_text(plan->r->arena, hold->ms));
     if (hold->gate)
@@ -306,7 +307,8 @@ static void set_weights(const struct plan *plan)
         if (steps)
             add_step(plan, weights, &plan->holds[i]);
         else
-            json_object_array_add(weights, json_object_new_int(plan->holds[i].weight));
+            json_object_array_add(weights,
+                                  json_object_get(weight_json(r->arena, plan->holds[i].weight)));
     }
     json_set(r->analysis, steps ? "steps" : "stepWeights", weights);
     set_scale(plan);
@@ -318,15 +320,15 @@ static void set_weights(const struct plan *plan)
     if (plan->holds[0].gate)
         add_gate(r, "confirm-rollout", "approval-begin", NULL,
                  "the pause before the first weight: nothing runs of the new version until then");
-    if (last <= HALF)
+    if (last <= HALF * WEIGHT_PERCENT)
         return;
     json_set_int(r->analysis, "stepWeightPromotion", HALF);
     commented_add(
         r->arena, r->out, "spec.analysis.stepWeightPromotion",
         "at the promotion the primary gets the new version, and the traffic moves back to "
-        "it: in steps, for its pods are new. Without this line all of the %d%% move at "
+        "it: in steps, for its pods are new. Without this line all of the %s%% move at "
         "once, and the release is shorter by an interval",
-        last);
+        weight_text(r->arena, last));
 }
 
 static void set_tests(const struct plan *plan)
