@@ -209,7 +209,7 @@ static const char *check_kinds(struct model *model, const struct cluster *facts,
     const struct canary_analysis *analysis = &canary->analysis;
 
     if (was->canary_weight > 0 || is->canary_weight <= canary->status.canary_weight ||
-        (is->canary_weight == 100 && !is->rest))
+        (is->canary_weight == WEIGHT_ALL && !is->rest))
         return NULL;
     if (analysis->match_step && !is->rest)
         return "a weight comes only after the requests that match";
