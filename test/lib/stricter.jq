@@ -4,7 +4,7 @@ def stricter($old; $new; $at):
     if $new == null then no("is not there any more")
     elif $new["x-kubernetes-preserve-unknown-fields"] and ($new.properties | not) then empty
     else
-        (if ($old.type // "any") != ($new.type // "any") and ($new.type or ($new["x-kubernetes-int-or-string"] | not)) and $new.type != null then no("type \($old.type), then \($new.type)") else empty end),
+        (if ($old.type // "any") != ($new.type // "any") and ($new.type or ($new["x-kubernetes-int-or-string"] | not)) and $new.type != null and [$old.type, $new.type] != ["integer", "number"] then no("type \($old.type), then \($new.type)") else empty end),
         (if $new.enum and (($old.enum // ["anything"]) - $new.enum) != [] then no("values \($old.enum // "any"), then \($new.enum)") else empty end),
         (if ($new.required // []) - ($old.required // []) != [] then no("requires \(($new.required // []) - ($old.required // []))") else empty end),
         (("minimum", "minLength", "minItems", "minProperties") as $k | if $new[$k] != null and ($old[$k] == null or $old[$k] < $new[$k]) then no("\($k) \($old[$k] // "none"), then \($new[$k])") else empty end),
