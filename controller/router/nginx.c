@@ -203,6 +203,8 @@ const struct router router_nginx = {
     .source = &source,
     .weighted = true,
     .finest = 1,
+    .finest_since = "the NGINX ingress controller takes since 1.7; an older one sends ten or a "
+                    "hundred times as much",
     .matches = true,
     .matches_whole = true,
     .check = nginx_check,

@@ -74,6 +74,9 @@ struct router {
     /* The finest weight that set() can write, in hundredths of a percent: its multiples are possible.
      * 0: whole percents. */
     int finest;
+    /* "the NGINX ingress controller 1.7 takes; an older one ...": the version from which on the mesh
+     * takes parts of a percent, for a warning; NULL: each does. */
+    const char *finest_since;
     /* The apex Service selects the pods of both sides, and the share is the ratio of their numbers,
      * which the rules see to (decide/share.c). */
     bool by_pods;

@@ -54,6 +54,8 @@ behind_its_back() {
         SELECT flagger_gate_append('{\"action\":\"open\",\"namespace\":\"test\",\"name\":\"podinfo\"}')" >/dev/null
 }
 
+# The stream is another channel than /readyz: what it says may come a moment later.
+ready_again() { [ "$(grep -c '^data: {"ready":true}$' "$1")" -ge 2 ]; }
 # has FILE FIRST LAST: exactly these, each once, in order
 has() { [ "$(seqs "$1")" = "$(seq "$2" "$3")" ]; }
 said() { [ "$(seqs "$1" | tail -n 1)" = "$2" ]; }
@@ -137,7 +139,7 @@ said() { [ "$(seqs "$1" | tail -n 1)" = "$2" ]; }
     eventually 10 grep -q '^data: {"ready":false}$' live
     pg_start
     eventually 15 answers 200 GET /readyz
-    [ "$(grep -c '^data: {"ready":true}$' live)" -ge 2 ]
+    eventually 5 ready_again live
     behind_its_back
     eventually 10 has live 1 3
     gates_stop

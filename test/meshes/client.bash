@@ -56,6 +56,28 @@ share_is() {
     [ "$status" -eq 0 ] || fail "version $2 has $share % of the answers, not $1 %"
 }
 
+# seen_by_canary N: its pods have counted more requests than that
+seen_by_canary() {
+    local address count=0
+    for address in $(k get pods -l "app=$case" -o jsonpath='{.items[*].status.podIP}'); do
+        count=$((count + $(curl -s -m 5 "http://$address:9898/metrics" |
+            awk '/^http_request_duration_seconds_count.*path="\/version"/ { n += $NF } END { print n + 0 }')))
+    done
+    [ "$count" -gt "$1" ]
+}
+
+# waits_at STEP: for a person, at the gate of spec.analysis.steps[STEP]; resume lets it go on
+waits_at() { soon canary "$case" ".status.paused.by == \"spec.analysis.steps[$1].gate\""; }
+resume() { "$build/kubectl-canary" resume "$case" -n "$case" >/dev/null; }
+
+# part_is PERCENT VERSION: within half a point of 20,000 answers, and not nothing
+part_is() {
+    local share=0 status=0
+    share_near "$1" "$2" 20000 0.5 || status=$?
+    echo "measured $case: $2 has $share % of 20000 answers, $1 % are wanted"
+    [ "$status" -eq 0 ] && [ "$share" != 0.0 ] || fail "version $2 has $share % of the answers, not $1 %"
+}
+
 # client_end: every request was answered, with 200; tells how many a second they were
 client_end() {
     local failed all

@@ -189,6 +189,20 @@ static void warn_unused(const struct look *look)
         document_warn(look->document, "spec.canaryAnalysis", "has no effect beside spec.analysis");
 }
 
+/* Of the first one: the version of the mesh cannot be seen in a manifest. */
+static void warn_fractions(const struct look *look)
+{
+    const struct canary_analysis *analysis = look->analysis;
+
+    for (int i = 0; look->router && look->router->finest_since && i < analysis->n_steps; i++) {
+        if (analysis->steps[i].weight % WEIGHT_PERCENT == 0)
+            continue;
+        document_warn(look->document, field(look, arena_printf(look->arena, "steps[%d].weight", i)),
+                      "parts of a percent are what %s", look->router->finest_since);
+        return;
+    }
+}
+
 /* The last weight of the analysis leaves the primary a share. */
 static void warn_promotion(const struct look *look)
 {
@@ -538,6 +552,7 @@ void canary_warn(struct document *document, const struct canary *canary, struct 
         warn_steps(&look);
         warn_unused(&look);
         warn_unchecked(&look);
+        warn_fractions(&look);
         warn_promotion(&look);
         warn_metrics(&look);
         if (look.router)

@@ -1,6 +1,6 @@
 # Contour with Envoy: an HTTPProxy, which the user's root proxy includes.
 programs=(contour envoy) provider=contour
-features=(weights ab_test blue_green rolled_back adopted deleted refs)
+features=(weights ab_test blue_green rolled_back adopted deleted refs fractions)
 service='timeout: 15s, retries: {attempts: 3, perTryTimeout: 5s}' field=''
 
 # contour_begin NAME ARGUMENT...: and an Envoy of its own, which listens on $web

@@ -4,7 +4,7 @@ programs=(envoy-gateway envoy)
 GATEWAY=envoygateway
 # No affinity: where backends of a rule get filters of their own, or lose them, it renames the rule's clusters, and Envoy drops the old
 # ones before it has the new route. Requests of those 20 ms get a 503 (4 of 12,782, all in one moment).
-features=(weights ab_test mirror blue_green rolled_back fields calls)
+features=(weights ab_test mirror blue_green rolled_back fields calls fractions steps)
 
 plane_begin() {
     local home=$state/envoygateway

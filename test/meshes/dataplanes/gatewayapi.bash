@@ -1,7 +1,7 @@
 # The Gateway API, as Contour with Envoy implements it: an HTTPRoute of the user's Gateway.
 source test/meshes/dataplanes/contour.bash
 provider=gatewayapi:v1
-features=(weights ab_test mirror affinity blue_green rolled_back fields calls refs)
+features=(weights ab_test mirror affinity blue_green rolled_back fields calls refs fractions steps)
 service='' GATEWAY=gateway
 
 plane_begin() {

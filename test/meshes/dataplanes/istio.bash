@@ -1,7 +1,7 @@
 # Istio's control plane with Envoy as its ingress gateway: a VirtualService at the user's Gateway. What only Istio's own build of Envoy
 # has is left out: its filters for telemetry and for the protocol between sidecars.
 programs=(istiod envoy) provider=istio
-features=(weights ab_test mirror affinity blue_green rolled_back fields adopted deleted)
+features=(weights ab_test mirror affinity blue_green rolled_back fields adopted deleted fractions steps)
 service='gateways: [istio-system/gateway], timeout: 15s, retries: {attempts: 3, perTryTimeout: 5s}' field=''
 
 plane_begin() {

@@ -1,6 +1,6 @@
 # Traefik: a TraefikService, to which the user's IngressRoute leads.
 programs=(traefik) provider=traefik
-features=(weights blue_green rolled_back deleted)
+features=(weights blue_green rolled_back deleted fractions)
 service='' field=''
 
 # traefik_begin NAME ARGUMENT...
