@@ -376,7 +376,7 @@ struct model *model_new(const struct scenario *scenario)
     add_parts(model);
     if (strstr(scenario->name, "in a row"))
         ticks_remember(model->ticks);
-    if (scenario->canary && strstr(scenario->canary, "rollback"))
+    if (scenario->canary && strstr(scenario->canary, "revisions")) /* of spec.rollback */
         ticks_lead_back(model->ticks);
     if (scenario->canary && strstr(scenario->canary, "maxDuration"))
         ticks_date(model->ticks);
