@@ -43,8 +43,9 @@ browser_end() {
 browser_process_gone() { [ ! -d "/proc/$1" ] || grep -qs '^State:.Z' "/proc/$1/status"; }
 
 # browser_poll SECONDS COMMAND...: until the command succeeds
+# As eventually, without its pauses: a browser answers at once.
 browser_poll() {
-    local deadline=$((SECONDS + $1))
+    local deadline=$((SECONDS + $1 * ${FLAGGER_PATIENCE:-1}))
     shift
     until "$@"; do
         [ "$SECONDS" -lt "$deadline" ] || return 1
