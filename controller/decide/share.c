@@ -269,7 +269,7 @@ static int floor_of(const struct release *r)
     return holds ? status->share_replicas : 0;
 }
 
-/* What an autoscaler keeps to until the last pod is gone: it would start others for its minimum. */
+/* The minimum of an autoscaler until the last pod is gone: for its own it would start others. */
 static int size_left(const struct release *r)
 {
     bool runs = r->canary->analysis.scale.given && r->info.object && !r->info.at_zero;

@@ -76,7 +76,7 @@ static void add_weights(struct json_object *tree, int64_t *sum)
     }
 }
 
-/* What the plan wrote into the route is there, beside what was there before; returns the sum of its
+/* Puts what the plan wrote into the route, beside what was there before; returns the sum of its
  * weights. */
 static int64_t put_planned(struct fixture *f)
 {

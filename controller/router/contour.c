@@ -365,18 +365,9 @@ static const struct router refs = {
     .about = "Contour, routes of the user",
     .resources = resources,
     .ref_kinds = ref_kinds,
-    .names = route_refs_names,
     .metric_family = "contour",
-    .weighted = true,
-    .finest = 1,
     .check = refs_check,
-    .ignored = route_refs_ignored,
-    .reconcile = route_refs_reconcile,
-    .get = route_refs_get,
-    .settled = route_refs_settled,
-    .set = route_refs_set,
-    .revert = route_refs_revert,
-    .disown = route_refs_disown,
+    ROUTE_REFS_ROUTER,
 };
 
 /* By root proxies, in any namespace. */

@@ -379,10 +379,7 @@ static const char *refs_check(struct arena *arena, const struct canary *canary)
     {                                                                                              \
         .providers = (served), .about = "Gateway API, routes of the user",                         \
         .resources = ref_resources, .ref_kinds = ref_kinds, .metric_family = (family),             \
-        .names = route_refs_names, .weighted = true, .finest = 1, .check = refs_check,             \
-        .ignored = route_refs_ignored, .reconcile = route_refs_reconcile, .get = route_refs_get,   \
-        .settled = route_refs_settled, .set = route_refs_set, .revert = route_refs_revert,         \
-        .disown = route_refs_disown                                                                \
+        .check = refs_check, ROUTE_REFS_ROUTER                                                     \
     }
 
 static const char *const providers_http[] = {"gatewayapi:v1*", NULL};

@@ -721,19 +721,10 @@ static const struct router refs = {
     .about = "Istio, routes of the user",
     .resources = ref_resources,
     .ref_kinds = ref_kinds,
-    .names = route_refs_names,
     .metric_family = "istio",
-    .weighted = true,
-    .finest = 1,
     .finest_since = "Istio takes since 1.15; an older one refuses the route",
     .check = refs_check,
-    .ignored = route_refs_ignored,
-    .reconcile = route_refs_reconcile,
-    .get = route_refs_get,
-    .settled = route_refs_settled,
-    .set = route_refs_set,
-    .revert = route_refs_revert,
-    .disown = route_refs_disown,
+    ROUTE_REFS_ROUTER,
 };
 
 /* By VirtualServices that delegate to it, where it has no hosts (spec.service.delegation). */

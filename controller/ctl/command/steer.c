@@ -361,19 +361,13 @@ static int steer_run(struct ctl *ctl)
 
 /* --- undo: an earlier pod template, which Kubernetes keeps, and no checks of it */
 
-/* Objects in which Kubernetes keeps the earlier pod templates of a workload. */
-static const struct kube_resource replicasets = {
-    .group = "apps", .version = "v1", .plural = "replicasets", .kind = "ReplicaSet"};
-static const struct kube_resource controller_revisions = {.group = "apps",
-                                                          .version = "v1",
-                                                          .plural = "controllerrevisions",
-                                                          .kind = "ControllerRevision"};
+/* The workloads of which Kubernetes keeps earlier pod templates, and in which objects. */
 static const struct template_keeper {
     const char *kind;
     const struct kube_resource *resource, *kept_in;
 } keepers[] = {
-    {"Deployment", &kube_deployments, &replicasets},
-    {"DaemonSet", &kube_daemonsets, &controller_revisions},
+    {"Deployment", &kube_deployments, &kube_replicasets},
+    {"DaemonSet", &kube_daemonsets, &kube_controllerrevisions},
 };
 
 static const struct template_keeper *find_keeper(const char *kind)

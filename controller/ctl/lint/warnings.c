@@ -233,7 +233,7 @@ static bool is_checked_somewhere(const struct canary_analysis *analysis, const c
     return analysis->n_steps == 0;
 }
 
-/* What is not in the checks of any step is never checked. */
+/* A metric or hook that is in the checks of no step is never checked. */
 static void warn_unchecked(const struct look *look)
 {
     const struct canary_analysis *analysis = look->analysis;

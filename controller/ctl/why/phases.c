@@ -142,7 +142,7 @@ static const char *stays(struct why *w)
                         clock_rfc3339(began + time, until), index);
 }
 
-/* What the canary has: "at 20 percent". */
+/* The share of the canary: "at 20 percent". */
 static const char *share_text(struct why *w)
 {
     int weight = weight_of_status(w->status);

@@ -54,4 +54,10 @@ enum rule_result route_refs_revert(struct tick *tick, bool recreate);
 /* CONTINUE: the routes were never ours. */
 enum rule_result route_refs_disown(struct tick *tick);
 
+/* The members of a router of users' routes that are the same for every mesh. */
+#define ROUTE_REFS_ROUTER                                                                          \
+    .names = route_refs_names, .weighted = true, .finest = 1, .ignored = route_refs_ignored,       \
+    .reconcile = route_refs_reconcile, .get = route_refs_get, .settled = route_refs_settled,       \
+    .set = route_refs_set, .revert = route_refs_revert, .disown = route_refs_disown
+
 #endif
