@@ -586,7 +586,8 @@ static bool ends_for_canary(struct release *r)
 
 static bool ends_now(struct release *r, enum side side)
 {
-    if (capacity_waits(r, CAPACITY_ROLLBACK) || capacity_waits(r, CAPACITY_PROMOTION))
+    if (capacity_waits(r, CAPACITY_ROLLBACK) || capacity_waits(r, CAPACITY_PROMOTION) ||
+        rollback_is_in_steps(r))
         return side == SIDE_CANARY; /* which is over then, see resume_promotion() */
     return r->tick->due && !steering_stops_clock(r) && !writes_promotion(r) &&
            (side == SIDE_PRIMARY ? ends_for_primary(r) : ends_for_canary(r));

@@ -153,6 +153,7 @@ void status_reset(struct release *r)
     condition_clear(r, side_condition(SIDE_CANARY));
     condition_clear(r, CONDITION_ROUTES);
     condition_clear(r, CONDITION_SHARES);
+    condition_clear(r, CONDITION_ROLLED_BACK);
 }
 
 void status_forget_waits(struct release *r)
@@ -254,6 +255,9 @@ static void forget_step(struct release *r)
         status_object(r, "step", NULL);
     if (json_at(r->canary->status.json, "promotionStep", NULL) && r->phase != PHASE_Promoting)
         status_object(r, "promotionStep", NULL);
+    if (json_at(r->canary->status.json, "rollbackStep", NULL) && !release_is_analysing(r) &&
+        !release_is_promoting(r))
+        status_object(r, "rollbackStep", NULL);
 }
 
 /* Also for the first status of a Canary that is refused or suspended when found. */
