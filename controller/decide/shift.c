@@ -12,7 +12,8 @@ bool shift_may_be_slow(struct release *r)
 {
     const char *why;
 
-    return !release_is_at_match(r) && /* matches are no share of all */
+    /* matches are no share of all */
+    return !release_is_at_match(r) && !status_weight_was_matched(r) &&
            strcmp(r->info.hash, r->canary->status.last_applied_spec) == 0 &&
            release_ready(r, SIDE_CANARY, &why) == READY;
 }
