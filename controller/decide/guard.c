@@ -403,7 +403,7 @@ static void begin_steps_again(struct release *r)
  * few had would be one of everybody. */
 enum rule_result guard_matches(struct release *r)
 {
-    if (!status_weight_was_matched(r) || r->strategy != STRATEGY_CANARY)
+    if (!status_weight_was_matched(r))
         return RULE_CONTINUE;
     enum rule_result verdict = release_route(r, 0);
     if (verdict != RULE_CONTINUE)
