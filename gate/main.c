@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "base/option_rows.h"
+#include "base/option.h"
 #include "gate/api/api.h"
 #include "gate/db/db_source.h"
 #include "gate/db/schema.h"

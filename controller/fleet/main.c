@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "base/option_rows.h"
+#include "base/option.h"
 #include "fleet/daemon/app.h"
 #include "fleet/daemon/members.h"
 #include "fleet/daemon/wave.h"
