@@ -12,7 +12,6 @@
 #include "fleet/daemon/app.h"
 #include "fleet/daemon/members.h"
 #include "fleet/daemon/wave.h"
-#include "fleet/rules/grants.h"
 #include "fleet/rules/select.h"
 #include "kube/lease.h"
 #include "kube/resource.h"

@@ -5,7 +5,7 @@
 #include "ctl/lint/document.h"
 #include "decide/alerts.h"
 #include "decide/decide.h"
-#include "fleet/rules/grants.h"
+#include "fleet/rules/select.h"
 #include "metric/backend.h"
 #include "metric/render.h"
 #include "metric/template.h"
