@@ -17,7 +17,7 @@
 #include "kube/resource.h"
 #include "net/server/debug.h"
 #include "net/server/server.h"
-#include "page/fleet_page.h"
+#include "page/page.h"
 
 /*
  * The debug endpoints, on the port of /metrics:

@@ -3,7 +3,7 @@
 #define BACKTEST_PAST_H
 
 #include "base/json.h"
-#include "judge/judge_json.h"
+#include "judge/judge.h"
 
 enum {
     PAST_MAX_LOOKS = 10000,            /* of a metric of a release */

@@ -7,7 +7,6 @@
 #include "decide/decide.h"
 #include "fleet/rules/select.h"
 #include "metric/backend.h"
-#include "metric/render.h"
 #include "metric/template.h"
 #include "notify/notify.h"
 #include "proto/application.h"
