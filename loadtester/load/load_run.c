@@ -70,10 +70,12 @@ void load_run_free(struct load_run *run)
 /* True if the run was given up while the call was under way: it is gone then. */
 static bool call_ended(struct load_run *run)
 {
+    bool dropped = run->dropped;
+
     run->call = NULL;
-    if (run->dropped)
+    if (dropped)
         destroy(run);
-    return run->dropped;
+    return dropped;
 }
 
 /* --- states */
