@@ -299,7 +299,8 @@ static void warn_metric(const struct look *look, int index)
     const struct canary_metric *metric = &look->analysis->metrics[index];
     const char *at = field(look, arena_printf(look->arena, "metrics[%d]", index));
 
-    if (!canary_metric_is_builtin(metric) && !metric->query && !metric->template_ref.name)
+    if (!canary_metric_is_builtin(metric) && !metric->query && !metric->template_ref.name &&
+        !metric->load_test.given)
         document_warn(
             look->document, at,
             "neither query nor templateRef, and \"%s\" is no built-in metric: every check "
