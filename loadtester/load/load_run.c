@@ -533,25 +533,13 @@ struct load_run *load_run_new(struct load_context *context, struct arena *arena,
 
 /* --- figures */
 
-static double milliseconds(const struct load_run *run, double percent)
+double load_run_ms(const struct load_run *run, double percent)
 {
     double seconds = histogram_percentile(&run->counts.times, percent);
 
     return seconds < 0 ? -1 : seconds * 1000;
 }
 
-struct summary load_run_summary(const struct load_run *run)
-{
-    return (struct summary){.tool = "the load test",
-                            .requests = run->counts.requests,
-                            .errors = run->counts.failures,
-                            .rps = -1,
-                            .p50_ms = milliseconds(run, 50),
-                            .p90_ms = milliseconds(run, 90),
-                            .p99_ms = milliseconds(run, 99)};
-}
-
-/* To a thousandth. */
 static void set_figure(struct json_object *out, const char *key, double value)
 {
     struct arena *arena = arena_new();
@@ -564,17 +552,17 @@ static void set_figure(struct json_object *out, const char *key, double value)
 
 static void set_figures(const struct load_run *run, struct json_object *out)
 {
-    const struct summary summary = load_run_summary(run);
+    const struct load_counts *counts = &run->counts;
 
-    json_set_int(out, "requests", summary.requests);
-    json_set_int(out, "failures", summary.errors);
-    if (summary.requests > 0)
-        set_figure(out, "failureRate", summary_error_rate(&summary));
-    set_figure(out, "p50", milliseconds(run, 50));
-    set_figure(out, "p90", milliseconds(run, 90));
-    set_figure(out, "p95", milliseconds(run, 95));
-    set_figure(out, "p99", milliseconds(run, 99));
-    set_figure(out, "max", milliseconds(run, 100));
+    json_set_int(out, "requests", counts->requests);
+    json_set_int(out, "failures", counts->failures);
+    if (counts->requests > 0)
+        set_figure(out, "failureRate", 100.0 * (double)counts->failures / (double)counts->requests);
+    set_figure(out, "p50", load_run_ms(run, 50));
+    set_figure(out, "p90", load_run_ms(run, 90));
+    set_figure(out, "p95", load_run_ms(run, 95));
+    set_figure(out, "p99", load_run_ms(run, 99));
+    set_figure(out, "max", load_run_ms(run, 100));
 }
 
 struct json_object *load_run_json(const struct load_run *run)

@@ -10,7 +10,6 @@
 
 #include "kube/kube_client.h"
 #include "loadtester/load/template.h"
-#include "loadtester/summary.h"
 
 enum load_state {
     LOAD_CREATING,
@@ -60,8 +59,8 @@ void load_run_free(struct load_run *run);
 bool load_run_ended(const struct load_run *run);
 /* A new object: {state, figures, pods, step, message, ...}; times in milliseconds. */
 struct json_object *load_run_json(const struct load_run *run);
-/* Of one that has succeeded. */
-struct summary load_run_summary(const struct load_run *run);
+/* A percentile of all requests so far, in milliseconds; negative without any. */
+double load_run_ms(const struct load_run *run, double percent);
 
 /*
  * Deletes the objects of the order's Canary that a selector names: all of them at the end of its
