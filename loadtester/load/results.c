@@ -8,6 +8,7 @@
 #include "base/json.h"
 
 enum { MAX_COLUMNS = 64 };
+static const int64_t MAX_REQUESTS = 1000000000000; /* of one pod */
 
 struct results_format {
     const char *name;
@@ -27,7 +28,7 @@ struct results {
     int64_t lines;
     int columns[3]; /* of a CSV, by the header line; -1 if missing */
     bool has_header, has_result;
-    int64_t k6_failed, k6_requests;
+    double k6_requests; /* of http_reqs */
 };
 
 void load_counts_merge(struct load_counts *into, const struct load_counts *from)
@@ -201,7 +202,7 @@ static enum err read_k6_point(struct results *results, struct json_object *tree)
     } else if (strcmp(metric, "http_req_failed") == 0) {
         results->counts.failures += value > 0;
     } else if (strcmp(metric, "http_reqs") == 0) {
-        results->k6_requests += (int64_t)value;
+        results->k6_requests += value;
     }
     return ERR_OK;
 }
@@ -225,7 +226,7 @@ static const char *no_points(const struct results *results)
 {
     if (!results->has_header)
         return "it has no line of k6 run --out json";
-    return results->k6_requests > results->counts.requests
+    return results->k6_requests > (double)results->counts.requests
                ? "it has fewer points of http_req_duration than of http_reqs"
                : NULL;
 }
@@ -240,7 +241,7 @@ static enum err read_own(struct results *results, struct json_object *tree)
 
     if (results->has_result)
         return bad_line(results, "one line with requests, failures and buckets, found a second");
-    if (requests < 0 || failures < 0 || failures > requests ||
+    if (requests < 0 || requests > MAX_REQUESTS || failures < 0 || failures > requests ||
         !json_object_is_type(buckets, json_type_array))
         return bad_line(results, "requests, failures (at most requests) and buckets");
     for (size_t i = 0; i < json_len(buckets); i++) {
