@@ -8,7 +8,6 @@
 #include "base/metrics.h"
 #include "base/option.h"
 #include "base/quantity.h"
-#include "loadtester/gates.h"
 #include "loadtester/task_user.h"
 #include "loadtester/tester_api.h"
 

@@ -1,4 +1,4 @@
-#include "gate/api/request.h"
+#include "gate/api/api.h"
 
 #include <stdio.h>
 #include <stdlib.h>
