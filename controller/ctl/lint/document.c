@@ -382,7 +382,9 @@ static bool is_better(struct repair *repair, const struct verdicts *verdicts,
             return false;
         bool same =
             place.depth == repair->mistake->depth && json_path_is_near(&place, repair->mistake);
-        if (same || is_within(&place, edited))
+        bool lacks = place.depth + 1 == edited->depth && is_within(edited, &place) &&
+                     !is_among(repair->last, verdicts->sentences[i]);
+        if (same || lacks || is_within(&place, edited))
             return false;
         if (!repair->last->unread && !is_among(repair->last, verdicts->sentences[i]))
             return false;
