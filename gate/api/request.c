@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/encoding.h"
 #include "base/json.h"
 #include "proto/webhook_message.h"
