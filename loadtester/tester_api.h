@@ -14,6 +14,7 @@
 enum { TESTER_MAX_STREAMS = 64 };
 
 struct gates;
+struct loads;
 
 struct tester_api {
     struct loop *loop;
@@ -22,6 +23,7 @@ struct tester_api {
     struct task_policy policy;
     struct tokens *tokens; /* accepted tokens; NULL if none is needed */
     struct gates *gates;
+    struct loads *loads;        /* NULL if load from many pods is not switched on */
     struct http_server *server; /* the server of these routes */
     int streams;                /* open streams */
     LIST_HEAD(, stream) followers;

@@ -101,6 +101,27 @@ struct canary_metric_judge {
     struct canary_tolerance tolerate;
 };
 
+/* The figures of a load test from many pods. Times are in milliseconds, a rate in percent. */
+enum load_figure {
+    FIGURE_FAILURE_RATE,
+    FIGURE_FAILURES,
+    FIGURE_REQUESTS,
+    FIGURE_P50,
+    FIGURE_P90,
+    FIGURE_P95,
+    FIGURE_P99,
+    FIGURE_MAX,
+};
+/* loadTest of a metric: the value is a figure of the load test that a webhook of the Canary runs
+ * (webhook_is_load()). */
+struct canary_load_test {
+    bool given;
+    enum load_figure figure;
+    const char *webhook; /* NULL: the only one */
+};
+/* Its key in the load tester's answer, "failureRate". */
+const char *load_figure_key(enum load_figure figure);
+
 struct canary_metric {
     const char *name;
     /* CANARY_UNSET if missing (the default "1m" for builtin and inline metrics is applied by the
@@ -117,6 +138,7 @@ struct canary_metric {
     double min, max;
     enum canary_policy no_data; /* default FAIL */
     struct canary_metric_judge judge;
+    struct canary_load_test load_test;
 };
 /* request-success-rate; request-duration; either of them, with a query of the router. */
 bool canary_metric_is_success_rate(const struct canary_metric *metric);
@@ -259,6 +281,11 @@ struct canary_analysis {
     int n_alerts;
     bool legacy; /* read from spec.canaryAnalysis */
 };
+
+/* The index of the webhook whose load test the metric is about; -1 if there is none, or if several
+ * could be meant. */
+int canary_load_webhook(const struct canary_analysis *analysis,
+                        const struct canary_load_test *load_test);
 
 struct canary_status {
     enum phase phase;

@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #include "proto/canary_parts.h"
+#include "proto/webhook_message.h"
 #include "proto/weight.h"
 
 /* --- metrics with queries of the router */
@@ -212,6 +213,80 @@ static double read_bound(struct json_reader *r, struct json_object *obj, const c
     return json_read_num(r, obj, key, 0);
 }
 
+static void read_load_test(struct json_reader *r, struct json_object *metric,
+                           struct canary_metric *out)
+{
+    struct json_object *json = json_read_obj(r, metric, "loadTest", JSON_OPTIONAL);
+
+    out->load_test = (struct canary_load_test){.given = json != NULL};
+    if (json == NULL)
+        return;
+    (void)json_read_str(r, json, "figure", JSON_REQUIRED);
+    canary_read_fields(r, json, FIELDS_LOAD_TEST, &out->load_test);
+    if (canary_metric_is_builtin(out) || out->query != NULL || out->template_ref.name != NULL)
+        json_reader_fail(
+            r, metric, "loadTest",
+            "expected without query and templateRef, and not on %s, which ask a metric "
+            "server",
+            "request-success-rate or request-duration");
+}
+
+const char *load_figure_key(enum load_figure figure)
+{
+    static const char *const keys[] = {
+        [FIGURE_FAILURE_RATE] = "failureRate",
+        [FIGURE_FAILURES] = "failures",
+        [FIGURE_REQUESTS] = "requests",
+        [FIGURE_P50] = "p50",
+        [FIGURE_P90] = "p90",
+        [FIGURE_P95] = "p95",
+        [FIGURE_P99] = "p99",
+        [FIGURE_MAX] = "max",
+    };
+
+    return keys[figure];
+}
+
+int canary_load_webhook(const struct canary_analysis *analysis,
+                        const struct canary_load_test *load_test)
+{
+    int found = -1;
+
+    for (int i = 0; i < analysis->n_webhooks; i++) {
+        const struct canary_webhook *hook = &analysis->webhooks[i];
+        if (hook->type != HOOK_ROLLOUT || !webhook_is_load(hook->metadata))
+            continue;
+        if (load_test->webhook != NULL && strcmp(load_test->webhook, hook->name) != 0)
+            continue;
+        if (found >= 0)
+            return -1;
+        found = i;
+    }
+    return found;
+}
+
+/* Read after the webhooks. */
+static void check_load_tests(struct json_reader *r, struct json_object *analysis,
+                             const struct canary_analysis *out)
+{
+    struct json_object *array = json_read_array(r, analysis, "metrics", JSON_OPTIONAL);
+
+    for (int i = 0; i < out->n_metrics && r->err == ERR_OK; i++) {
+        const struct canary_load_test *test = &out->metrics[i].load_test;
+        if (!test->given || canary_load_webhook(out, test) >= 0)
+            continue;
+        if (test->webhook != NULL)
+            json_reader_fail(r, json_read_elem(r, array, (size_t)i), "loadTest",
+                             "expected one webhook of type rollout with metadata.type job or k6 "
+                             "and the name \"%.80s\"",
+                             test->webhook);
+        else
+            json_reader_fail(r, json_read_elem(r, array, (size_t)i), "loadTest",
+                             "expected one webhook of type rollout with metadata.type job or k6, "
+                             "or the name of one (webhook)");
+    }
+}
+
 static void read_metric(struct json_reader *r, struct json_object *json, bool judged,
                         struct canary_metric *out)
 {
@@ -223,6 +298,7 @@ static void read_metric(struct json_reader *r, struct json_object *json, bool ju
     out->template_ref = canary_read_ref(r, json, "templateRef", JSON_OPTIONAL);
     out->variables = canary_read_map(r, json, "templateVariables");
     out->threshold = read_bound(r, json, "threshold", &out->has_threshold);
+    read_load_test(r, json, out);
     canary_read_metric_judge(r, json, judged, out);
     struct json_object *range = json_read_obj(r, json, "thresholdRange", JSON_OPTIONAL);
     if (range == NULL)
@@ -780,6 +856,7 @@ void canary_read_analysis(struct json_reader *r, struct json_object *json, bool 
     canary_read_judge(r, json, &out->judge);
     canary_read_metrics(r, json, out);
     canary_read_webhooks(r, json, out);
+    check_load_tests(r, json, out);
     read_step_checks(r, json, out);
     canary_read_alerts(r, json, out);
 }

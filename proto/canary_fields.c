@@ -142,6 +142,13 @@ static const struct canary_field metric[] = {
     {.name = NULL},
 };
 
+static const struct canary_field load_test[] = {
+    ROW("figure", FIELD_WORD, canary_load_test, figure,
+        WORDS("failure-rate", "failures", "requests", "p50", "p90", "p95", "p99", "max")),
+    ROW("webhook", FIELD_NAME, canary_load_test, webhook),
+    {.name = NULL},
+};
+
 static const struct canary_field webhook[] = {
     WEBHOOK("retries", FIELD_INT, retries, .max = INT_MAX),
     WEBHOOK("muteAlert", FIELD_BOOL, mute_alert),
@@ -162,6 +169,7 @@ const struct canary_group canary_groups[FIELDS_COUNT] = {
     [FIELDS_AFFINITY] = {"spec.analysis.sessionAffinity", affinity},
     [FIELDS_JUDGE] = {"spec.analysis.judge", judge},
     [FIELDS_METRIC] = {"spec.analysis.metrics", metric},
+    [FIELDS_LOAD_TEST] = {"spec.analysis.metrics.loadTest", load_test},
     [FIELDS_WEBHOOK] = {"spec.analysis.webhooks", webhook},
 };
 

@@ -48,8 +48,9 @@ enum canary_fields {
     FIELDS_SCALE,          /* (struct canary_scale) */
     FIELDS_AFFINITY,       /* (struct canary_affinity) */
     FIELDS_JUDGE,          /* (struct canary_judge) */
-    FIELDS_METRIC,         /* one of metrics (struct canary_metric) */
-    FIELDS_WEBHOOK,        /* one of webhooks (struct canary_webhook) */
+    FIELDS_METRIC,
+    FIELDS_LOAD_TEST, /* one of metrics (struct canary_metric) */
+    FIELDS_WEBHOOK,   /* one of webhooks (struct canary_webhook) */
     FIELDS_COUNT,
 };
 

@@ -265,6 +265,28 @@ static void warn_unchecked(const struct look *look)
     }
 }
 
+/* A step that is judged by a load test which it does not run fails every check. */
+static void warn_load_tests(const struct look *look)
+{
+    const struct canary_analysis *analysis = look->analysis;
+
+    for (int i = 0; i < analysis->n_metrics; i++) {
+        const struct canary_metric *metric = &analysis->metrics[i];
+        int webhook =
+            metric->load_test.given ? canary_load_webhook(analysis, &metric->load_test) : -1;
+        for (int s = 0; webhook >= 0 && s < analysis->n_steps; s++) {
+            const char *hook = analysis->webhooks[webhook].name;
+            if (canary_step_checks(&analysis->steps[s], metric->name) &&
+                !canary_step_checks(&analysis->steps[s], hook))
+                document_warn(look->document,
+                              field(look, arena_printf(look->arena, "steps[%d].checks", s)),
+                              "%s is judged by the load test of %s, which is not in them: every "
+                              "check of this step fails",
+                              metric->name, hook);
+        }
+    }
+}
+
 /* --- the provider */
 
 static bool is_weighted(const struct router *router)
@@ -311,7 +333,8 @@ static void warn_metric(const struct look *look, int index)
     const struct canary_metric *metric = &look->analysis->metrics[index];
     const char *at = field(look, arena_printf(look->arena, "metrics[%d]", index));
 
-    if (!canary_metric_is_builtin(metric) && !metric->query && !metric->template_ref.name)
+    if (!canary_metric_is_builtin(metric) && !metric->query && !metric->template_ref.name &&
+        !metric->load_test.given)
         document_warn(
             look->document, at,
             "neither query nor templateRef, and \"%s\" is no built-in metric: every check "
@@ -564,6 +587,7 @@ void canary_warn(struct document *document, const struct canary *canary, struct 
         warn_steps(&look);
         warn_unused(&look);
         warn_unchecked(&look);
+        warn_load_tests(&look);
         warn_fractions(&look);
         warn_returns(&look);
         warn_metrics(&look);

@@ -161,6 +161,11 @@ static bool metrics_held(struct why *w)
             "%s holds its step until its metrics can be asked, for %s: %s. It goes on by "
             "itself then; to give the release up instead:",
             w->name, why_since(w, condition), why_message(w, condition));
+    if (why_is(json_str_at(condition, "reason", NULL), "LoadTestRuns"))
+        return why_say(
+            w, why_kubectl(w, "get canary %s -o jsonpath='{.spec.analysis.webhooks}'", w->name),
+            "%s holds its step while its load test runs, for %s: %s", w->name,
+            why_since(w, condition), why_message(w, condition));
     return why_say(w,
                    why_kubectl(w, "get canary %s -o jsonpath='{.spec.analysis.metrics}'", w->name),
                    "%s holds its step until its metrics say something again, for %s: %s", w->name,
