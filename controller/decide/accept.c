@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "decide/companions.h"
 #include "decide/condition.h"
 #include "decide/decide.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "decide/condition.h"
 #include "decide/release.h"
 #include "decide/steering.h"

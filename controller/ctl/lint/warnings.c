@@ -1,7 +1,7 @@
 /* Warnings: settings of a Canary that are accepted, and hardly meant. */
 #include <string.h>
 
-#include "base/duration.h"
+#include "base/clock.h"
 #include "base/guess.h"
 #include "ctl/lint/document.h"
 #include "decide/companions.h"

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "ctl/state.h"
 #include "ctl/why/parts.h"
 #include "ctl/why/why.h"

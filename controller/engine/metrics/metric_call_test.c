@@ -6,7 +6,7 @@
 #include "base/encoding.h"
 #include "base/json.h"
 #include "engine/metrics/metric_call.h"
-#include "net/reach.h"
+#include "net/client.h"
 #include "net/server/server.h"
 #include "test/rows.h"
 #include "test/unit.h"

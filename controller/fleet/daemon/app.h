@@ -10,10 +10,10 @@
 #ifndef MEMBERS_APP_H
 #define MEMBERS_APP_H
 
+#include "fleet/daemon/caches.h"
 #include "fleet/daemon/fleet_daemon.h"
-#include "fleet/daemon/management_cache.h"
 #include "fleet/daemon/member.h"
-#include "fleet/rules/report.h"
+#include "fleet/rules/record.h"
 #include "kube/rate_limit.h"
 #include "proto/application.h"
 
@@ -106,7 +106,7 @@ struct place {
     struct member *member; /* NULL: see mistake */
     char *policy, *cluster, *access;
     char *namespace_, *name; /* of its Canary; "" while that is not known */
-    char *objects;           /* as the inventory has them; fleet/rules/inventory.h */
+    char *objects;           /* as the inventory has them; fleet/rules/record.h */
     char *records;           /* the wanted inventory; NULL if up to date */
     char *sent;              /* app.c: of the write under way; NULL if it has nothing of it */
     char *mistake;           /* why the cluster cannot be connected to; NULL if it can */

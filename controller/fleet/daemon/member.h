@@ -16,8 +16,8 @@
 
 #include <sys/queue.h>
 
+#include "fleet/daemon/caches.h"
 #include "fleet/daemon/fleet_daemon.h"
-#include "fleet/daemon/member_cache.h"
 #include "kube/rate_limit.h"
 
 enum member_state {
