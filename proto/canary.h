@@ -198,6 +198,17 @@ struct canary_promotion_step {
     int64_t for_ms; /* shortest time that it lasts; 0 if none */
 };
 
+/* spec.analysis.bake: before its promotion the new version has all traffic for a time, and the primary
+ * keeps the former one. */
+struct canary_bake {
+    int64_t for_ms; /* above 0; 0: there is none */
+    /* Names of the metrics that are checked meanwhile, not empty; NULL: all are. */
+    struct json_object *metrics;
+};
+
+/* True if metrics of this name are checked during the bake. */
+bool canary_bake_checks(const struct canary_bake *bake, const char *name);
+
 /* spec.rollback: the way back without an analysis; one of them, both 0 if there is none. */
 struct canary_way_back {
     int64_t window_ms; /* since the revision was replaced */
@@ -234,6 +245,7 @@ struct canary_analysis {
     int step_weight_promotion;               /* 0 if none */
     struct canary_promotion_step *promotion; /* n_promotion of them, in place of that */
     int n_promotion;
+    struct canary_bake bake;
     int primary_ready_threshold; /* percent, 100 */
     int canary_ready_threshold;  /* percent, 100 */
     bool waits_for_primary; /* also for one without a ready pod, without limit; default false */

@@ -3,6 +3,7 @@
  * A field that depends on others, or has a form of its own, is read by its own function
  * (canary.c, canary_analysis.c). The CRD has the same bounds and words, and the descriptions.
  */
+#include "base/duration.h"
 #include "proto/canary_parts.h"
 #include "proto/weight.h"
 
@@ -15,7 +16,9 @@ enum {
     MOST_REVISIONS = 10,
     PERCENT = 100,
     SECOND_MS = 1000,
-    DAY_S = 24 * 60 * 60
+    NS = 1000000, /* in a millisecond */
+    DAY_S = 24 * 60 * 60,
+    WEEK = 7, /* days */
 };
 
 /* Most seconds of a cookie: a hundred years. */
@@ -107,6 +110,11 @@ static const struct canary_field promotion_step[] = {
     {.name = NULL},
 };
 
+static const struct canary_field bake[] = {
+    ROW("for", FIELD_DURATION, canary_bake, for_ms, .min = 1, .max = INT64_C(1000) * WEEK * DAY_S),
+    {.name = NULL},
+};
+
 static const struct canary_field capacity[] = {
     ANALYSIS("canary", FIELD_SECOND, any_capacity, WORDS("Proportional", "None")),
     ANALYSIS("matchedShare", FIELD_INT, matched_share, .min = 1, TO_PERCENT, .missing = PERCENT),
@@ -157,6 +165,7 @@ const struct canary_group canary_groups[FIELDS_COUNT] = {
     [FIELDS_ANALYSIS] = {"spec.analysis", analysis},
     [FIELDS_STEP] = {"spec.analysis.steps", step},
     [FIELDS_PROMOTION_STEP] = {"spec.analysis.promotion.steps", promotion_step},
+    [FIELDS_BAKE] = {"spec.analysis.bake", bake},
     [FIELDS_CAPACITY] = {"spec.analysis.capacity", capacity},
     [FIELDS_SCALE] = {"spec.analysis.canaryScale", scale},
     [FIELDS_AFFINITY] = {"spec.analysis.sessionAffinity", affinity},
@@ -202,6 +211,11 @@ static int64_t read_duration(struct json_reader *r, struct json_object *json,
     if (r->err == ERR_OK && text != NULL && ms < field->min)
         json_reader_fail(r, json, field->name, "expected a duration %s, found \"%s\"",
                          field->min > 0 ? "above 0s" : "of 0s or more", text);
+    if (r->err == ERR_OK && field->max > 0 && ms > field->max) {
+        char most[DURATION_TEXT];
+        json_reader_fail(r, json, field->name, "expected a duration of at most %s, found \"%s\"",
+                         duration_format(field->max * NS, most), text);
+    }
     return ms;
 }
 

@@ -18,7 +18,7 @@ void canary_read_analysis(struct json_reader *r, struct json_object *json, bool 
 enum canary_field_type {
     FIELD_INT,      /* int, from `min` to `max` */
     FIELD_INT64,    /* int64_t, the same */
-    FIELD_DURATION, /* int64_t, milliseconds, at least `min` */
+    FIELD_DURATION, /* int64_t, milliseconds, at least `min`, and at most `max` unless that is 0 */
     FIELD_BOOL,
     FIELD_NAME,   /* const char *, kept as it is if missing or empty */
     FIELD_WORD,   /* an enum: the index of the word; empty counts as missing */
@@ -43,6 +43,7 @@ enum canary_fields {
     FIELDS_ANALYSIS,       /* (struct canary_analysis) */
     FIELDS_STEP,           /* one of steps (struct canary_step) */
     FIELDS_PROMOTION_STEP, /* one of promotion.steps (struct canary_promotion_step) */
+    FIELDS_BAKE,           /* (struct canary_bake) */
     FIELDS_CAPACITY,       /* (struct canary_analysis) */
     FIELDS_SCALE,          /* (struct canary_scale) */
     FIELDS_AFFINITY,       /* (struct canary_affinity) */

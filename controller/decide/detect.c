@@ -653,7 +653,7 @@ enum rule_result begin_configs(struct release *r)
 /* The strategy really used, reported once per release: Flagger reports it every tick. */
 static void tell_strategy(struct release *r)
 {
-    if (r->canary->analysis.match && !r->router->weighted)
+    if (r->canary->analysis.match && !router_splits(r->router))
         event_warning(r, "A/B testing is not supported when using the %s provider",
                       r->tick->provider);
     if (r->router->matches_whole && r->strategy != r->canary->strategy)
@@ -661,7 +661,7 @@ static void tell_strategy(struct release *r)
                       "Provider %s routes all requests that match or none, the steps of weight are "
                       "%d iterations",
                       r->tick->provider, r->iterations);
-    if (r->router->weighted || r->canary->analysis.iterations > 0)
+    if (router_splits(r->router) || r->canary->analysis.iterations > 0)
         return;
     event_warning(r, "Progressive traffic is not supported when using the %s provider",
                   r->tick->provider);

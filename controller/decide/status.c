@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "decide/bake.h"
 #include "decide/condition.h"
 #include "decide/history.h"
 #include "decide/release.h"
@@ -271,6 +272,7 @@ void status_write(struct release *r)
     struct json_object *patch = edit_object(r->tick->arena);
     forget_evidence(r);
     forget_step(r);
+    bake_forget(r);
     struct json_object *diff = difference(r);
     struct json_object *spec = spec_to_note(r);
     char now[CLOCK_TEXT];

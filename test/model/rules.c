@@ -771,6 +771,8 @@ const char *rules_step(struct model *model, const struct cluster *facts,
             broken = begun_outrun(model_canary(model, after),
                                   objects_patch_tree(model->objects, step->patch));
         if (!broken)
+            broken = begun_baked(model, facts, after);
+        if (!broken)
             broken = check_status(model, facts, before, after, step, ghost);
         begun_note(model, after, outcome, ghost);
         return broken;

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "decide/bake.h"
 #include "decide/capacity.h"
 #include "decide/checks.h"
 #include "decide/condition.h"

@@ -540,6 +540,22 @@ static enum rule_result route_all_but_the_last(struct release *r, int canary)
 MUTATION("the last step of the promotion leaves the canary its share", "promotion in steps",
          .rule = promote_shift, .acts.release_route = route_all_but_the_last)
 
+/* --- a bake */
+
+MUTATION("a release is promoted where it should bake", "bake", .acts.bake_begin = promote_begin)
+
+MUTATION("a bake ends with its first step", "bake", .acts.bake_go_on = promote_begin)
+
+static void keep_bake(struct release *r)
+{
+    (void)r;
+}
+MUTATION("the bake of a release that was replaced is taken for the next one", "bake",
+         .acts.bake_forget = keep_bake)
+
+MUTATION("a bake on Services ends with its first step", "bake on Services",
+         .acts.bake_go_on = promote_begin)
+
 /* --- steps of each kind */
 
 static int weight_of_matches(const struct release *r)
