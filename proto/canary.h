@@ -215,6 +215,29 @@ struct canary_way_back {
     int revisions;     /* promotions since then */
 };
 
+enum { CANARY_MAX_WINDOWS = 16 };
+
+/* One of spec.pushes.windows, in local time. */
+struct canary_window {
+    unsigned days; /* on which it opens: a bit each, of Monday the lowest */
+    int from, to;  /* minutes of the day; with `to` not above `from` it closes on the next day */
+    int offset;    /* minutes that local time is ahead of UTC */
+};
+
+/* spec.pushes: when releases begin. */
+struct canary_pushes {
+    int per_day; /* releases that begin in a day at most; 0: any number */
+    int offset;  /* of the day: minutes that local time is ahead of UTC */
+    struct canary_window *windows;
+    int n_windows; /* 0: at any time */
+};
+/* The first time from now on, Unix time in milliseconds, at which a window is open: now if one is, or if
+ * there are none. */
+int64_t canary_pushes_open_ms(const struct canary_pushes *pushes, int64_t now_ms);
+/* When the day began that is now, and when the next one begins. */
+int64_t canary_pushes_day_ms(const struct canary_pushes *pushes, int64_t now_ms);
+int64_t canary_pushes_next_day_ms(const struct canary_pushes *pushes, int64_t now_ms);
+
 /* spec.analysis.canaryScale: one of them, if given. */
 struct canary_scale {
     bool given;
@@ -326,6 +349,7 @@ struct canary {
     /* False only if the spec says so; for Flagger false is the default (proto/COMPATIBILITY.md). */
     bool revert_on_deletion;
     struct canary_way_back way_back;
+    struct canary_pushes pushes;
     struct canary_service service;
     struct canary_analysis analysis;
     struct canary_status status;

@@ -14,6 +14,7 @@
 enum {
     MOST_REPLICAS = 10000,
     MOST_REVISIONS = 10,
+    MOST_A_DAY = 1000,
     PERCENT = 100,
     SECOND_MS = 1000,
     NS = 1000000, /* in a millisecond */
@@ -60,6 +61,11 @@ static const struct canary_field spec[] = {
 static const struct canary_field way_back[] = {
     ROW("window", FIELD_DURATION, canary_way_back, window_ms, .min = 1),
     ROW("revisions", FIELD_INT, canary_way_back, revisions, .min = 1, .max = MOST_REVISIONS),
+    {.name = NULL},
+};
+
+static const struct canary_field pushes[] = {
+    ROW("perDay", FIELD_INT, canary_pushes, per_day, .min = 1, .max = MOST_A_DAY),
     {.name = NULL},
 };
 
@@ -161,6 +167,7 @@ static const struct canary_field webhook[] = {
 const struct canary_group canary_groups[FIELDS_COUNT] = {
     [FIELDS_SPEC] = {"spec", spec},
     [FIELDS_ROLLBACK] = {"spec.rollback", way_back},
+    [FIELDS_PUSHES] = {"spec.pushes", pushes},
     [FIELDS_SERVICE] = {"spec.service", service},
     [FIELDS_ANALYSIS] = {"spec.analysis", analysis},
     [FIELDS_STEP] = {"spec.analysis.steps", step},

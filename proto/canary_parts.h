@@ -13,6 +13,9 @@
 void canary_read_analysis(struct json_reader *r, struct json_object *json, bool legacy,
                           struct canary_analysis *out);
 
+/* canary_pushes.c: spec.pushes. */
+void canary_read_pushes(struct json_reader *r, struct json_object *spec, struct canary_pushes *out);
+
 /* --- canary_fields.c: fields with one plain value, a row for each */
 
 enum canary_field_type {
@@ -39,6 +42,7 @@ struct canary_field {
 enum canary_fields {
     FIELDS_SPEC,           /* (struct canary) */
     FIELDS_ROLLBACK,       /* (struct canary_way_back) */
+    FIELDS_PUSHES,         /* (struct canary_pushes) */
     FIELDS_SERVICE,        /* (struct canary_service) */
     FIELDS_ANALYSIS,       /* (struct canary_analysis) */
     FIELDS_STEP,           /* one of steps (struct canary_step) */

@@ -11,6 +11,7 @@
 #include "decide/gates.h"
 #include "decide/history.h"
 #include "decide/promote.h"
+#include "decide/pushes.h"
 #include "decide/refused_write.h"
 #include "decide/release.h"
 #include "decide/revision.h"
@@ -205,6 +206,7 @@ enum rule_result detect_idle(struct release *r)
         condition_clear(r, side_condition(SIDE_PRIMARY));
         condition_clear(r, CONDITION_ROUTES);
         condition_clear(r, CONDITION_TURN);
+        condition_clear(r, CONDITION_SCHEDULED);
         verdict = repair_idle_weights(r);
         if (verdict == RULE_DONE)
             drain_tell_idle(r);
@@ -412,18 +414,22 @@ static enum rule_result wait_to_begin(struct release *r, bool kept)
 static enum rule_result pass_gate(struct release *r, bool kept)
 {
     bool paused = steering_is_paused(r) && !steering_is_at_gate(r);
-    enum rule_result verdict = paused ? RULE_DONE : gates_confirm_rollout(r);
+    bool held = !paused && pushes_hold(r);
+    enum rule_result verdict = paused || held ? RULE_DONE : gates_confirm_rollout(r);
 
     if (paused) {
         status_phase(r, PHASE_Waiting);
         event_normal(r, "New revision detected! %s is paused, it waits", release_canary(r));
     }
+    if (held)
+        status_phase(r, PHASE_Waiting);
     if (verdict == RULE_DONE)
         return wait_to_begin(r, kept);
     if (verdict == RULE_CONTINUE)
         verdict = scale_up_target(r);
     if (verdict != RULE_CONTINUE)
         return verdict;
+    pushes_count(r);
     status_phase(r, PHASE_Progressing);
     condition_clear(r, CONDITION_DRAINED);
     status_sync(r);
@@ -726,6 +732,7 @@ enum rule_result begin_release(struct release *r)
         return verdict;
 
     bool back = leads_back(r);
+    pushes_count(r);
     status_phase(r, PHASE_Progressing);
     status_weight(r, r->weights.canary);
     status_reset(r);

@@ -162,6 +162,7 @@ void status_forget_waits(struct release *r)
     condition_clear(r, CONDITION_MEASURED);
     condition_clear(r, CONDITION_JUDGED);
     condition_clear(r, CONDITION_TURN);
+    condition_clear(r, CONDITION_SCHEDULED);
     condition_clear(r, CONDITION_ROLLBACK_ASKED);
     condition_clear(r, CONDITION_SHARE);
     condition_clear(r, CONDITION_POSSIBLE);

@@ -123,6 +123,16 @@ const char *begun_baked(struct model *model, const struct cluster *facts,
     return NULL;
 }
 
+/* The windows of the scenarios are closed whenever there are any; what a failed promotion has left is mended
+ * at any time. */
+bool begun_is_early(struct model *model, const struct cluster *facts)
+{
+    const struct canary *canary = model_canary(model, facts);
+
+    return canary->pushes.n_windows > 0 && *canary->status.last_promoted_spec &&
+           model_weight(model, facts) < WEIGHT_ALL && !asked_to_skip(canary);
+}
+
 bool begun_replaces(struct model *model, const struct cluster *before, const struct cluster *after)
 {
     return strcmp(model->kind->plural, "deployments") == 0 &&

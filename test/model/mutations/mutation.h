@@ -27,6 +27,7 @@
 #include "decide/metrics.h"
 #include "decide/move.h"
 #include "decide/promote.h"
+#include "decide/pushes.h"
 #include "decide/refused_write.h"
 #include "decide/revision.h"
 #include "decide/rollback.h"

@@ -556,6 +556,19 @@ MUTATION("the bake of a release that was replaced is taken for the next one", "b
 MUTATION("a bake on Services ends with its first step", "bake on Services",
          .acts.bake_go_on = promote_begin)
 
+/* --- when releases begin */
+
+MUTATION("a release begins outside of its windows", "outside of windows", .breaks = SAFE_CONSENT,
+         .rule = begin_scheduled, .ask = mutation_nothing)
+
+static bool hold_nothing(struct release *r)
+{
+    (void)r;
+    return false;
+}
+MUTATION("a revision that replaces another begins outside of its windows", "outside of windows",
+         .breaks = SAFE_CONSENT, .rule = detect_other_revision, .acts.pushes_hold = hold_nothing)
+
 /* --- steps of each kind */
 
 static int weight_of_matches(const struct release *r)

@@ -29,7 +29,7 @@ soon deployment app '.spec.replicas == 0'
 # The Service of a Canary without a mesh leads to one side as a whole.
 deployment plain
 canary plain kubernetes "interval: 1s, threshold: 2, iterations: 1, bake: {for: 5s}"
-comes Initialized
+comes Initialized 0 plain
 release 2.0.0 plain
 comes Progressing 100 plain
 soon service plain '.spec.selector.app == "plain"'
