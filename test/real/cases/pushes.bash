@@ -26,8 +26,7 @@ runs app-primary 2.0.0
 # what leads back is not held
 k patch canary app --type merge -p '{"spec":{"rollback":{"revisions":2}}}' >/dev/null
 release 1.0.0
-comes Succeeded
-runs app-primary 1.0.0
+soon deployment app-primary '.spec.template.spec.containers[0].image == "demo-app:1.0.0"'
 is canary app '.status.pushes.begun == 1'
 # the schema takes what the controller takes
 for pushes in '{}' '{perDay: 0}' '{perDay: 1, timeZone: Berlin}' '{windows: []}' '{windows: [{from: "9", to: "10:00"}]}' '{windows: [{days: [Monday], from: "09:00", to: "10:00"}]}'; do
