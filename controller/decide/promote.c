@@ -15,7 +15,6 @@
 #include "decide/rollback.h"
 #include "decide/rules.h"
 #include "decide/share.h"
-#include "decide/shift.h"
 #include "decide/status.h"
 #include "decide/steering.h"
 #include "notify/notify.h"

@@ -70,7 +70,8 @@ static int64_t least_intervals(const struct look *look)
     const struct canary_analysis *analysis = look->analysis;
     int step = analysis->step_weight;
     bool all_traffic = look->canary->strategy == STRATEGY_BLUE_GREEN && look->router &&
-                       look->router->weighted; /* to the canary, a step of its own */
+                       look->router->weighted && /* to the canary, a step of its own */
+                       analysis->bake.for_ms == 0;
 
     if (analysis->iterations > 0)
         return analysis->iterations + 1LL + all_traffic;
@@ -104,6 +105,13 @@ static void warn_duration(const struct look *look)
                   "%s are over before the steps are, which take %s: every release is rolled back",
                   duration(look->arena, look->analysis->max_duration_ms),
                   duration(look->arena, least));
+}
+
+static void warn_bake(const struct look *look)
+{
+    if (look->analysis->bake.for_ms > 0 && look->canary->skip_analysis)
+        document_warn(look->document, field(look, "bake"),
+                      "has no effect with skipAnalysis: nothing is checked, and nothing bakes");
 }
 
 static void warn_webhooks(const struct look *look)
@@ -313,7 +321,7 @@ static void warn_provider(const struct look *look)
     bool steps = given(look, "stepWeight") || given(look, "stepWeights");
 
     warn_ignored(look);
-    if (look->router->weighted || (!steps && !look->analysis->match))
+    if (router_splits(look->router) || (!steps && !look->analysis->match))
         return;
     document_warn(look->document,
                   field(look, look->analysis->match       ? "match"
@@ -583,6 +591,7 @@ void canary_warn(struct document *document, const struct canary *canary, struct 
     if (canary->analysis.json) {
         warn_interval(&look);
         warn_duration(&look);
+        warn_bake(&look);
         warn_webhooks(&look);
         warn_steps(&look);
         warn_unused(&look);

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "decide/bake.h"
 #include "decide/capacity.h"
 #include "decide/checks.h"
 #include "decide/condition.h"
@@ -26,13 +27,13 @@
 #include "decide/metrics.h"
 #include "decide/move.h"
 #include "decide/promote.h"
+#include "decide/pushes.h"
 #include "decide/refused_write.h"
 #include "decide/revision.h"
 #include "decide/rollback.h"
 #include "decide/rules.h"
 #include "decide/serving.h"
 #include "decide/share.h"
-#include "decide/shift.h"
 #include "decide/status.h"
 #include "decide/steering.h"
 #include "router/shared/services.h"
