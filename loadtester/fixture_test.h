@@ -7,7 +7,7 @@
 #include "loadtester/gates.h"
 #include "loadtester/tester_api.h"
 #include "net/client.h"
-#include "net/test_loop.h"
+#include "net/loop_test.h"
 #include "test/unit.h"
 
 struct fixture {

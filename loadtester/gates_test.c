@@ -1,5 +1,5 @@
 /* gates: requests to the gate service, and its answers. */
-#include "net/test_fixture.h"
+#include "net/fixture_test.h"
 
 #include "loadtester/gates.h"
 

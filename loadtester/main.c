@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "base/option_rows.h"
+#include "base/option.h"
 #include "base/quantity.h"
 #include "kube/config.h"
 #include "loadtester/gates.h"

@@ -214,10 +214,14 @@ struct canary_step {
 /* True if metrics and rollout webhooks of this name are checked during the step; NULL: all are. */
 bool canary_step_checks(const struct canary_step *step, const char *name);
 
-/* spec.analysis.promotion.steps[] */
-struct canary_promotion_step {
+/* Shares of the primary while the traffic moves to it, one after the other. */
+struct canary_return_step {
     int weight;     /* that the primary gets, in hundredths, above that of the step before */
     int64_t for_ms; /* shortest time that it lasts; 0 if none */
+};
+struct canary_return {
+    struct canary_return_step *steps;
+    int n_steps; /* 0: all traffic moves at once */
 };
 
 /* spec.rollback: the way back without an analysis; one of them, both 0 if there is none. */
@@ -252,10 +256,10 @@ struct canary_analysis {
     int n_steps;
     /* The steps that `match` and `mirror` with mirror_weight are of; NULL: of the whole analysis. */
     const struct canary_step *match_step, *mirror_step;
-    const char *match_at, *mirror_at;        /* their paths, "spec.analysis.match" */
-    int step_weight_promotion;               /* 0 if none */
-    struct canary_promotion_step *promotion; /* n_promotion of them, in place of that */
-    int n_promotion;
+    const char *match_at, *mirror_at; /* their paths, "spec.analysis.match" */
+    int step_weight_promotion;        /* 0 if none */
+    struct canary_return promotion;   /* in place of that */
+    struct canary_return rollback;
     int primary_ready_threshold; /* percent, 100 */
     int canary_ready_threshold;  /* percent, 100 */
     bool waits_for_primary; /* also for one without a ready pod, without limit; default false */

@@ -645,37 +645,45 @@ static void read_steps(struct json_reader *r, struct json_object *json, struct c
     out->n_steps = (int)n;
 }
 
-/* The way from the canary to the primary. */
-static void read_promotion(struct json_reader *r, struct json_object *json,
-                           struct canary_analysis *out)
+/* A way from the canary to the primary, the object `key`. */
+static void read_return(struct json_reader *r, struct json_object *json, const char *key,
+                        enum canary_fields fields, struct canary_return *out)
 {
-    struct json_object *promotion = json_read_obj(r, json, "promotion", JSON_OPTIONAL);
+    struct json_object *object = json_read_obj(r, json, key, JSON_OPTIONAL);
     struct json_object *array =
-        promotion != NULL ? json_read_array(r, promotion, "steps", JSON_REQUIRED) : NULL;
+        object != NULL ? json_read_array(r, object, "steps", JSON_REQUIRED) : NULL;
     size_t n = json_len(array);
     int below = 0;
 
-    if (promotion == NULL || r->err != ERR_OK)
+    if (object == NULL || r->err != ERR_OK)
         return;
     if (n == 0 || n > MOST_STEPS)
-        json_reader_fail(r, promotion, "steps", "expected 1 to %d steps, found %zu",
-                         (int)MOST_STEPS, n);
-    if (out->step_weight_promotion > 0)
-        json_reader_fail(r, json, "promotion",
-                         "expected one of promotion and stepWeightPromotion, found both");
-    out->promotion = arena_array(r->arena, n, sizeof *out->promotion);
+        json_reader_fail(r, object, "steps", "expected 1 to %d steps, found %zu", (int)MOST_STEPS,
+                         n);
+    out->steps = arena_array(r->arena, n, sizeof *out->steps);
     for (size_t i = 0; i < n && r->err == ERR_OK; i++) {
         struct json_object *element = canary_read_element(r, array, i);
         if (element == NULL)
             return;
-        canary_read_fields(r, element, FIELDS_PROMOTION_STEP, &out->promotion[i]);
-        if (r->err == ERR_OK && out->promotion[i].weight <= below)
+        canary_read_fields(r, element, fields, &out->steps[i]);
+        if (r->err == ERR_OK && out->steps[i].weight <= below)
             json_reader_fail(r, element, "weight", "expected a weight above %s, found %s",
                              weight_text(r->arena, below),
-                             weight_text(r->arena, out->promotion[i].weight));
-        below = out->promotion[i].weight;
+                             weight_text(r->arena, out->steps[i].weight));
+        below = out->steps[i].weight;
     }
-    out->n_promotion = (int)n;
+    out->n_steps = (int)n;
+}
+
+/* From the canary to the primary, once that has the new version, and in a rollback. */
+static void read_returns(struct json_reader *r, struct json_object *json,
+                         struct canary_analysis *out)
+{
+    read_return(r, json, "promotion", FIELDS_PROMOTION_STEP, &out->promotion);
+    if (out->promotion.n_steps > 0 && out->step_weight_promotion > 0)
+        json_reader_fail(r, json, "promotion",
+                         "expected one of promotion and stepWeightPromotion, found both");
+    read_return(r, json, "rollback", FIELDS_ROLLBACK_STEP, &out->rollback);
 }
 
 /* Those of the whole analysis, or of a step. */
@@ -840,7 +848,7 @@ void canary_read_analysis(struct json_reader *r, struct json_object *json, bool 
     read_steps(r, json, out);
     if (r->err == ERR_OK)
         out->max_weight = effective_max_weight(out);
-    read_promotion(r, json, out);
+    read_returns(r, json, out);
     read_match_and_mirror(r, json, out);
     read_affinity(r, json, &out->affinity);
     canary_read_fields(r, json_read_obj(r, json, "capacity", JSON_OPTIONAL), FIELDS_CAPACITY, out);

@@ -30,8 +30,7 @@ enum {
 #define SERVICE(name, type, member, ...)  ROW(name, type, canary_service, member, __VA_ARGS__)
 #define ANALYSIS(name, type, member, ...) ROW(name, type, canary_analysis, member, __VA_ARGS__)
 #define STEP(name, type, member, ...)     ROW(name, type, canary_step, member, __VA_ARGS__)
-#define PROMOTION(name, type, member, ...)                                                         \
-    ROW(name, type, canary_promotion_step, member, __VA_ARGS__)
+#define RETURN(name, type, member, ...)   ROW(name, type, canary_return_step, member, __VA_ARGS__)
 #define SCALE(name, type, member, ...)    ROW(name, type, canary_scale, member, __VA_ARGS__)
 #define AFFINITY(name, type, member, ...) ROW(name, type, canary_affinity, member, __VA_ARGS__)
 #define JUDGE(name, type, member, ...)    ROW(name, type, canary_judge, member, __VA_ARGS__)
@@ -101,9 +100,9 @@ static const struct canary_field step[] = {
     {.name = NULL},
 };
 
-static const struct canary_field promotion_step[] = {
-    PROMOTION("weight", FIELD_WEIGHT, weight, .min = 1, TO_PERCENT),
-    PROMOTION("for", FIELD_DURATION, for_ms),
+static const struct canary_field return_step[] = {
+    RETURN("weight", FIELD_WEIGHT, weight, .min = 1, TO_PERCENT),
+    RETURN("for", FIELD_DURATION, for_ms),
     {.name = NULL},
 };
 
@@ -163,7 +162,8 @@ const struct canary_group canary_groups[FIELDS_COUNT] = {
     [FIELDS_SERVICE] = {"spec.service", service},
     [FIELDS_ANALYSIS] = {"spec.analysis", analysis},
     [FIELDS_STEP] = {"spec.analysis.steps", step},
-    [FIELDS_PROMOTION_STEP] = {"spec.analysis.promotion.steps", promotion_step},
+    [FIELDS_PROMOTION_STEP] = {"spec.analysis.promotion.steps", return_step},
+    [FIELDS_ROLLBACK_STEP] = {"spec.analysis.rollback.steps", return_step},
     [FIELDS_CAPACITY] = {"spec.analysis.capacity", capacity},
     [FIELDS_SCALE] = {"spec.analysis.canaryScale", scale},
     [FIELDS_AFFINITY] = {"spec.analysis.sessionAffinity", affinity},

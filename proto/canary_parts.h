@@ -42,7 +42,8 @@ enum canary_fields {
     FIELDS_SERVICE,        /* (struct canary_service) */
     FIELDS_ANALYSIS,       /* (struct canary_analysis) */
     FIELDS_STEP,           /* one of steps (struct canary_step) */
-    FIELDS_PROMOTION_STEP, /* one of promotion.steps (struct canary_promotion_step) */
+    FIELDS_PROMOTION_STEP, /* one of promotion.steps (struct canary_return_step) */
+    FIELDS_ROLLBACK_STEP,  /* one of rollback.steps (struct canary_return_step) */
     FIELDS_CAPACITY,       /* (struct canary_analysis) */
     FIELDS_SCALE,          /* (struct canary_scale) */
     FIELDS_AFFINITY,       /* (struct canary_affinity) */

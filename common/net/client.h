@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/budgets.h"
 #include "base/err.h"
+#include "base/shares.h"
 #include "net/loop.h"
 #include "net/reach.h"
 

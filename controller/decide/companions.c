@@ -21,7 +21,7 @@
 #include "decide/condition.h"
 #include "decide/status.h"
 #include "router/shared/services.h"
-#include "scaler/shared/copy.h"
+#include "scaler/scaler.h"
 #include "target/shared/primary.h"
 #include "tick/edit.h"
 

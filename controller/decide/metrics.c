@@ -19,7 +19,7 @@
 #include "decide/release.h"
 #include "metric/backend.h"
 #include "metric/family.h"
-#include "metric/render.h"
+#include "metric/template.h"
 #include "tick/edit.h"
 
 /*

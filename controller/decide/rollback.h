@@ -11,10 +11,12 @@
  */
 enum rule_result rollback_to_primary(struct release *r, const char *reason, bool *kept);
 /*
- * Ends the analysis by a rollback (RULES.md). consume: this revision is not tried again,
- * although its analysis has not begun.
+ * Ends the analysis by a rollback (RULES.md), or takes its next step. consume: this revision is not
+ * tried again, although its analysis has not begun.
  */
 enum rule_result rollback_run(struct release *r, bool consume);
+/* True while a rollback moves the traffic by the steps of spec.analysis.rollback. */
+bool rollback_is_in_steps(const struct release *r);
 /* Ends a promotion that has failed (RULES.md). */
 enum rule_result rollback_failed_promotion(struct release *r, const char *why);
 

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "net/certs_test.h"
+#include "net/loop_test.h"
 #include "net/server/server.h"
-#include "net/test_certs.h"
-#include "net/test_loop.h"
 
 enum { MAX_SENT = 16 * 1024, DEEP = 30000, HUGE_ANSWER = 100 * 1000 };
 

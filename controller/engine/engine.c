@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#include "base/fair.h"
 #include "base/log.h"
+#include "base/shares.h"
 #include "base/table.h"
 #include "engine/alert_deliveries.h"
 #include "engine/cache.h"

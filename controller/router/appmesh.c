@@ -3,8 +3,8 @@
  * apex (router/OBJECTS.md). VirtualServices have the name of a Service in the DNS; `A-canary` leads
  * load tests to the canary.
  */
+#include "router/router.h"
 #include "router/shared/appmesh_nodes.h"
-#include "router/shared/spec_checks.h"
 #include "tick/edit.h"
 #include "tick/need.h"
 

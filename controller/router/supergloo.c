@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "router/router.h"
 #include "router/shared/route.h"
-#include "router/shared/spec_checks.h"
 #include "tick/edit.h"
 #include "tick/need.h"
 #include "tick/plan.h"

@@ -2,19 +2,17 @@
  * The handlers of the gate's HTTP routes (proto/openapi/gate.yaml), and what they share. The
  * argument of every handler is a struct gate_api.
  *
- *   api.c          shared by handlers; /v1/whoami, /v1/events, /debug/process
- *   api_webhook.c  /gate/ and /rollback/: the interface of Flagger's gate
- *   api_gates.c    /v1/gates, /v1/history and /v1/freezes
- *   api_links.c    /v1/links and /links/: signed links that do one change, once
- *   feed.c         the stream behind /v1/events
- *   request.c      parser of bodies and paths
+ *   api.c        routes; shared by handlers; /v1/whoami, /v1/events, /debug/process
+ *   api_gates.c  /v1/gates, /v1/history and /v1/freezes; /gate/ and /rollback/, the interface of
+ *                Flagger's gate
+ *   api_links.c  /v1/links and /links/: signed links that do one change, once
+ *   feed.c       the stream behind /v1/events
+ *   request.c    parser of bodies and paths
  */
 #ifndef GATE_API_H
 #define GATE_API_H
 
-#include "gate/access/hosts.h"
 #include "gate/access/identity.h"
-#include "gate/api/feed.h"
 #include "gate/db/db.h"
 #include "gate/links/link.h"
 #include "gate/rules/gates.h"
@@ -73,7 +71,7 @@ bool api_sign(struct http_conn_request *req, const struct identity *identity, co
 enum err api_public_url(struct arena *arena, const char *text, const char **out,
                         struct errinfo *ei) MUST_USE;
 
-/* --- routes.c */
+/* --- routes */
 
 extern const struct http_route gate_routes[];
 /* For http_server_options: 421 when the Host header names another host than this gate. */
@@ -101,5 +99,45 @@ void api_freezes_end(void *arg, struct http_conn_request *req);
 void api_links_make(void *arg, struct http_conn_request *req);
 void api_links_show(void *arg, struct http_conn_request *req);
 void api_links_use(void *arg, struct http_conn_request *req);
+
+/* Statements of api_links.c, prepared on every connection. */
+extern const struct db_statement *const api_link_statements[];
+
+/*
+ * --- feed.c: GET /v1/events: changes of the gates as server-sent events (WHATWG HTML).
+ *
+ *   event: change    {"seq", "action", ...}, the entry of the history; id: SEQ
+ *   event: wait      {"namespace", "name"}, a Canary whose waits have changed
+ *   event: database  {"ready": bool}, first of all, and on every change
+ *
+ * A client gets every change after `after`, or after the latest one, once, in the order of the
+ * history, including those of other replicas. A slow client reads from the database at its own
+ * pace; it is disconnected if nothing of its queue is sent within half a minute. A comment every
+ * fifteen seconds keeps the connection alive. A stream ends after an hour, so that clients are
+ * admitted again, and as soon as its credentials are revoked. Entries of namespaces outside the
+ * client's role are omitted.
+ */
+enum { FEED_MAX_CLIENTS = 256 };
+
+struct feed;
+
+/* Begins to listen; db must live as long, or answer its last queries before. */
+struct feed *feed_new(struct loop *loop, struct db *db, const struct identities *identities);
+/* For a shutdown: ends all streams and refuses new ones. */
+void feed_stop(struct feed *feed);
+void feed_free(struct feed *feed); /* after db_free(); NULL is allowed */
+
+/* Answers a request that was admitted as `identity`: a stream, or 429 if there are
+ * FEED_MAX_CLIENTS, or if its name has three times the number of free places. after: the last entry
+ * that the client has, -1 to begin with the next one. */
+void feed_serve(struct feed *feed, struct http_conn_request *req, const struct identity *identity,
+                int64_t after);
+
+/* Snapshot for /debug. */
+struct feed_snapshot {
+    int clients, behind, waiting; /* all; reading from the database; with a queue */
+    int64_t seq;                  /* last entry sent, -1 if none was read yet */
+};
+void feed_snapshot(const struct feed *feed, struct feed_snapshot *out);
 
 #endif

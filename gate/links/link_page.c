@@ -1,4 +1,4 @@
-#include "gate/links/link_page.h"
+#include "gate/links/link.h"
 
 #include <string.h>
 

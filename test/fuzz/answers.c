@@ -12,7 +12,7 @@
 #include "cluster/crds.h"
 #include "ctl/ctl.h"
 #include "ctl/lint/lint.h"
-#include "ctl/manifests.h"
+#include "ctl/inputs.h"
 #include "ctl/simulate/simulate.h"
 #include "engine/claims.h"
 #include "net/loop.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "ctl/ctl.h"
-#include "ctl/manifests.h"
+#include "ctl/inputs.h"
 #include "ctl/output.h"
 #include "fleet/rules/fleet.h"
 #include "tick/plan.h"

@@ -1,4 +1,4 @@
-#include "ctl/convert/analyses.h"
+#include "ctl/convert/parts.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -203,25 +203,37 @@ static void warn_fractions(const struct look *look)
     }
 }
 
-/* The last weight of the analysis leaves the primary a share. */
-static void warn_promotion(const struct look *look)
+/* A way to the primary. has: the share that it has already. */
+static void warn_return(const struct look *look, const struct canary_return *way, const char *name,
+                        int has, int64_t least_ms)
 {
-    const struct canary_analysis *analysis = look->analysis;
-    int64_t interval = tick_canary_interval_ms(look->canary, look->document->lint->settings);
-    int has = look->canary->strategy == STRATEGY_CANARY ? WEIGHT_ALL - analysis->max_weight : 0;
-
-    for (int i = 0; i < analysis->n_promotion; i++) {
-        const struct canary_promotion_step *step = &analysis->promotion[i];
-        const char *at = arena_printf(look->arena, "promotion.steps[%d]", i);
+    for (int i = 0; i < way->n_steps; i++) {
+        const struct canary_return_step *step = &way->steps[i];
+        const char *at = arena_printf(look->arena, "%s.steps[%d]", name, i);
         if (step->weight <= has)
             document_warn(look->document, field(look, at),
                           "has no effect: the primary has %s percent of the traffic already",
                           weight_text(look->arena, has));
-        if (step->for_ms > 0 && step->for_ms < interval)
+        if (step->for_ms > 0 && step->for_ms < least_ms)
             document_warn(look->document, field(look, arena_printf(look->arena, "%s.for", at)),
                           "%s is shorter than the interval of %s, which a step lasts at least",
-                          duration(look->arena, step->for_ms), duration(look->arena, interval));
+                          duration(look->arena, step->for_ms), duration(look->arena, least_ms));
     }
+}
+
+/* The last weight of the analysis leaves the primary a share; a rollback begins at any of them. */
+static void warn_returns(const struct look *look)
+{
+    const struct canary_analysis *analysis = look->analysis;
+    int64_t interval = tick_canary_interval_ms(look->canary, look->document->lint->settings);
+    bool weights = look->canary->strategy == STRATEGY_CANARY;
+    int has = weights ? WEIGHT_ALL - analysis->max_weight : 0;
+
+    warn_return(look, &analysis->promotion, "promotion", has, interval);
+    warn_return(look, &analysis->rollback, "rollback", has, 0);
+    if (!weights && analysis->rollback.n_steps > 0)
+        document_warn(look->document, field(look, "rollback"),
+                      "has no effect: only weights go back in steps");
 }
 
 static bool is_checked_somewhere(const struct canary_analysis *analysis, const char *name)
@@ -577,7 +589,7 @@ void canary_warn(struct document *document, const struct canary *canary, struct 
         warn_unchecked(&look);
         warn_load_tests(&look);
         warn_fractions(&look);
-        warn_promotion(&look);
+        warn_returns(&look);
         warn_metrics(&look);
         if (look.router)
             warn_provider(&look);

@@ -217,9 +217,22 @@ static bool out_of_range(struct why *w)
                    why_message(w, condition), failed_text(w));
 }
 
+static bool back_in_steps(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "RolledBack", "False");
+    const char *reason = why_message(w, why_condition(w, "ChecksPassed", "False"));
+
+    return condition &&
+           why_say(
+               w, why_ctl(w, "abort"),
+               "%s, for %s%s%s. All traffic goes back at once if the rollback is asked for again",
+               why_message(w, condition), why_since(w, condition),
+               *reason ? "; the last check: " : "", reason);
+}
+
 /* A rollback has begun, whatever waits for it or held the step before. */
 const struct why_situation why_verdicts[] = {
-    {"judged-worse", judged_worse}, {"too-long", too_long}, {0}};
+    {"judged-worse", judged_worse}, {"too-long", too_long}, {"back-in-steps", back_in_steps}, {0}};
 
 const struct why_situation why_checks[] = {{"routes-blocked", routes_blocked},
                                            {"route-unfit", route_unfit},

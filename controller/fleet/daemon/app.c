@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "fleet/daemon/context.h"
 #include "fleet/rules/fleet.h"
 #include "fleet/rules/inventory.h"
 #include "tick/edit.h"

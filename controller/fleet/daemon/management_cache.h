@@ -6,7 +6,7 @@
 #ifndef MEMBERS_MANAGEMENT_CACHE_H
 #define MEMBERS_MANAGEMENT_CACHE_H
 
-#include "fleet/daemon/context.h"
+#include "fleet/daemon/fleet_daemon.h"
 #include "fleet/rules/select.h"
 #include "kube/store.h"
 

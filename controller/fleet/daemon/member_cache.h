@@ -10,7 +10,7 @@
 #ifndef MEMBERS_MEMBER_CACHE_H
 #define MEMBERS_MEMBER_CACHE_H
 
-#include "fleet/daemon/context.h"
+#include "fleet/daemon/fleet_daemon.h"
 #include "kube/store.h"
 #include "proto/phase.h"
 

@@ -7,6 +7,8 @@
 #define MEMBERS_MEMBERS_H
 
 #include "fleet/daemon/fleet_daemon.h"
+#include "fleet/daemon/management_cache.h"
+#include "fleet/daemon/member.h"
 
 struct members;
 

@@ -14,6 +14,8 @@
 #define MEMBERS_WAVE_H
 
 #include "fleet/daemon/fleet_daemon.h"
+#include "fleet/daemon/management_cache.h"
+#include "fleet/daemon/member.h"
 
 #define WAVE_FINALIZER "flagger.app/fleet"
 

@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "base/duration.h"
-#include "router/shared/headers.h"
-#include "router/shared/spec_checks.h"
+#include "router/router.h"
 #include "tick/edit.h"
 
 #define ACCESS_LOG "appmesh.flagger.app/accesslog"

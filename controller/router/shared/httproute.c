@@ -6,8 +6,7 @@
 #include <strings.h>
 
 #include "base/duration.h"
-#include "router/shared/headers.h"
-#include "router/shared/spec_checks.h"
+#include "router/router.h"
 #include "tick/edit.h"
 #include "tick/plan.h"
 

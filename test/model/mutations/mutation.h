@@ -32,6 +32,7 @@
 #include "decide/rules.h"
 #include "decide/serving.h"
 #include "decide/share.h"
+#include "decide/shift.h"
 #include "decide/status.h"
 #include "decide/steering.h"
 #include "router/shared/services.h"

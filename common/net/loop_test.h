@@ -1,6 +1,6 @@
 /* For tests only: runs a loop until a condition holds, with a deadline. */
-#ifndef NET_TEST_LOOP_H
-#define NET_TEST_LOOP_H
+#ifndef NET_LOOP_TEST_H
+#define NET_LOOP_TEST_H
 
 #include "net/loop.h"
 #include "test/unit.h"

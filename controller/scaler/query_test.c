@@ -1,4 +1,4 @@
-#include "scaler/shared/copy.h"
+#include "scaler/scaler.h"
 #include "test/unit.h"
 
 static const struct {

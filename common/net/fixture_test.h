@@ -1,9 +1,9 @@
 /*
  * For tests only: a real server and a real client on one loop, and raw sockets for requests that no
- * client would send. Each test runs the loop until its condition holds (test_loop.h).
+ * client would send. Each test runs the loop until its condition holds (loop_test.h).
  */
-#ifndef NET_TEST_FIXTURE_H
-#define NET_TEST_FIXTURE_H
+#ifndef NET_FIXTURE_TEST_H
+#define NET_FIXTURE_TEST_H
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,8 +16,8 @@
 
 #include "base/clock.h"
 #include "net/client.h"
+#include "net/loop_test.h"
 #include "net/server/server_internal.h"
-#include "net/test_loop.h"
 #include "test/unit.h"
 
 struct fixture {

@@ -3,8 +3,8 @@
  * unit_folder(). A certificate is for 127.0.0.1 and the name given. Use certs_free() as
  * tear_down_all.
  */
-#ifndef NET_TEST_CERTS_H
-#define NET_TEST_CERTS_H
+#ifndef NET_CERTS_TEST_H
+#define NET_CERTS_TEST_H
 
 #include <openssl/evp.h>
 #include <openssl/pem.h>
