@@ -146,6 +146,22 @@ static const struct router by_pods = {
     .disown = kubernetes_go,
 };
 
+/* The selector of one side is no share. */
+static const char *whole_check(struct arena *arena, const struct canary *canary)
+{
+    const char *field = canary->analysis.promotion.n_steps > 0       ? "promotion"
+                        : canary->analysis.rollback.n_steps > 0      ? "rollback"
+                        : canary->analysis.step_weight_promotion > 0 ? "stepWeightPromotion"
+                                                                     : NULL;
+
+    return field ? arena_printf(arena,
+                                "spec.analysis.%s: not possible with spec.analysis.bake and "
+                                "provider kubernetes, where the Service leads to one side as a "
+                                "whole; leave it out",
+                                field)
+                 : kubernetes_check(arena, canary);
+}
+
 static const struct router all_or_nothing = {
     .providers = providers,
     .about = "plain Services, blue/green with a bake",
@@ -154,7 +170,7 @@ static const struct router all_or_nothing = {
     .weighted = true,
     .by_apex = true,
     .whole = true,
-    .check = kubernetes_check,
+    .check = whole_check,
     .reconcile = kubernetes_go,
     .get = apex_get,
     .settled = kubernetes_settled,

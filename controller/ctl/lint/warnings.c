@@ -229,13 +229,14 @@ static void warn_return(const struct look *look, const struct canary_return *way
     }
 }
 
-/* The last weight of the analysis leaves the primary a share; a rollback begins at any of them. */
+/* The last weight of the analysis leaves the primary a share, unless it bakes; a rollback begins at any
+ * of them. */
 static void warn_returns(const struct look *look)
 {
     const struct canary_analysis *analysis = look->analysis;
     int64_t interval = tick_canary_interval_ms(look->canary, look->document->lint->settings);
     bool weights = look->canary->strategy == STRATEGY_CANARY;
-    int has = weights ? WEIGHT_ALL - analysis->max_weight : 0;
+    int has = weights && analysis->bake.for_ms == 0 ? WEIGHT_ALL - analysis->max_weight : 0;
 
     warn_return(look, &analysis->promotion, "promotion", has, interval);
     warn_return(look, &analysis->rollback, "rollback", has, 0);
@@ -257,14 +258,17 @@ static bool is_checked_somewhere(const struct canary_analysis *analysis, const c
 static void warn_unchecked(const struct look *look)
 {
     const struct canary_analysis *analysis = look->analysis;
+    bool bakes = analysis->bake.for_ms > 0; /* which calls each hook */
 
     for (int i = 0; i < analysis->n_metrics; i++) {
-        if (!is_checked_somewhere(analysis, analysis->metrics[i].name))
+        const char *name = analysis->metrics[i].name;
+        if (!is_checked_somewhere(analysis, name) &&
+            !(bakes && canary_bake_checks(&analysis->bake, name)))
             document_warn(look->document, field(look, arena_printf(look->arena, "metrics[%d]", i)),
                           "%s is in the checks of no step, and is never checked",
                           analysis->metrics[i].name);
     }
-    for (int i = 0; i < analysis->n_webhooks; i++) {
+    for (int i = 0; !bakes && i < analysis->n_webhooks; i++) {
         if (analysis->webhooks[i].type == HOOK_ROLLOUT &&
             !is_checked_somewhere(analysis, analysis->webhooks[i].name))
             document_warn(look->document, field(look, arena_printf(look->arena, "webhooks[%d]", i)),

@@ -1,6 +1,7 @@
 # All traffic is on the new version for a time, and the primary keeps the former one: its push is the way back, at once; the
 # next version bakes, and replaces it.
 deployment
+release 1.0.0 # a merge patch has other containers than the manifest
 canary app gatewayapi:v1 "$STEPS, $RATE, threshold: 1, bake: {for: 10s, metrics: [request-success-rate]}"
 comes Initialized
 release 2.0.0
@@ -10,6 +11,7 @@ routes app '[.[0].backendRefs[] | {(.name): (.weight // 0)}] | add == {"app-prim
 runs app-primary 1.0.0
 release 1.0.0
 comes Succeeded 0
+eventually told 'cancelled, its previous spec was restored'
 runs app-primary 1.0.0
 routes app '[.[0].backendRefs[] | {(.name): (.weight // 0)}] | add == {"app-primary": 100, "app-canary": 0}'
 release 2.0.0

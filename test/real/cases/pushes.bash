@@ -1,5 +1,6 @@
 # A revision that comes outside of the windows waits for one; the second of a day for the next day.
 deployment
+release 1.0.0 # a merge patch has other containers than the manifest
 k apply -f - >/dev/null <<END
 apiVersion: flagger.app/v1beta1
 kind: Canary
@@ -14,7 +15,7 @@ END
 comes Initialized
 release 2.0.0
 soon canary app '.status.conditions[] | select(.type == "Scheduled") | .status == "False" and .reason == "OutsideOfWindows"'
-told 'when a window of spec.pushes.windows opens'
+eventually told 'when a window of spec.pushes.windows opens'
 runs app-primary 1.0.0
 k patch canary app --type merge -p '{"spec":{"pushes":{"windows":null,"perDay":1}}}' >/dev/null
 comes Succeeded
@@ -29,6 +30,6 @@ release 1.0.0
 soon deployment app-primary '.spec.template.spec.containers[0].image == "demo-app:1.0.0"'
 is canary app '.status.pushes.begun == 1'
 # the schema takes what the controller takes
-for pushes in '{}' '{perDay: 0}' '{perDay: 1, timeZone: Berlin}' '{windows: []}' '{windows: [{from: "9", to: "10:00"}]}' '{windows: [{days: [Monday], from: "09:00", to: "10:00"}]}'; do
+for pushes in '{perDay: null}' '{perDay: 0}' '{perDay: 1, timeZone: Berlin}' '{windows: []}' '{windows: [{from: "9", to: "10:00"}]}' '{windows: [{days: [Monday], from: "09:00", to: "10:00"}]}'; do
     ! k patch canary app --type merge -p "$(gojq --yaml-input -c '{spec: {pushes: .}}' <<<"$pushes")" >/dev/null 2>&1 || fail "pushes: $pushes is taken"
 done
