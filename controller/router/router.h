@@ -137,8 +137,8 @@ const char *const *router_object_names(struct arena *arena, const struct router 
                                        const struct kube_resource *resource);
 /* NULL if no variant serves the provider. */
 const struct router *router_find(const char *provider);
-/* The router of a Canary with this provider: the one for its routeRefs or for its steps, if it has any
- * and the variant has such a router. NULL if no variant serves the provider. */
+/* The router of a Canary with this provider: the one for its routeRefs or for its steps, if it has
+ * any and the variant has such a router. NULL if no variant serves the provider. */
 const struct router *router_of(const char *provider, const struct canary *canary);
 /* The finest weight that it can write, in hundredths of a percent. */
 int router_finest(const struct router *router);
