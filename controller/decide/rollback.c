@@ -22,7 +22,7 @@
 #include "proto/weight.h"
 #include "tick/edit.h"
 
-/* --- steps of traffic to the primary */
+/* --- steps */
 
 bool shift_may_be_slow(struct release *r)
 {
@@ -76,7 +76,7 @@ int64_t shift_left_ms(struct release *r, const struct shift *shift, int primary)
     return left > 0 ? left : 0;
 }
 
-/* --- rollback */
+/* --- the rollback */
 
 /*
  * A primary that serves a part continues to serve, even with some of its pods. One that serves

@@ -77,7 +77,7 @@ struct service_pods serving_pods(struct release *r)
 {
     return (struct service_pods){
         .apex_to_target = leads_away(r),
-        .apex_shared = r->router && r->router->by_pods && !release_is_initialising(r),
+        .apex_shared = r->router && r->router->by_apex && !release_is_initialising(r),
         .apex_share = r->canary->status.canary_weight,
         .label = r->info.label,
         .selector = selector,

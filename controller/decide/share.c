@@ -222,7 +222,8 @@ void share_begin(struct release *r)
     struct json_object *capacity;
 
     if (!r->target->raise_target || !capacity_is_scaled(r) || r->canary->skip_analysis ||
-        r->canary->analysis.any_capacity || r->weights.canary > 0 || pods(r, SIDE_PRIMARY) == 0 ||
+        (r->canary->analysis.any_capacity && r->canary->analysis.bake.for_ms == 0) ||
+        r->weights.canary > 0 || pods(r, SIDE_PRIMARY) == 0 ||
         json_at(r->status, "canaryCapacity", NULL))
         return;
     capacity = edit_object(r->tick->arena);

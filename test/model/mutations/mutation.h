@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "decide/bake.h"
 #include "decide/capacity.h"
 #include "decide/checks.h"
 #include "decide/condition.h"
@@ -23,6 +24,7 @@
 #include "decide/leftover.h"
 #include "decide/metrics.h"
 #include "decide/promote.h"
+#include "decide/pushes.h"
 #include "decide/refused_write.h"
 #include "decide/revision.h"
 #include "decide/rollback.h"

@@ -82,6 +82,56 @@ eventually jobs_are 0
 no_pods() { [ -z "$(k get pods -l app.kubernetes.io/managed-by=flagger-loadtester -o name)" ]; }
 eventually no_pods
 
+# A TestRun, by the CRD of k6's operator; the case is the operator: runner pods with its labels, and the stages.
+testrun() { # STAGE: it is the operator's
+    k patch testrun "$run" --subresource status --type merge -p "{\"status\": {\"stage\": \"$1\"}}" >/dev/null
+}
+runner() { # NUMBER MILLISECONDS
+    k apply -f - >/dev/null <<END
+apiVersion: v1
+kind: Pod
+metadata: {name: "$run-$1", labels: {k6_cr: "$run", runner: "true"}}
+spec:
+  nodeName: job-node
+  restartPolicy: Never
+  containers:
+    - name: k6
+      image: process
+      command: [printf, '{"type":"Metric","metric":"http_reqs","data":{}}\n{"type":"Point","metric":"http_reqs","data":{"value":1}}\n{"type":"Point","metric":"http_req_duration","data":{"value":$2}}\n{"type":"Point","metric":"http_req_failed","data":{"value":0}}\n']
+END
+}
+k6_ends_as() {
+    curl -s -m 20 "http://127.0.0.1:$one/" -d "{\"name\": \"app\", \"namespace\": \"$case\", \"phase\": \"${3:-Progressing}\", \"checksum\": \"c\",
+        \"metadata\": {\"type\": \"k6\", \"template\": \"smoke\", \"parallelism\": \"3\", \"url\": \"http://127.0.0.1/\"}}" >"$folder/answer"
+    [[ $(gojq -r '.state + " " + .message' "$folder/answer") == "$1 "*"${2:-}"* ]]
+}
+if [ -e "$assets/k6-testruns.yaml" ]; then
+    kubectl apply --server-side -f "$assets/k6-testruns.yaml" >/dev/null
+    kubectl wait --for=condition=established --timeout=30s crd testruns.k6.io >/dev/null
+    printf '%s\n' 'apiVersion: k6.io/v1alpha1' 'kind: TestRun' 'spec: {script: {configMap: {name: smoke, file: test.js}}, arguments: --out json=/dev/stdout}' >"$folder/templates/smoke.yaml"
+    # Rights on Jobs are none on TestRuns.
+    curl -s -m 20 "http://127.0.0.1:$one/" -d "{\"name\": \"app\", \"namespace\": \"$case\", \"phase\": \"Progressing\", \"checksum\": \"c\",
+        \"metadata\": {\"type\": \"k6\", \"template\": \"smoke\"}}" | grep -q 'the TestRun was not created in namespace .*forbidden'
+    k patch role jobs --type json -p '[{"op": "add", "path": "/rules/-", "value": {"apiGroups": ["k6.io"], "resources": ["testruns"], "verbs": ["create", "get", "list", "delete"]}}]' >/dev/null
+    eventually k6_ends_as running "in the stage (none)"
+    run=$(k get testruns -o jsonpath='{.items[0].metadata.name}')
+    is testrun "$run" '.spec.parallelism == 3 and (.spec.runner.env | any(.name == "TARGET_URL" and .value == "http://127.0.0.1/"))'
+    testrun initialization
+    eventually k6_ends_as running "in the stage initialization"
+    for number in 1 2 3; do runner "$number" "${number}00"; done
+    testrun started
+    eventually k6_ends_as running "in the stage started"
+    testrun finished
+    eventually k6_ends_as succeeded "3 of 3 pods counted"
+    gojq -e '.requests == 3 and .failures == 0 and .max == 300 and .p50 >= 200 and .p50 <= 210' "$folder/answer" >/dev/null
+    k6_ends_as '' '' Succeeded || true
+    no_testruns() { [ -z "$(k get testruns -o name)" ]; }
+    eventually no_testruns
+    echo "a TestRun of three pods"
+else
+    echo "skipped: no CRD of k6's operator; test/setup --real gets it"
+fi
+
 # Releases of the real controller, judged by them.
 load() { # BOUNDS
     echo "$STEPS, webhooks: [{name: load, url: \"http://127.0.0.1:$one/\", metadata: {type: job, template: hey, parallelism: \"8\", requests: \"800\", url: \"http://127.0.0.1:$two/healthz\"}}],
