@@ -7,7 +7,6 @@
 #include "base/buf.h"
 #include "base/encoding.h"
 #include "base/json.h"
-#include "loadtester/load_api.h"
 #include "net/server/server.h"
 
 enum {

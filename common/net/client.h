@@ -144,9 +144,10 @@ const char *url_encode(struct arena *arena, const char *text);
 const char *url_encode_form(struct arena *arena, const char *text);
 
 /*
- * --- reach.c: filter of the addresses that a client connects to, whatever name or redirect leads there.
- * Addresses of the machine and of the link are refused, as are metadata services of clouds; a list
- * opens and closes further ranges. IPv4 addresses within IPv6 (mapped, NAT64) count as IPv4. Pure.
+ * --- reach.c: filter of the addresses that a client connects to, whatever name or redirect leads
+ * there. Addresses of the machine and of the link are refused, as are metadata services of clouds;
+ * a list opens and closes further ranges. IPv4 addresses within IPv6 (mapped, NAT64) count as IPv4.
+ * Pure.
  */
 
 struct reach;
@@ -161,8 +162,8 @@ enum err reach_read(struct arena *arena, const char *text, bool loopback, const 
                     struct errinfo *ei) MUST_USE;
 /* The option of the daemons that has such a list. */
 #define REACH_OPTION "--tenant-addresses"
-/* The same for that option, which the error names. In a pod the machine's own addresses are refused:
- * they are those of sidecars and of this process. */
+/* The same for that option, which the error names. In a pod the machine's own addresses are
+ * refused: they are those of sidecars and of this process. */
 enum err reach_option(struct arena *arena, const char *text, const struct reach **out,
                       struct errinfo *ei) MUST_USE;
 bool reach_refuses(const struct reach *reach, const struct sockaddr *address);

@@ -69,9 +69,9 @@ bool loop_may_work(struct loop *loop);
 
 /*
  * --- Watches files that are replaced while the program runs, such as mounted Secrets: a callback
- * reads the new content. The content is compared every 10 seconds and at SIGHUP. (Time stamps do not
- * suffice: a mounted Secret is a link to a link, and some tools keep the time stamp of a file that
- * they write in place.)
+ * reads the new content. The content is compared every 10 seconds and at SIGHUP. (Time stamps do
+ * not suffice: a mounted Secret is a link to a link, and some tools keep the time stamp of a file
+ * that they write in place.)
  */
 enum { FILE_WATCH_MS = 10000, FILE_WATCH_MAX_FILE = 1024 * 1024 };
 

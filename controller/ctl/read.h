@@ -61,9 +61,9 @@ enum err person_name(struct ctl *ctl, const char *as_name, const char **out,
                      struct errinfo *ei) MUST_USE;
 
 /*
- * --- The gate of a Canary's confirm hooks: its address, and requests to it. A gate in the cluster is
- * reached through the API server's proxy of Services, with the person's own rights; any other gate,
- * and a named one, directly.
+ * --- The gate of a Canary's confirm hooks: its address, and requests to it. A gate in the cluster
+ * is reached through the API server's proxy of Services, with the person's own rights; any other
+ * gate, and a named one, directly.
  */
 
 struct gate {

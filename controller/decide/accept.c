@@ -11,7 +11,6 @@
 #include "decide/condition.h"
 #include "decide/decide.h"
 #include "decide/metrics.h"
-#include "decide/move.h"
 #include "decide/refused_write.h"
 #include "decide/release.h"
 #include "decide/rollback.h"

@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "decide/condition.h"
-#include "decide/pods.h"
 #include "decide/promote.h"
 #include "decide/share.h"
 #include "decide/status.h"

@@ -654,7 +654,7 @@ static bool is_half_returned(struct release *r)
  * analysed or is being promoted, while the primary has no ready pod (initialise_apex); the release
  * continues. A target at zero, or with another revision, is no way out. If the release ends in
  * this state, the Service stays there and the target keeps its pods until the primary has one
- * (services_selector(), drain.c).
+ * (services_selector(), serving.c).
  */
 static enum rule_result lead_apex(struct release *r)
 {

@@ -1,6 +1,6 @@
 /*
  * Returning traffic to the primary (decide/RULES.md). The order makes it safe: routes
- * first, then the status, and the scale-down after a pause (drain.c); an interrupted tick starts
+ * first, then the status, and the scale-down after a pause (serving.c); an interrupted tick starts
  * the same rollback again.
  */
 #include "decide/rollback.h"
@@ -11,11 +11,11 @@
 #include "decide/capacity.h"
 #include "decide/checks.h"
 #include "decide/condition.h"
-#include "decide/drain.h"
 #include "decide/history.h"
 #include "decide/refused_write.h"
 #include "decide/release.h"
 #include "decide/revision.h"
+#include "decide/serving.h"
 #include "decide/status.h"
 #include "decide/steering.h"
 #include "notify/notify.h"

@@ -141,8 +141,8 @@ const char *const *router_object_names(struct arena *arena, const struct router 
                                        const struct kube_resource *resource);
 /* NULL if no variant serves the provider. */
 const struct router *router_find(const char *provider);
-/* The router of a Canary with this provider: the one for its routeRefs, for its steps or for its bake, if
- * it has any and the variant has such a router. NULL if no variant serves the provider. */
+/* The router of a Canary with this provider: the one for its routeRefs, for its steps or for its
+ * bake, if it has any and the variant has such a router. NULL if no variant serves the provider. */
 const struct router *router_of(const char *provider, const struct canary *canary);
 /* True if it can give the canary a part of the traffic. */
 bool router_splits(const struct router *router);

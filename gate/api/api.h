@@ -142,8 +142,8 @@ struct feed_snapshot {
 void feed_snapshot(const struct feed *feed, struct feed_snapshot *out);
 
 /*
- * --- request.c: parser of bodies and paths, strict and bounded. Pure; strings live in the arena. Every error is
- * ERR_INVALID with the field and the expected value.
+ * --- request.c: parser of bodies and paths, strict and bounded. Pure; strings live in the arena.
+ * Every error is ERR_INVALID with the field and the expected value.
  */
 enum {
     REQUEST_MAX_NAME = 253, /* bytes of a namespace, name, hook or person */

@@ -1,6 +1,7 @@
 /*
  * Private to the supervision of child processes. Two programs share it: the daemon (child.c) and
- * flagger-child (child_supervisor.c, child_limits.c), which is embedded in the daemon. Without an embedded one the daemon executes itself and plays both.
+ * flagger-child (child_supervisor.c, child_limits.c), which is embedded in the daemon. Without an
+ * embedded one the daemon executes itself and plays both.
  */
 #ifndef NET_CHILD_INTERNAL_H
 #define NET_CHILD_INTERNAL_H

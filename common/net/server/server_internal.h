@@ -173,7 +173,8 @@ bool server_conn_exceeds_share(const struct server_conn *conn);
 /* Counts the connection's bytes again. Returns false if they exceed the limit even after eviction
  * of others. */
 bool server_conn_account(struct server_conn *conn);
-/* Counts the bytes of all partial requests, and refuses endless headers; after the loop has polled. */
+/* Counts the bytes of all partial requests, and refuses endless headers; after the loop has
+ * polled. */
 void server_limits_check(struct http_server *server);
 /* From soon on, aborts requests that are being answered if their client closes its side. */
 void server_watch_soon(struct http_server *server);

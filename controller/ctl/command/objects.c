@@ -1,5 +1,5 @@
-/* Objects printed without a cluster. objects: what Applications make on a member cluster; crds: what a
- * cluster must serve before anything else is of use. */
+/* Objects printed without a cluster. objects: what Applications make on a member cluster; crds:
+ * what a cluster must serve before anything else is of use. */
 #include <string.h>
 
 #include "ctl/ctl.h"

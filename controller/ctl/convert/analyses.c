@@ -150,8 +150,8 @@ const char *argument_value(const struct run *run, const char *name, const char *
     return NULL;
 }
 
-/* The name of the argument in an action "{{ args.NAME }}" at this place; *end is behind it. NULL if it
- * is another action. */
+/* The name of the argument in an action "{{ args.NAME }}" at this place; *end is behind it. NULL if
+ * it is another action. */
 static const char *action_argument(struct arena *arena, const char *at, const char **end)
 {
     const char *close = strstr(at, "}}"), *name = at + 2;

@@ -169,9 +169,9 @@ void repair_tell_all(struct document *document, struct json_object *schema,
 /*
  * --- crd_schema.c: checks an object against the schema of its CRD, with sentences for people.
  *
- * Reports each mistake. `object` is a copy of the document's, and is changed into one that the schema
- * accepts, as far as that is possible, so that the rules can be asked about the rest of it; the
- * places that were changed are added to document->changed.
+ * Reports each mistake. `object` is a copy of the document's, and is changed into one that the
+ * schema accepts, as far as that is possible, so that the rules can be asked about the rest of it;
+ * the places that were changed are added to document->changed.
  */
 void schema_check(struct document *document, struct json_object *schema,
                   struct json_object *object);

@@ -5,7 +5,7 @@
 
 #include "base/encoding.h"
 #include "base/json.h"
-#include "engine/metrics/metric_call.h"
+#include "engine/metrics/metric_share.h"
 #include "net/client.h"
 #include "net/server/server.h"
 #include "test/rows.h"
