@@ -5,11 +5,9 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "base/option_rows.h"
+#include "base/option.h"
 #include "gate/api/api.h"
-#include "gate/db/db_source.h"
-#include "gate/db/schema.h"
-#include "gate/links/link_db.h"
+#include "gate/db/db.h"
 #include "gate/rules/history.h"
 
 static struct {
@@ -115,7 +113,7 @@ static int serve(struct gate_api *api, struct loop *loop, struct db_source *sour
                  struct errinfo *ei)
 {
     static const struct db_statement *const *const statements[] = {gates_statements,
-                                                                   link_db_statements, NULL};
+                                                                   api_link_statements, NULL};
     struct arena *arena = arena_new();
     const struct db_options database = {.source = source,
                                         .schema = schema_new(arena, gate_schema_sql),

@@ -4,10 +4,9 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
-#include "loadtester/gates.h"
 #include "loadtester/tester_api.h"
 #include "net/client.h"
-#include "net/test_loop.h"
+#include "net/loop_test.h"
 #include "test/unit.h"
 
 struct fixture {

@@ -6,9 +6,10 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "base/option_rows.h"
+#include "base/option.h"
 #include "base/quantity.h"
-#include "loadtester/gates.h"
+#include "kube/config.h"
+#include "loadtester/load/loads.h"
 #include "loadtester/task_user.h"
 #include "loadtester/tester_api.h"
 
@@ -16,6 +17,8 @@ static struct {
     const char *address, *log_level, *namespace_regexp, *gate_url, *ca_file;
     const char *token_file, *tls_cert, *tls_key, *tls_client_ca;
     const char *allow_command, *policy, *pass_env, *task_memory, *task_user, *api_key_dir;
+    const char *job_templates, *job_namespace, *job_log_bytes, *kubeconfig;
+    int64_t job_max_pods, job_max_duration, job_max_rate;
     int64_t port, probe_port, timeout, max_running, max_per_canary, max_queued;
     int64_t task_processes, task_files, task_cpu, task_nice;
     bool allow_shell, seccomp, new_privileges;
@@ -100,6 +103,29 @@ static const struct option_row rows[] = {
            .help = "processor time of each process of a task; 0 is no limit"),
     OPTION(INT, "task-nice", &opt.task_nice, .value = "5", .min = 0, .max = 19, .arg = "N",
            .group = "Limits", .help = "nice value of tasks"),
+    OPTION(
+        STRING, "job-templates", &opt.job_templates, .arg = "DIR", .group = "Load from many pods",
+        .help =
+            "folder of templates of Jobs and TestRuns (NAME.yaml), of which tasks of the types job "
+            "and k6 name one; read when one is named. Without it, and --job-namespace, these types "
+            "are refused"),
+    OPTION(STRING, "job-namespace", &opt.job_namespace, .arg = "NAMESPACE",
+           .group = "Load from many pods",
+           .help = "namespace of all these Jobs and TestRuns, the only one that needs rights"),
+    OPTION(INT, "job-max-pods", &opt.job_max_pods, .value = "16", .min = 1, .max = 256, .arg = "N",
+           .group = "Load from many pods", .help = "parallelism that a webhook may ask for"),
+    OPTION(DURATION, "job-max-duration", &opt.job_max_duration, .value = "15m", .arg = "DURATION",
+           .group = "Load from many pods",
+           .help = "duration that a webhook may ask for; Jobs are ended five minutes after it"),
+    OPTION(INT, "job-max-rate", &opt.job_max_rate, .value = "10000", .min = 1, .max = 100000000,
+           .arg = "N", .group = "Load from many pods",
+           .help = "requests a second that a webhook may ask for, of all pods together"),
+    OPTION(STRING, "job-log-bytes", &opt.job_log_bytes, .value = "64Mi", .arg = "QUANTITY",
+           .group = "Load from many pods",
+           .help = "log of a pod that is read for its results; a longer one is a failure"),
+    OPTION(STRING, "kubeconfig", &opt.kubeconfig, .arg = "FILE", .group = "Load from many pods",
+           .help = "access to the API server, for these Jobs; without it $KUBECONFIG, the "
+                   "service account of the pod, or ~/.kube/config"),
     OPTION(STRING, "task-user", &opt.task_user, .env = "LOADTESTER_TASK_USER", .arg = "UID[:GID]",
            .group = "Privileges",
            .help = "user and group that tasks run as; needs root here, of whose capabilities "
@@ -128,6 +154,10 @@ struct tester {
     struct http_client *client;
     struct task_users *users;
     regex_t namespaces;
+    struct load_policy load;
+    struct kube_config kube_config;
+    struct http_client *kube_http;
+    struct kube_client *kube; /* NULL if load from many pods is not switched on */
 };
 
 static void on_drain(void *arg)
@@ -135,6 +165,9 @@ static void on_drain(void *arg)
     struct tester *tester = arg;
 
     runner_stop(tester->api.runner);
+    loads_stop(tester->api.loads);
+    kube_client_free(tester->kube);
+    tester->kube = NULL;
     if (tester->api.tokens)
         tokens_stop(tester->api.tokens);
 }
@@ -271,6 +304,54 @@ static enum err read_options(struct tester *tester, struct runner_options *optio
     return err == ERR_OK ? check_secrets(tester->users, ei) : err;
 }
 
+/* --- load from many pods */
+
+static enum err read_load(struct tester *tester, struct errinfo *ei)
+{
+    struct load_policy *load = &tester->load;
+    bool templates = opt.job_templates && *opt.job_templates;
+    bool namespace_ = opt.job_namespace && *opt.job_namespace;
+
+    if (templates != namespace_)
+        return err_set(ei, ERR_INVALID, "--job-templates and --job-namespace belong together");
+    if (!templates)
+        return ERR_OK;
+    if (!kube_is_label(opt.job_namespace))
+        return err_set(ei, ERR_INVALID,
+                       "--job-namespace: expected the name of a namespace, found \"%.80s\"",
+                       opt.job_namespace);
+    *load = (struct load_policy){.templates = opt.job_templates,
+                                 .namespace_ = opt.job_namespace,
+                                 .max_pods = opt.job_max_pods,
+                                 .max_duration_ms = opt.job_max_duration,
+                                 .max_rate = opt.job_max_rate};
+    if (load->max_duration_ms < 1000)
+        return err_set(ei, ERR_INVALID, "--job-max-duration: expected at least 1s");
+    if (quantity_whole(opt.job_log_bytes, &load->max_log_bytes, NULL) != ERR_OK ||
+        load->max_log_bytes < 1024)
+        return err_set(ei, ERR_INVALID,
+                       "--job-log-bytes: expected a quantity from 1Ki on such as 64Mi, found "
+                       "\"%.80s\"",
+                       opt.job_log_bytes);
+    const struct kube_config_source source = {.kubeconfig = opt.kubeconfig};
+    enum err err = kube_config_load(tester->arena, &source, &tester->kube_config, ei);
+    tester->api.policy.load = load;
+    return err == ERR_OK ? ERR_OK : err_wrap(ei, err, "--job-namespace needs an API server");
+}
+
+static void start_load(struct tester *tester, struct loop *loop)
+{
+    enum { POLL_MS = 2000 };
+    const struct http_client_options http = {.user_agent = "flagger-loadtester"};
+    const struct kube_client_options kube = {.user_agent = "flagger-loadtester"};
+
+    if (!tester->api.policy.load)
+        return;
+    tester->kube_http = http_client_new(loop, &http);
+    tester->kube = kube_client_new(loop, tester->kube_http, &tester->kube_config, &kube);
+    tester->api.loads = loads_new(loop, tester->kube, &tester->load, POLL_MS);
+}
+
 /* A kubelet has no client certificate, whatever --tls-client-ca demands. */
 static enum err serve_probes(struct loop *loop, struct http_server **out, struct errinfo *ei)
 {
@@ -325,6 +406,8 @@ static int run(struct tester *tester)
     int status = 2;
 
     enum err err = read_options(tester, &options, &info);
+    if (err == ERR_OK)
+        err = read_load(tester, &info);
     if (err == ERR_OK) {
         struct loop *loop = loop_new(30000);
         child_adopt_orphans(loop);
@@ -337,12 +420,16 @@ static int run(struct tester *tester)
         options.client = tester->client = http_client_new(loop, &client);
         api->runner = runner_new(loop, &options);
         api->gates = gates_new(tester->client, opt.gate_url);
+        start_load(tester, loop);
         if (opt.token_file && *opt.token_file)
             err = tokens_new(loop, opt.token_file, NULL, &api->tokens, &info);
         if (err == ERR_OK && api->tokens)
             tokens_on_changed(api->tokens, tester_tokens_changed, api);
         if (err == ERR_OK)
             status = serve(tester, loop, &info);
+        loads_free(api->loads);
+        kube_client_free(tester->kube);
+        http_client_free(tester->kube_http);
         http_client_free(tester->client);
         gates_free(api->gates);
         loop_free(loop);

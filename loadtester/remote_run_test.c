@@ -11,8 +11,8 @@
 
 #include "base/file.h"
 #include "loadtester/remote_run.h"
+#include "net/loop_test.h"
 #include "net/server/server.h"
-#include "net/test_loop.h"
 #include "test/unit.h"
 
 struct fixture {

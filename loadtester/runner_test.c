@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "loadtester/runner.h"
-#include "net/test_loop.h"
+#include "net/loop_test.h"
 #include "test/unit.h"
 
 enum { MAX_RUNNING = 40, MAX_PER_CANARY = 20, MAX_QUEUED = 8 };

@@ -11,11 +11,15 @@
 #include "loadtester/policy.h"
 #include "proto/webhook_message.h"
 
+struct load_policy; /* load/template.h */
+struct load_order;
+
 /* Limits set by the operator. */
 struct task_policy {
-    const struct policy *commands; /* NULL if every command is allowed */
-    bool shell;                    /* cmd and bash may use a shell */
-    const char *key_dir;           /* folder of the files that tasks may name; NULL if none */
+    const struct policy *commands;  /* NULL if every command is allowed */
+    bool shell;                     /* cmd and bash may use a shell */
+    const char *key_dir;            /* folder of the files that tasks may name; NULL if none */
+    const struct load_policy *load; /* NULL if load from many pods is not switched on */
 };
 
 /* Bounds from the metadata; a run outside of them fails the next check of its Canary. */
@@ -72,6 +76,7 @@ struct task_plan {
     void *remote_state;
     const char *remote_secret; /* file below remote_secret_dir for the conversation; NULL if none */
     const char *remote_secret_dir; /* from the policy */
+    const struct load_order *load; /* load from many pods; NULL for the others */
     int64_t timeout_ms;            /* limit of the type, 0: only the global one */
     struct task_bounds bounds;
     bool log_output;

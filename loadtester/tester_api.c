@@ -7,8 +7,7 @@
 #include "base/buf.h"
 #include "base/encoding.h"
 #include "base/json.h"
-#include "loadtester/gates.h"
-#include "net/server/debug.h"
+#include "net/server/server.h"
 
 enum {
     NAME_LIMIT = 253, /* limit of Kubernetes (RFC 1123 subdomains) */
@@ -363,6 +362,8 @@ static void post_task(void *arg, struct http_conn_request *req)
     struct runner_order order = {.message = &message, .arena = arena_new()};
     if (!tester_message(api, req, parsed, &message) || !make_plan(api, req, &order))
         arena_free(order.arena);
+    else if (order.plan.load)
+        load_api_post(api, req, &order);
     else if (order.type->blocking || order.plan.return_value)
         start_blocking(api, req, &order);
     else
@@ -429,6 +430,8 @@ const struct http_route tester_routes[] = {
     {"GET", "/debug/process", get_process},
     {"GET", "/tasks", get_tasks},
     {"GET", "/tasks/*", get_task},
+    {"GET", "/load-tests", load_api_get},
+    {"GET", "/load-tests/*", load_api_get},
     {NULL, "/gate/*", gate},
     {NULL, "/rollback/*", gate},
     {"POST", "/*", post_task},

@@ -101,6 +101,27 @@ struct canary_metric_judge {
     struct canary_tolerance tolerate;
 };
 
+/* The figures of a load test from many pods. Times are in milliseconds, a rate in percent. */
+enum load_figure {
+    FIGURE_FAILURE_RATE,
+    FIGURE_FAILURES,
+    FIGURE_REQUESTS,
+    FIGURE_P50,
+    FIGURE_P90,
+    FIGURE_P95,
+    FIGURE_P99,
+    FIGURE_MAX,
+};
+/* loadTest of a metric: the value is a figure of the load test that a webhook of the Canary runs
+ * (webhook_is_load()). */
+struct canary_load_test {
+    bool given;
+    enum load_figure figure;
+    const char *webhook; /* NULL: the only one */
+};
+/* Its key in the load tester's answer, "failureRate". */
+const char *load_figure_key(enum load_figure figure);
+
 struct canary_metric {
     const char *name;
     /* CANARY_UNSET if missing (the default "1m" for builtin and inline metrics is applied by the
@@ -117,6 +138,7 @@ struct canary_metric {
     double min, max;
     enum canary_policy no_data; /* default FAIL */
     struct canary_metric_judge judge;
+    struct canary_load_test load_test;
 };
 /* request-success-rate; request-duration; either of them, with a query of the router. */
 bool canary_metric_is_success_rate(const struct canary_metric *metric);
@@ -192,10 +214,14 @@ struct canary_step {
 /* True if metrics and rollout webhooks of this name are checked during the step; NULL: all are. */
 bool canary_step_checks(const struct canary_step *step, const char *name);
 
-/* spec.analysis.promotion.steps[] */
-struct canary_promotion_step {
+/* Shares of the primary while the traffic moves to it, one after the other. */
+struct canary_return_step {
     int weight;     /* that the primary gets, in hundredths, above that of the step before */
     int64_t for_ms; /* shortest time that it lasts; 0 if none */
+};
+struct canary_return {
+    struct canary_return_step *steps;
+    int n_steps; /* 0: all traffic moves at once */
 };
 
 /* spec.analysis.bake: before its promotion the new version has all traffic for a time, and the primary
@@ -264,10 +290,10 @@ struct canary_analysis {
     int n_steps;
     /* The steps that `match` and `mirror` with mirror_weight are of; NULL: of the whole analysis. */
     const struct canary_step *match_step, *mirror_step;
-    const char *match_at, *mirror_at;        /* their paths, "spec.analysis.match" */
-    int step_weight_promotion;               /* 0 if none */
-    struct canary_promotion_step *promotion; /* n_promotion of them, in place of that */
-    int n_promotion;
+    const char *match_at, *mirror_at; /* their paths, "spec.analysis.match" */
+    int step_weight_promotion;        /* 0 if none */
+    struct canary_return promotion;   /* in place of that */
+    struct canary_return rollback;
     struct canary_bake bake;
     int primary_ready_threshold; /* percent, 100 */
     int canary_ready_threshold;  /* percent, 100 */
@@ -290,6 +316,11 @@ struct canary_analysis {
     int n_alerts;
     bool legacy; /* read from spec.canaryAnalysis */
 };
+
+/* The index of the webhook whose load test the metric is about; -1 if there is none, or if several
+ * could be meant. */
+int canary_load_webhook(const struct canary_analysis *analysis,
+                        const struct canary_load_test *load_test);
 
 struct canary_status {
     enum phase phase;

@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #include "proto/canary_parts.h"
+#include "proto/webhook_message.h"
 #include "proto/weight.h"
 
 /* --- metrics with queries of the router */
@@ -212,6 +213,80 @@ static double read_bound(struct json_reader *r, struct json_object *obj, const c
     return json_read_num(r, obj, key, 0);
 }
 
+static void read_load_test(struct json_reader *r, struct json_object *metric,
+                           struct canary_metric *out)
+{
+    struct json_object *json = json_read_obj(r, metric, "loadTest", JSON_OPTIONAL);
+
+    out->load_test = (struct canary_load_test){.given = json != NULL};
+    if (json == NULL)
+        return;
+    (void)json_read_str(r, json, "figure", JSON_REQUIRED);
+    canary_read_fields(r, json, FIELDS_LOAD_TEST, &out->load_test);
+    if (canary_metric_is_builtin(out) || out->query != NULL || out->template_ref.name != NULL)
+        json_reader_fail(
+            r, metric, "loadTest",
+            "expected without query and templateRef, and not on %s, which ask a metric "
+            "server",
+            "request-success-rate or request-duration");
+}
+
+const char *load_figure_key(enum load_figure figure)
+{
+    static const char *const keys[] = {
+        [FIGURE_FAILURE_RATE] = "failureRate",
+        [FIGURE_FAILURES] = "failures",
+        [FIGURE_REQUESTS] = "requests",
+        [FIGURE_P50] = "p50",
+        [FIGURE_P90] = "p90",
+        [FIGURE_P95] = "p95",
+        [FIGURE_P99] = "p99",
+        [FIGURE_MAX] = "max",
+    };
+
+    return keys[figure];
+}
+
+int canary_load_webhook(const struct canary_analysis *analysis,
+                        const struct canary_load_test *load_test)
+{
+    int found = -1;
+
+    for (int i = 0; i < analysis->n_webhooks; i++) {
+        const struct canary_webhook *hook = &analysis->webhooks[i];
+        if (hook->type != HOOK_ROLLOUT || !webhook_is_load(hook->metadata))
+            continue;
+        if (load_test->webhook != NULL && strcmp(load_test->webhook, hook->name) != 0)
+            continue;
+        if (found >= 0)
+            return -1;
+        found = i;
+    }
+    return found;
+}
+
+/* Read after the webhooks. */
+static void check_load_tests(struct json_reader *r, struct json_object *analysis,
+                             const struct canary_analysis *out)
+{
+    struct json_object *array = json_read_array(r, analysis, "metrics", JSON_OPTIONAL);
+
+    for (int i = 0; i < out->n_metrics && r->err == ERR_OK; i++) {
+        const struct canary_load_test *test = &out->metrics[i].load_test;
+        if (!test->given || canary_load_webhook(out, test) >= 0)
+            continue;
+        if (test->webhook != NULL)
+            json_reader_fail(r, json_read_elem(r, array, (size_t)i), "loadTest",
+                             "expected one webhook of type rollout with metadata.type job or k6 "
+                             "and the name \"%.80s\"",
+                             test->webhook);
+        else
+            json_reader_fail(r, json_read_elem(r, array, (size_t)i), "loadTest",
+                             "expected one webhook of type rollout with metadata.type job or k6, "
+                             "or the name of one (webhook)");
+    }
+}
+
 static void read_metric(struct json_reader *r, struct json_object *json, bool judged,
                         struct canary_metric *out)
 {
@@ -223,6 +298,7 @@ static void read_metric(struct json_reader *r, struct json_object *json, bool ju
     out->template_ref = canary_read_ref(r, json, "templateRef", JSON_OPTIONAL);
     out->variables = canary_read_map(r, json, "templateVariables");
     out->threshold = read_bound(r, json, "threshold", &out->has_threshold);
+    read_load_test(r, json, out);
     canary_read_metric_judge(r, json, judged, out);
     struct json_object *range = json_read_obj(r, json, "thresholdRange", JSON_OPTIONAL);
     if (range == NULL)
@@ -569,37 +645,45 @@ static void read_steps(struct json_reader *r, struct json_object *json, struct c
     out->n_steps = (int)n;
 }
 
-/* The way from the canary to the primary. */
-static void read_promotion(struct json_reader *r, struct json_object *json,
-                           struct canary_analysis *out)
+/* A way from the canary to the primary, the object `key`. */
+static void read_return(struct json_reader *r, struct json_object *json, const char *key,
+                        enum canary_fields fields, struct canary_return *out)
 {
-    struct json_object *promotion = json_read_obj(r, json, "promotion", JSON_OPTIONAL);
+    struct json_object *object = json_read_obj(r, json, key, JSON_OPTIONAL);
     struct json_object *array =
-        promotion != NULL ? json_read_array(r, promotion, "steps", JSON_REQUIRED) : NULL;
+        object != NULL ? json_read_array(r, object, "steps", JSON_REQUIRED) : NULL;
     size_t n = json_len(array);
     int below = 0;
 
-    if (promotion == NULL || r->err != ERR_OK)
+    if (object == NULL || r->err != ERR_OK)
         return;
     if (n == 0 || n > MOST_STEPS)
-        json_reader_fail(r, promotion, "steps", "expected 1 to %d steps, found %zu",
-                         (int)MOST_STEPS, n);
-    if (out->step_weight_promotion > 0)
-        json_reader_fail(r, json, "promotion",
-                         "expected one of promotion and stepWeightPromotion, found both");
-    out->promotion = arena_array(r->arena, n, sizeof *out->promotion);
+        json_reader_fail(r, object, "steps", "expected 1 to %d steps, found %zu", (int)MOST_STEPS,
+                         n);
+    out->steps = arena_array(r->arena, n, sizeof *out->steps);
     for (size_t i = 0; i < n && r->err == ERR_OK; i++) {
         struct json_object *element = canary_read_element(r, array, i);
         if (element == NULL)
             return;
-        canary_read_fields(r, element, FIELDS_PROMOTION_STEP, &out->promotion[i]);
-        if (r->err == ERR_OK && out->promotion[i].weight <= below)
+        canary_read_fields(r, element, fields, &out->steps[i]);
+        if (r->err == ERR_OK && out->steps[i].weight <= below)
             json_reader_fail(r, element, "weight", "expected a weight above %s, found %s",
                              weight_text(r->arena, below),
-                             weight_text(r->arena, out->promotion[i].weight));
-        below = out->promotion[i].weight;
+                             weight_text(r->arena, out->steps[i].weight));
+        below = out->steps[i].weight;
     }
-    out->n_promotion = (int)n;
+    out->n_steps = (int)n;
+}
+
+/* From the canary to the primary, once that has the new version, and in a rollback. */
+static void read_returns(struct json_reader *r, struct json_object *json,
+                         struct canary_analysis *out)
+{
+    read_return(r, json, "promotion", FIELDS_PROMOTION_STEP, &out->promotion);
+    if (out->promotion.n_steps > 0 && out->step_weight_promotion > 0)
+        json_reader_fail(r, json, "promotion",
+                         "expected one of promotion and stepWeightPromotion, found both");
+    read_return(r, json, "rollback", FIELDS_ROLLBACK_STEP, &out->rollback);
 }
 
 /* Those of the whole analysis, or of a step. */
@@ -801,7 +885,7 @@ void canary_read_analysis(struct json_reader *r, struct json_object *json, bool 
     read_steps(r, json, out);
     if (r->err == ERR_OK)
         out->max_weight = effective_max_weight(out);
-    read_promotion(r, json, out);
+    read_returns(r, json, out);
     read_match_and_mirror(r, json, out);
     read_affinity(r, json, &out->affinity);
     canary_read_fields(r, json_read_obj(r, json, "capacity", JSON_OPTIONAL), FIELDS_CAPACITY, out);
@@ -809,6 +893,7 @@ void canary_read_analysis(struct json_reader *r, struct json_object *json, bool 
     canary_read_judge(r, json, &out->judge);
     canary_read_metrics(r, json, out);
     canary_read_webhooks(r, json, out);
+    check_load_tests(r, json, out);
     read_step_checks(r, json, out);
     read_bake(r, json, out);
     canary_read_alerts(r, json, out);

@@ -110,17 +110,20 @@ CASE(test_kinds_of_steps)
     assert_string_equal(a.mirror_at, "spec.analysis.mirror");
 }
 
-CASE(test_steps_of_the_promotion)
+CASE(test_ways_to_the_primary)
 {
     struct canary_analysis a =
         canary_testing_view(arena, "{'spec':{'analysis':{'promotion':{'steps':[{'weight':60,'for':"
-                                   "'2m'},{'weight':90}]}}}}")
+                                   "'2m'},{'weight':90}]},'rollback':{'steps':[{'weight':80}]}}}}")
             .analysis;
-    assert_int_equal(a.n_promotion, 2);
-    assert_int_equal(a.promotion[0].weight, 6000);
-    assert_int_equal(a.promotion[0].for_ms, 120000);
-    assert_int_equal(a.promotion[1].weight, 9000);
-    assert_int_equal(canary_testing_view(arena, "{}").analysis.n_promotion, 0);
+    assert_int_equal(a.promotion.n_steps, 2);
+    assert_int_equal(a.promotion.steps[0].weight, 6000);
+    assert_int_equal(a.promotion.steps[0].for_ms, 120000);
+    assert_int_equal(a.promotion.steps[1].weight, 9000);
+    assert_int_equal(a.rollback.n_steps, 1);
+    assert_int_equal(a.rollback.steps[0].weight, 8000);
+    a = canary_testing_view(arena, "{}").analysis;
+    assert_int_equal(a.promotion.n_steps + a.rollback.n_steps, 0);
 }
 
 CASE(test_checks_of_steps)

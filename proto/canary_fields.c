@@ -3,7 +3,7 @@
  * A field that depends on others, or has a form of its own, is read by its own function
  * (canary.c, canary_analysis.c). The CRD has the same bounds and words, and the descriptions.
  */
-#include "base/duration.h"
+#include "base/clock.h"
 #include "proto/canary_parts.h"
 #include "proto/weight.h"
 
@@ -34,8 +34,7 @@ enum {
 #define SERVICE(name, type, member, ...)  ROW(name, type, canary_service, member, __VA_ARGS__)
 #define ANALYSIS(name, type, member, ...) ROW(name, type, canary_analysis, member, __VA_ARGS__)
 #define STEP(name, type, member, ...)     ROW(name, type, canary_step, member, __VA_ARGS__)
-#define PROMOTION(name, type, member, ...)                                                         \
-    ROW(name, type, canary_promotion_step, member, __VA_ARGS__)
+#define RETURN(name, type, member, ...)   ROW(name, type, canary_return_step, member, __VA_ARGS__)
 #define SCALE(name, type, member, ...)    ROW(name, type, canary_scale, member, __VA_ARGS__)
 #define AFFINITY(name, type, member, ...) ROW(name, type, canary_affinity, member, __VA_ARGS__)
 #define JUDGE(name, type, member, ...)    ROW(name, type, canary_judge, member, __VA_ARGS__)
@@ -110,9 +109,9 @@ static const struct canary_field step[] = {
     {.name = NULL},
 };
 
-static const struct canary_field promotion_step[] = {
-    PROMOTION("weight", FIELD_WEIGHT, weight, .min = 1, TO_PERCENT),
-    PROMOTION("for", FIELD_DURATION, for_ms),
+static const struct canary_field return_step[] = {
+    RETURN("weight", FIELD_WEIGHT, weight, .min = 1, TO_PERCENT),
+    RETURN("for", FIELD_DURATION, for_ms),
     {.name = NULL},
 };
 
@@ -157,6 +156,13 @@ static const struct canary_field metric[] = {
     {.name = NULL},
 };
 
+static const struct canary_field load_test[] = {
+    ROW("figure", FIELD_WORD, canary_load_test, figure,
+        WORDS("failure-rate", "failures", "requests", "p50", "p90", "p95", "p99", "max")),
+    ROW("webhook", FIELD_NAME, canary_load_test, webhook),
+    {.name = NULL},
+};
+
 static const struct canary_field webhook[] = {
     WEBHOOK("retries", FIELD_INT, retries, .max = INT_MAX),
     WEBHOOK("muteAlert", FIELD_BOOL, mute_alert),
@@ -171,13 +177,15 @@ const struct canary_group canary_groups[FIELDS_COUNT] = {
     [FIELDS_SERVICE] = {"spec.service", service},
     [FIELDS_ANALYSIS] = {"spec.analysis", analysis},
     [FIELDS_STEP] = {"spec.analysis.steps", step},
-    [FIELDS_PROMOTION_STEP] = {"spec.analysis.promotion.steps", promotion_step},
+    [FIELDS_PROMOTION_STEP] = {"spec.analysis.promotion.steps", return_step},
+    [FIELDS_ROLLBACK_STEP] = {"spec.analysis.rollback.steps", return_step},
     [FIELDS_BAKE] = {"spec.analysis.bake", bake},
     [FIELDS_CAPACITY] = {"spec.analysis.capacity", capacity},
     [FIELDS_SCALE] = {"spec.analysis.canaryScale", scale},
     [FIELDS_AFFINITY] = {"spec.analysis.sessionAffinity", affinity},
     [FIELDS_JUDGE] = {"spec.analysis.judge", judge},
     [FIELDS_METRIC] = {"spec.analysis.metrics", metric},
+    [FIELDS_LOAD_TEST] = {"spec.analysis.metrics.loadTest", load_test},
     [FIELDS_WEBHOOK] = {"spec.analysis.webhooks", webhook},
 };
 

@@ -46,14 +46,16 @@ enum canary_fields {
     FIELDS_SERVICE,        /* (struct canary_service) */
     FIELDS_ANALYSIS,       /* (struct canary_analysis) */
     FIELDS_STEP,           /* one of steps (struct canary_step) */
-    FIELDS_PROMOTION_STEP, /* one of promotion.steps (struct canary_promotion_step) */
+    FIELDS_PROMOTION_STEP, /* one of promotion.steps (struct canary_return_step) */
+    FIELDS_ROLLBACK_STEP,  /* one of rollback.steps (struct canary_return_step) */
     FIELDS_BAKE,           /* (struct canary_bake) */
     FIELDS_CAPACITY,       /* (struct canary_analysis) */
     FIELDS_SCALE,          /* (struct canary_scale) */
     FIELDS_AFFINITY,       /* (struct canary_affinity) */
     FIELDS_JUDGE,          /* (struct canary_judge) */
-    FIELDS_METRIC,         /* one of metrics (struct canary_metric) */
-    FIELDS_WEBHOOK,        /* one of webhooks (struct canary_webhook) */
+    FIELDS_METRIC,
+    FIELDS_LOAD_TEST, /* one of metrics (struct canary_metric) */
+    FIELDS_WEBHOOK,   /* one of webhooks (struct canary_webhook) */
     FIELDS_COUNT,
 };
 

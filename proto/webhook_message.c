@@ -10,16 +10,25 @@ static const char *quoted(struct arena *arena, const char *text)
 const char *webhook_text(struct arena *arena, const struct webhook_message *message)
 {
     /* Written by hand: the order of the keys is part of the interface. */
-    const char *metadata = "", *release = "";
+    const char *metadata = "", *release = "", *step = "";
     if (message->metadata != NULL && json_object_object_length(message->metadata) > 0)
         metadata =
             arena_printf(arena, ",\"metadata\":%s", json_text_sorted(arena, message->metadata));
     if (message->release != NULL)
         release = arena_printf(arena, ",\"release\":%s", quoted(arena, message->release));
-    return arena_printf(arena, "{\"name\":%s,\"namespace\":%s,\"phase\":%s,\"checksum\":%s%s%s}",
+    if (message->step != NULL)
+        step = arena_printf(arena, ",\"step\":%s", quoted(arena, message->step));
+    return arena_printf(arena, "{\"name\":%s,\"namespace\":%s,\"phase\":%s,\"checksum\":%s%s%s%s}",
                         quoted(arena, message->name), quoted(arena, message->namespace_),
                         quoted(arena, message->phase), quoted(arena, message->checksum), metadata,
-                        release);
+                        release, step);
+}
+
+bool webhook_is_load(struct json_object *metadata)
+{
+    const char *type = json_str_at(metadata, "type", NULL);
+
+    return type != NULL && (strcmp(type, "job") == 0 || strcmp(type, "k6") == 0);
 }
 
 static const char *text_or_empty(struct json_reader *r, struct json_object *root, const char *key)
@@ -67,6 +76,7 @@ enum err webhook_parse(struct arena *arena, const char *body, size_t len,
         .checksum = text_or_empty(&r, root, "checksum"),
         .metadata = read_metadata(&r, root),
         .release = json_read_str(&r, root, "release", JSON_OPTIONAL),
+        .step = json_read_str(&r, root, "step", JSON_OPTIONAL),
     };
     if (r.err != ERR_OK)
         return err_set(ei, r.err, "webhook message: %s", r.info.text);

@@ -1,7 +1,7 @@
 /*
  * The webhook message (controller/engine/WEBHOOKS.md): posted by the controller to gates, load
  * testers and event receivers, and parsed by those. Keys in order: name, namespace, phase,
- * checksum, metadata (omitted if empty), release (omitted if NULL; not in Flagger).
+ * checksum, metadata (omitted if empty), release and step (omitted if NULL; not in Flagger).
  */
 #ifndef PROTO_WEBHOOK_MESSAGE_H
 #define PROTO_WEBHOOK_MESSAGE_H
@@ -19,7 +19,14 @@ struct webhook_message {
     /* Identifies the release of the Canary, also among releases of the same revision: time of the
      * end of the previous one, or else of the Canary's creation (RFC 3339). NULL if unknown. */
     const char *release;
+    /* The step of the release, for load tests that run once a step, such as "weight 20" or
+     * "iteration 3". NULL if unknown. */
+    const char *step;
 };
+
+/* True if the metadata asks the load tester for load from many pods (type job or k6). Such hooks
+ * get `release` and `step`, and are also called at the end of the release. */
+bool webhook_is_load(struct json_object *metadata);
 
 /* The JSON text, owned by the arena. */
 const char *webhook_text(struct arena *arena, const struct webhook_message *message);

@@ -29,6 +29,12 @@ CASE(test_text_has_the_keys_in_order)
     assert_string_equal(webhook_text(arena, &of_release),
                         "{\"name\":\"podinfo\",\"namespace\":\"test\",\"phase\":\"Waiting\","
                         "\"checksum\":\"c\",\"release\":\"2026-01-01T00:00:00Z\"}");
+    struct webhook_message of_step = of_release;
+    of_step.step = "weight 20";
+    assert_string_equal(webhook_text(arena, &of_step),
+                        "{\"name\":\"podinfo\",\"namespace\":\"test\",\"phase\":\"Waiting\","
+                        "\"checksum\":\"c\",\"release\":\"2026-01-01T00:00:00Z\","
+                        "\"step\":\"weight 20\"}");
     EACH_ROW (row, cases) {
         struct webhook_message message = {
             .name = row->name,
@@ -50,6 +56,7 @@ CASE(test_what_is_written_is_read)
         .checksum = "c",
         .metadata = rows_json(arena, "{\"cmd\":\"a\\n\\tb\",\"type\":\"bash\"}"),
         .release = "r",
+        .step = "iteration 3",
     };
     const char *text = webhook_text(arena, &in);
     struct webhook_message out;
@@ -59,6 +66,7 @@ CASE(test_what_is_written_is_read)
     assert_string_equal(out.phase, "Waiting");
     assert_string_equal(out.checksum, "c");
     assert_string_equal(out.release, "r");
+    assert_string_equal(out.step, "iteration 3");
     assert_string_equal(webhook_metadata(&out, "cmd"), "a\n\tb");
     assert_null(webhook_metadata(&out, "absent"));
 }

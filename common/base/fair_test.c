@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "base/fair.h"
+#include "base/shares.h"
 #include "test/unit.h"
 
 enum { MANY = 10000 };

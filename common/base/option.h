@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/log.h"
 
 enum option_type {
     OPTION_STRING,   /* const char *  */
@@ -91,5 +92,37 @@ const char *option_help(const struct option_program *program, struct arena *aren
 /* Splits a comma-separated list; trims items and drops empty ones. NULL-ended, owned by the arena.
  * text NULL is an empty list. */
 const char *const *option_split(struct arena *arena, const char *text);
+
+/*
+ * Rows of options shared by several programs, with the same names and texts everywhere. A program
+ * adds its default or group:
+ *
+ *     OPTION_ROW_ADDRESS(&opt.address, .value = "0.0.0.0"),
+ */
+#define OPTION_ROW_ADDRESS(at_, ...)                                                               \
+    OPTION(STRING, "address", at_, .arg = "ADDRESS", .help = "address to listen on", ##__VA_ARGS__)
+
+#define OPTION_ROW_LOG_LEVEL(at_, ...)                                                             \
+    OPTION(STRING, "log-level", at_, .value = "info", .choices = log_level_names, .arg = "LEVEL",  \
+           .help = "least severe level that is logged", ##__VA_ARGS__)
+
+#define OPTION_ROW_TLS_CERT(at_, ...)                                                              \
+    OPTION(STRING, "tls-cert", at_, .arg = "FILE",                                                 \
+           .help = "certificate (PEM) to serve HTTPS with; read again, as all of these, when it "  \
+                   "changes",                                                                      \
+           ##__VA_ARGS__)
+#define OPTION_ROW_TLS_KEY(at_, ...)                                                               \
+    OPTION(STRING, "tls-key", at_, .arg = "FILE", .help = "its private key", ##__VA_ARGS__)
+
+/* Options of Flagger's manifests. */
+#define OPTION_ROWS_ZAP(...)                                                                       \
+    OPTION(IGNORED, "zap-replace-globals", NULL,                                                   \
+           .help =                                                                                 \
+               "accepted for Flagger's manifests; has no effect: the log is always JSON lines",    \
+           ##__VA_ARGS__),                                                                         \
+        OPTION(IGNORED, "zap-encoding", NULL, .arg = "ENCODING",                                   \
+               .help = "accepted for Flagger's manifests; has no effect: the log is always JSON "  \
+                       "lines",                                                                    \
+               ##__VA_ARGS__)
 
 #endif

@@ -1,4 +1,4 @@
-#include "kube/credentials.h"
+#include "kube/kube_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "kube/credentials.h"
 #include "kube/fake_api.h"
+#include "kube/kube_internal.h"
 #include "net/child/child.h"
 #include "test/kinds.h"
 #include "test/unit.h"

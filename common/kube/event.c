@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/fair.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/shares.h"

@@ -12,8 +12,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "kube/kube_client.h"
+#include "net/loop_test.h"
 #include "net/server/server.h"
-#include "net/test_loop.h"
 #include "test/unit.h"
 
 enum { FAKE_MAX_SEEN = 4096 };

@@ -1,4 +1,4 @@
-#include "kube/kube_client.h"
+#include "kube/kube_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -9,8 +9,7 @@
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/metrics.h"
-#include "kube/credentials.h"
-#include "kube/kube_internal.h"
+#include "kube/kube_client.h"
 #include "kube/rate_limit.h"
 #include "kube/reply.h"
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "base/fair.h"
+#include "base/shares.h"
 #include "net/loop.h"
 
 /* Token bucket. The time is an input: milliseconds of a monotonic clock. It can be throttled while

@@ -1,11 +1,13 @@
-/* Kubernetes resources: names, versions and URL paths. */
+/* Kubernetes resources: names, versions and URL paths, and selectors of labels. */
 #ifndef KUBE_RESOURCE_H
 #define KUBE_RESOURCE_H
 
+#include <json-c/json.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/err.h"
 
 /* Another version in which a cluster may serve the same objects. */
 struct kube_version {
@@ -57,5 +59,25 @@ bool kube_is_name(const char *text);
 uint64_t version_mark(const char *text);
 /* The version itself, 0 if it is no number and cannot be compared. */
 uint64_t version_number(uint64_t mark);
+
+/*
+ * --- Label selectors of Kubernetes, in the syntax of queries: "app=x,tier!=y,env in (a, b),env
+ * notin (c),key,!key". A selector belongs to the arena it was parsed with.
+ */
+enum { SELECTOR_MAX_TERMS = 64 };
+
+struct selector;
+
+/* Validate the key and the value of a label. */
+bool selector_is_key(const char *text);
+bool selector_is_value(const char *text);
+
+/* NULL selects nothing, "" everything. ERR_INVALID with the position. */
+enum err selector_parse(struct arena *arena, const char *text, const struct selector **out,
+                        struct errinfo *ei) MUST_USE;
+/* labels: the metadata.labels object, may be NULL. */
+bool selector_match(const struct selector *selector, struct json_object *labels);
+/* The original text. Borrowed from the selector. */
+const char *selector_text(const struct selector *selector);
 
 #endif

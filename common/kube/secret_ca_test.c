@@ -1,7 +1,7 @@
 #include "kube/secret.h"
 
 #include "base/encoding.h"
-#include "net/test_certs.h"
+#include "net/certs_test.h"
 #include "test/unit.h"
 
 static struct cert one, other;

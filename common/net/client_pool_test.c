@@ -1,4 +1,4 @@
-#include "net/test_fixture.h"
+#include "net/fixture_test.h"
 
 #include <fcntl.h>
 

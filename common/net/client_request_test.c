@@ -1,5 +1,5 @@
 #include "net/client.h"
-#include "net/test_fixture.h"
+#include "net/fixture_test.h"
 #include "test/unit.h"
 
 static void serve_redirect(void *arg, struct http_conn_request *req)

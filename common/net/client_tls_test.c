@@ -1,7 +1,7 @@
-#include "net/test_fixture.h"
+#include "net/fixture_test.h"
 
 #include "base/file.h"
-#include "net/test_certs.h"
+#include "net/certs_test.h"
 
 static const struct http_route routes[] = {
     {NULL, "/echo", serve_echo}, {NULL, "/hold", serve_hold}, {NULL, NULL, NULL}};

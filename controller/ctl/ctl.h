@@ -4,7 +4,7 @@
  *
  *     const struct ctl_command ctl_name = {.name = "name", .summary = ..., .run = run};
  *
- * and the build finds it. ctl_main() reads kubectl's flags (flags.h) and those of the command's
+ * and the build finds it. ctl_main() reads kubectl's flags and those of the command's
  * rows, connects unless the command needs no server, and calls run(). A command reads with read.h
  * and prints with output.h: to ctl->out, for it is tested by what it prints. It may
  * wait: it has the loop to itself.
@@ -21,6 +21,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/option.h"
+#include "kube/config.h"
 #include "kube/kube_client.h"
 
 /* Exit codes for scripts. */
@@ -113,5 +114,24 @@ void ctl_measure(struct ctl *ctl);
  * exit code; another one than CTL_DONE ends it.
  */
 int live_run(struct ctl *ctl, const char *name, int (*draw)(struct ctl *ctl));
+
+/* --- the command line of a command: kubectl's flags and its own */
+
+/*
+ * Reads argv (argv[0] is ignored) for ctl->command: flags may stand anywhere, -n NAME, -nNAME and
+ * -n=NAME are --namespace NAME, "--" ends them. Fills what struct ctl says of them, and *source:
+ * where the server is found. ERR_INVALID: the sentence; ERR_CANCELLED: --help was asked for.
+ */
+enum err flags_read(struct ctl *ctl, int argc, char **argv, struct kube_config_source *source,
+                    const char **namespace_, struct errinfo *ei) MUST_USE;
+
+/* Index of the command's name in argv, after kubectl's flags and their values; argc if there is
+ * none. */
+int flags_command_at(int argc, char **argv);
+
+/* The rows of a command, its own first; ends with a row without name. Owned by the arena. */
+const struct option_row *flags_rows(struct arena *arena, const struct ctl_command *command);
+/* The letter of a flag of that name, 'n' of "namespace"; 0 if it has none. */
+char flags_letter(const char *name);
 
 #endif

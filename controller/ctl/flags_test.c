@@ -1,4 +1,4 @@
-#include "ctl/flags.h"
+#include "ctl/ctl.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/option.h"
+#include "kube/resource.h"
 
 enum {
     INPUTS_MAX_BYTES = 4 * 1024 * 1024, /* of a file */
@@ -56,5 +57,27 @@ const char *input_name(const char *file);
  * bytes are ERR_INVALID. */
 enum err input_read(struct arena *arena, const char *file, size_t max, char **out, size_t *len,
                     struct errinfo *ei) MUST_USE;
+
+/* --- the objects of files, in place of a cluster */
+
+struct manifests {
+    struct arena *arena;
+    struct json_object *objects; /* a list */
+    const char *namespace_;      /* -n: of objects without one; NULL or "" if any matches */
+};
+
+/* Adds the documents of a file, or the items of a List in it. */
+enum err manifests_add(struct manifests *manifests, const struct input *input,
+                       struct errinfo *ei) MUST_USE;
+/* Adds all files of a command line. */
+enum err manifests_read(struct manifests *manifests, const struct inputs *inputs,
+                        const char *const *args, int n_args, struct errinfo *ei) MUST_USE;
+/* The object, of any version of its group; one without a namespace matches any, and gets the
+ * requested one. NULL if there is none. The first argument is a struct manifests. */
+struct json_object *manifests_find(void *manifests, const struct kube_resource *resource,
+                                   const char *namespace_, const char *name);
+/* All of that kind, an object with "items". */
+struct json_object *manifests_list(void *manifests, const struct kube_resource *resource,
+                                   const char *namespace_);
 
 #endif

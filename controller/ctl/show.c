@@ -1,4 +1,4 @@
-#include "ctl/show.h"
+#include "ctl/facts.h"
 
 #include <string.h>
 

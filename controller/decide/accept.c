@@ -7,12 +7,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "decide/companions.h"
 #include "decide/condition.h"
 #include "decide/decide.h"
 #include "decide/metrics.h"
-#include "decide/move.h"
 #include "decide/refused_write.h"
 #include "decide/release.h"
 #include "decide/rollback.h"

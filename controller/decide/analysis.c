@@ -10,7 +10,6 @@
 #include "decide/condition.h"
 #include "decide/gates.h"
 #include "decide/metrics.h"
-#include "decide/pods.h"
 #include "decide/promote.h"
 #include "decide/release.h"
 #include "decide/rules.h"

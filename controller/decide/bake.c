@@ -1,9 +1,7 @@
 #include "decide/bake.h"
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "decide/condition.h"
-#include "decide/pods.h"
 #include "decide/promote.h"
 #include "decide/share.h"
 #include "decide/status.h"

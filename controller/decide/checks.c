@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "decide/condition.h"
 #include "decide/release.h"
 #include "decide/steering.h"
+#include "proto/webhook_message.h"
 
 enum rule_result checks_failed(struct release *r, const char *reason, const char *fmt, ...)
 {
@@ -80,7 +80,10 @@ void hooks_post_rollout(struct release *r, enum phase phase)
     const struct canary_analysis *analysis = &r->canary->analysis;
 
     for (int i = 0; i < analysis->n_webhooks; i++) {
-        if (analysis->webhooks[i].type == HOOK_POST_ROLLOUT)
+        const struct canary_webhook *hook = &analysis->webhooks[i];
+        bool runs_load = (hook->type == HOOK_ROLLOUT || hook->type == HOOK_PRE_ROLLOUT) &&
+                         webhook_is_load(hook->metadata);
+        if (hook->type == HOOK_POST_ROLLOUT || runs_load)
             plan_hook(r->tick, i, phase);
     }
 }
@@ -92,7 +95,7 @@ void hooks_post_rollout(struct release *r, enum phase phase)
  * for a person, and the release is neither promoted nor rolled back for it.
  */
 
-static const char held[] = "Held", unreachable[] = "Unreachable";
+static const char held[] = "Held", unreachable[] = "Unreachable", load_runs[] = "LoadTestRuns";
 
 /*
  * The step waits, which is reported once: the condition records it and its beginning. CONTINUE:
@@ -142,6 +145,24 @@ static enum rule_result wait(struct release *r, const char *sentence)
     return RULE_CONTINUE;
 }
 
+/* The load tester ends each load test at a deadline of its own, so this wait has an end. */
+enum rule_result metrics_load_runs(struct release *r, const char *fmt, ...)
+{
+    va_list args;
+    int64_t since;
+
+    va_start(args, fmt);
+    const char *sentence = arena_vprintf(r->tick->arena, fmt, args);
+    va_end(args);
+    if (!condition_since(r, CONDITION_MEASURED, load_runs, &since) && !r->held) {
+        condition_clear(r, CONDITION_MEASURED);
+        (void)condition_set(r, CONDITION_MEASURED, load_runs, sentence);
+        event_normal(r, "%s", sentence);
+    }
+    r->held = true;
+    return RULE_CONTINUE;
+}
+
 enum rule_result metrics_unmeasured(struct release *r, enum canary_policy policy,
                                     const char *reason, const char *fmt, ...)
 {
@@ -165,8 +186,12 @@ enum rule_result metrics_unmeasured(struct release *r, enum canary_policy policy
 
 void metrics_measured(struct release *r)
 {
+    int64_t since;
+
     if (!condition_is_set(r, CONDITION_MEASURED))
         return;
+    bool ran = condition_since(r, CONDITION_MEASURED, load_runs, &since);
     condition_clear(r, CONDITION_MEASURED);
-    event_normal(r, "The metrics of %s are there again", release_target(r));
+    event_normal(r, ran ? "The load test of %s has ended" : "The metrics of %s are there again",
+                 release_target(r));
 }

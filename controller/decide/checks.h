@@ -39,6 +39,8 @@ enum rule_result hooks_ask(struct release *r, enum hook_type type, enum phase ph
  */
 enum rule_result metrics_unmeasured(struct release *r, enum canary_policy policy,
                                     const char *reason, const char *fmt, ...) PRINTF_LIKE(4, 5);
+/* A load test that has no figures yet: the step waits. CONTINUE. */
+enum rule_result metrics_load_runs(struct release *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void metrics_measured(struct release *r); /* all have answered: ends a hold */
 
 #endif

@@ -10,7 +10,9 @@
  * For those that spec.companions names, the primary gets a copy NAME-primary that follows the
  * original at any time: a changed budget applies at once, not only to the pods of the target. A
  * copy never selects a pod of its source: the API server refuses every eviction of a pod with two
- * budgets, so that no node could be drained. None of this delays a release. status.companions
+ * budgets, so that no node could be drained. What a policy says of peers is copied as it is. A
+ * ServiceMonitor is not copied: it selects Services, and those of the primary have ports of their
+ * own. None of this delays a release. status.companions
  * lists the copies before the first is made, so that copies the spec no longer names are found
  * without a request.
  */
@@ -21,7 +23,7 @@
 #include "decide/condition.h"
 #include "decide/status.h"
 #include "router/shared/services.h"
-#include "scaler/shared/copy.h"
+#include "scaler/scaler.h"
 #include "target/shared/primary.h"
 #include "tick/edit.h"
 
@@ -52,9 +54,9 @@ static const struct {
     bool copied;          /* allowed in spec.companions */
 } kinds[] = {
     {.resource = &budgets, .selector = "selector", .copied = true},
-    {.resource = &network_policies, .selector = "podSelector"},
-    {.resource = &authorizations, .selector = "selector"},
-    {.resource = &monitors, .selector = "selector"},
+    {.resource = &network_policies, .selector = "podSelector", .copied = true},
+    {.resource = &authorizations, .selector = "selector", .copied = true},
+    {.resource = &monitors, .selector = "selector", .copied = true},
     {.resource = &service_monitors},
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), NAMED = 5 };
@@ -309,9 +311,10 @@ static void reconcile_copy(struct release *r, const struct scaler_copy *copy, co
         add_uncopied(
             r, all, "SelectsPrimary",
             arena_printf(arena,
-                         "%s %s.%s selects the pods of %s itself, which must not have two; "
-                         "it is not copied, take it out of spec.companions",
-                         kind, name, namespace_, primary));
+                         "%s %s.%s selects the pods of %s itself%s; it is not copied, take it out "
+                         "of spec.companions",
+                         kind, name, namespace_, primary,
+                         copy->resource == &budgets ? ", which must not have two" : ""));
     } else if (!value || !selects_target(r, selector)) {
         add_uncopied(r, all, "SelectsOthers",
                      arena_printf(arena,

@@ -7,7 +7,6 @@
 #include "kube/secret.h"
 #include "metric/backend.h"
 #include "metric/family.h"
-#include "metric/render.h"
 #include "metric/template.h"
 #include "tick/edit.h"
 

@@ -6,7 +6,6 @@
 #include "decide/capacity.h"
 #include "decide/checks.h"
 #include "decide/condition.h"
-#include "decide/drain.h"
 #include "decide/foreign.h"
 #include "decide/gates.h"
 #include "decide/history.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "decide/bake.h"
 #include "decide/capacity.h"
 #include "decide/checks.h"
@@ -393,6 +392,31 @@ enum rule_result guard_refs(struct release *r)
     return RULE_DONE;
 }
 
+/* The steps are repeated from the first. */
+static void begin_steps_again(struct release *r)
+{
+    if (!release_is_analysing(r))
+        return;
+    status_phase(r, PHASE_Progressing);
+    status_int(r, "iterations", 0);
+}
+
+/* An edit has made weights of all requests out of those of the requests that matched: a share that
+ * few had would be one of everybody. */
+enum rule_result guard_matches(struct release *r)
+{
+    if (!status_weight_was_matched(r))
+        return RULE_CONTINUE;
+    enum rule_result verdict = release_route(r, 0);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    event_normal(r, "The steps of %s begin anew, its weight was of the requests that match",
+                 release_canary(r));
+    begin_steps_again(r);
+    status_weight(r, 0);
+    return RULE_DONE;
+}
+
 enum rule_result guard_weights(struct release *r)
 {
     int told = r->canary->status.canary_weight;
@@ -447,15 +471,6 @@ static const char *gone_text(struct release *r)
     return arena_printf(r->tick->arena,
                         "%s has no ready pod, all traffic goes to %s until it is ready again",
                         primary_text(r), release_target(r));
-}
-
-/* The steps are repeated from the first. */
-static void begin_steps_again(struct release *r)
-{
-    if (!release_is_analysing(r))
-        return;
-    status_phase(r, PHASE_Progressing);
-    status_int(r, "iterations", 0);
 }
 
 static void count(struct release *r)
@@ -589,7 +604,8 @@ static bool ends_for_canary(struct release *r)
 
 static bool ends_now(struct release *r, enum side side)
 {
-    if (capacity_waits(r, CAPACITY_ROLLBACK) || capacity_waits(r, CAPACITY_PROMOTION))
+    if (capacity_waits(r, CAPACITY_ROLLBACK) || capacity_waits(r, CAPACITY_PROMOTION) ||
+        rollback_is_in_steps(r))
         return side == SIDE_CANARY; /* which is over then, see resume_promotion() */
     return r->tick->due && !steering_stops_clock(r) && !writes_promotion(r) &&
            (side == SIDE_PRIMARY ? ends_for_primary(r) : ends_for_canary(r));
@@ -638,7 +654,7 @@ static bool is_half_returned(struct release *r)
  * analysed or is being promoted, while the primary has no ready pod (initialise_apex); the release
  * continues. A target at zero, or with another revision, is no way out. If the release ends in
  * this state, the Service stays there and the target keeps its pods until the primary has one
- * (services_selector(), drain.c).
+ * (services_selector(), serving.c).
  */
 static enum rule_result lead_apex(struct release *r)
 {

@@ -10,7 +10,6 @@
 
 #include "decide/release.h"
 #include "judge/judge.h"
-#include "judge/judge_json.h"
 
 /* JUDGED_LOOKS: samples kept for all metrics together; each metric gets its share, at least a few.
  */

@@ -12,14 +12,13 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "decide/checks.h"
 #include "decide/condition.h"
 #include "decide/counts.h"
 #include "decide/release.h"
 #include "metric/backend.h"
 #include "metric/family.h"
-#include "metric/render.h"
+#include "metric/template.h"
 #include "tick/edit.h"
 
 /*
@@ -162,7 +161,7 @@ static const char *server_text(struct arena *arena, const struct metric_question
     const char *address = question->address;
 
     if (!question->backend)
-        return "";
+        return address ? arena_printf(arena, ", from %s", address) : "";
     return arena_printf(arena, ", from %s%s%s", question->backend,
                         address && *address ? " at " : "",
                         address && *address ? url_origin(arena, address) : "");
@@ -400,7 +399,8 @@ static const char *question_id(struct release *r, int index, enum metric_source 
     static const char *const fields[] = {[SOURCE_SUCCESS_RATE] = "",
                                          [SOURCE_DURATION] = "",
                                          [SOURCE_QUERY] = ".query",
-                                         [SOURCE_TEMPLATE] = ".templateRef"};
+                                         [SOURCE_TEMPLATE] = ".templateRef",
+                                         [SOURCE_LOAD_TEST] = ".loadTest"};
 
     return arena_printf(r->tick->arena, "metrics[%d]%s", index, fields[source]);
 }
@@ -446,6 +446,9 @@ static enum rule_result query_failed(struct release *r, const struct metric_chec
 
     if (check->source == SOURCE_TEMPLATE)
         return metrics_unmeasured(r, policy, "QueryFailed", "Metric query failed for %s: %s%s",
+                                  check->metric->name, text, about);
+    if (check->source == SOURCE_LOAD_TEST)
+        return metrics_unmeasured(r, policy, "QueryFailed", "The load test failed for %s: %s%s",
                                   check->metric->name, text, about);
     if (check->source == SOURCE_QUERY)
         return metrics_unmeasured(r, policy, "QueryFailed", "Prometheus query failed for %s: %s%s",
@@ -549,6 +552,80 @@ static enum rule_result check_prometheus(struct release *r, int index, enum metr
     return ask(r, &check);
 }
 
+/* --- load tests: the answer of the webhook that runs it (proto/openapi/loadtester.yaml) */
+
+enum { MAX_LOAD_ANSWER = 16 * 1024 };
+
+static bool is_one_of(const char *text, const char *const *words)
+{
+    while (*words && strcmp(*words, text) != 0)
+        words++;
+    return *words != NULL;
+}
+
+static enum rule_result judge_load(struct release *r, struct metric_check *check,
+                                   struct json_object *figures)
+{
+    const char *key = load_figure_key(check->metric->load_test.figure);
+    struct json_object *value = json_at(figures, key, NULL);
+    struct metric_answer *answer = ARENA_NEW(r->tick->arena, struct metric_answer);
+
+    *answer = (struct metric_answer){.outcome = METRIC_VALUE,
+                                     .note = json_str_at(figures, "message", NULL)};
+    check->answer = answer;
+    if (!value)
+        return metrics_unmeasured(r, check->metric->no_data, "NoValues",
+                                  "Halt advancement the load test has no %s for metric: %s%s", key,
+                                  check->metric->name, metrics_about(r, check));
+    answer->value = json_object_get_double(value);
+    return judge(r, check);
+}
+
+/* The load tester's reply: it is created, runs, or has ended well or badly. */
+static enum rule_result read_load(struct release *r, struct metric_check *check, const char *text)
+{
+    static const char *const running[] = {"creating", "running", "reading", NULL};
+    struct json_object *reply = NULL;
+    struct errinfo ei;
+    bool is_json = text && json_parse(r->tick->arena, text, strlen(text), MAX_LOAD_ANSWER, &reply,
+                                      &ei) == ERR_OK;
+    const char *state = is_json ? json_str_at(reply, "state", NULL) : NULL;
+    const char *message = is_json ? json_str_at(reply, "message", NULL) : NULL;
+
+    if (state && is_one_of(state, running))
+        return metrics_load_runs(r, "Halt %s advancement, its load test %s runs: %s",
+                                 release_canary(r), check->question.address,
+                                 message ? message : state);
+    if (state && strcmp(state, "succeeded") == 0)
+        return judge_load(r, check, reply);
+    if (state && message)
+        return query_failed(r, check, r->canary->analysis.on_metric_error, message);
+    return query_failed(r, check, r->canary->analysis.on_metric_error,
+                        arena_printf(r->tick->arena,
+                                     "expected a load tester that knows the types job and k6, "
+                                     "found the answer \"%.80s\"",
+                                     text ? text : ""));
+}
+
+static enum rule_result check_load(struct release *r, int index)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+    const struct canary_metric *metric = &analysis->metrics[index];
+    int webhook = canary_load_webhook(analysis, &metric->load_test);
+    struct metric_check check = {.metric = metric,
+                                 .source = SOURCE_LOAD_TEST,
+                                 .question = {.id = question_id(r, index, SOURCE_LOAD_TEST)}};
+    const struct hook_answer *answer = webhook < 0 ? NULL : tick_hook_answer(r->tick, webhook);
+
+    check.question.address = webhook < 0 ? NULL : analysis->webhooks[webhook].name;
+    if (!answer)
+        return checks_failed(r, "NotUsable",
+                             "The load test of metric %s is not run at this step: its webhook is "
+                             "in none of its checks%s",
+                             metric->name, metrics_about(r, &check));
+    return read_load(r, &check, answer->text);
+}
+
 /* --- MetricTemplates */
 
 static const char *capitalised(struct arena *arena, const char *text)
@@ -630,6 +707,8 @@ static enum rule_result check_own(struct release *r, int index)
     const struct canary_metric *metric = &r->canary->analysis.metrics[index];
     enum rule_result verdict = RULE_CONTINUE, inline_verdict = RULE_CONTINUE;
 
+    if (metric->load_test.given)
+        return check_load(r, index);
     if (canary_metric_is_success_rate(metric))
         verdict = check_prometheus(r, index, SOURCE_SUCCESS_RATE);
     else if (canary_metric_is_duration(metric))
@@ -645,7 +724,7 @@ static enum rule_result check_other(struct release *r, int index)
 
     if (metric->template_ref.name)
         return check_template(r, index);
-    if (canary_metric_is_builtin(metric) || is_inline(metric))
+    if (canary_metric_is_builtin(metric) || is_inline(metric) || metric->load_test.given)
         return RULE_CONTINUE;
     const struct metric_check none = {.metric = metric, .source = SOURCE_TEMPLATE};
     return checks_failed(

@@ -19,7 +19,13 @@ enum rule_result metrics_refusal(struct release *r, const char **sentence);
 /* The query of one metric, its bounds, and the messages about both. */
 
 /* The sources of one metric of the spec; it may have several. */
-enum metric_source { SOURCE_SUCCESS_RATE, SOURCE_DURATION, SOURCE_QUERY, SOURCE_TEMPLATE };
+enum metric_source {
+    SOURCE_SUCCESS_RATE,
+    SOURCE_DURATION,
+    SOURCE_QUERY,
+    SOURCE_TEMPLATE,
+    SOURCE_LOAD_TEST
+};
 struct metric_check {
     const struct canary_metric *metric;
     enum metric_source source;

@@ -1,6 +1,5 @@
 /* Promotion: the rules, the writes of the primary, and the shift of the traffic. */
 #include "decide/promote.h"
-#include "base/clock.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,12 +8,12 @@
 #include "decide/checks.h"
 #include "decide/companions.h"
 #include "decide/condition.h"
-#include "decide/drain.h"
 #include "decide/foreign.h"
 #include "decide/release.h"
 #include "decide/revision.h"
 #include "decide/rollback.h"
 #include "decide/rules.h"
+#include "decide/serving.h"
 #include "decide/share.h"
 #include "decide/status.h"
 #include "decide/steering.h"
@@ -254,82 +253,18 @@ static enum rule_result finalise(struct release *r)
     return RULE_DONE;
 }
 
-/*
- * A canary that fails, or has changed to an unanalysed revision, gives up its share at once: the
- * primary is ready.
- */
-static bool may_keep_a_share(struct release *r)
+static struct shift promotion_shift(const struct release *r)
 {
-    const char *why;
-
-    return strcmp(r->info.hash, r->canary->status.last_applied_spec) == 0 &&
-           release_ready(r, SIDE_CANARY, &why) == READY;
-}
-
-/*
- * Steps of spec.analysis.promotion: the share of the primary, and how long it lasts, which
- * status.promotionStep records with the weight. A step that it does not have, as after an edit,
- * begins anew.
- */
-
-static const char step_field[] = "promotionStep"; /* of the status */
-
-static void note_step(struct release *r, int primary)
-{
-    struct json_object *out = edit_object(r->tick->arena);
-    char text[CLOCK_TEXT];
-
-    if (r->canary->analysis.n_promotion == 0)
-        return;
-    weight_put(r->tick->arena, out, "weight", primary);
-    json_set_str(out, "since", clock_rfc3339(r->tick->now_ms, text));
-    status_object(r, step_field, out);
-}
-
-/* True if the step with this share of the primary is to last longer. */
-static bool step_lasts(struct release *r, int primary)
-{
-    const struct canary_analysis *analysis = &r->canary->analysis;
-    struct json_object *noted = json_at(r->canary->status.json, step_field, NULL);
-    const char *began = json_str_at(noted, "since", NULL);
-    int64_t since, weight, for_ms = 0;
-
-    for (int i = 0; i < analysis->n_promotion; i++) {
-        if (analysis->promotion[i].weight == primary)
-            for_ms = analysis->promotion[i].for_ms;
-    }
-    if (for_ms == 0)
-        return false;
-    if (!began || !weight_read(json_at(noted, "weight", NULL), WEIGHT_ALL, &weight) ||
-        weight != primary || clock_parse(began, &since, NULL) != ERR_OK ||
-        since > r->tick->now_ms) {
-        note_step(r, primary);
-        return true;
-    }
-    return r->tick->now_ms - since < for_ms;
-}
-
-/* The canary's share after this one: by promotion or by stepWeightPromotion; 0 without either. */
-static int next_left(const struct release *r, int left)
-{
-    const struct canary_analysis *analysis = &r->canary->analysis;
-
-    for (int i = 0; i < analysis->n_promotion; i++) {
-        if (analysis->promotion[i].weight > WEIGHT_ALL - left)
-            return WEIGHT_ALL - analysis->promotion[i].weight;
-    }
-    return analysis->step_weight_promotion > 0 && left > analysis->step_weight_promotion
-               ? left - analysis->step_weight_promotion
-               : 0;
+    return (struct shift){.way = &r->canary->analysis.promotion, .field = "promotionStep"};
 }
 
 /* The next weight follows from the status, so that a step routed before a crash is not made twice.
  */
 static enum rule_result shift_traffic(struct release *r)
 {
-    bool keeps = may_keep_a_share(r) && !release_is_at_match(r); /* matches are no share of all */
-    bool by_steps = keeps && (r->canary->analysis.step_weight_promotion > 0 ||
-                              r->canary->analysis.n_promotion > 0);
+    const struct shift shift = promotion_shift(r);
+    int equal = r->canary->analysis.step_weight_promotion;
+    bool by_steps = (equal > 0 || shift.way->n_steps > 0) && shift_may_be_slow(r);
     int left = r->weights.canary;
 
     if (!r->router->weighted || left == 0) {
@@ -341,11 +276,14 @@ static enum rule_result shift_traffic(struct release *r)
     }
     if (r->canary->status.canary_weight > 0)
         left = r->canary->status.canary_weight;
-    if (by_steps && step_lasts(r, WEIGHT_ALL - left)) {
+    if (by_steps && shift_left_ms(r, &shift, WEIGHT_ALL - left) > 0) {
         r->tick->plan->waits = true;
         return RULE_DONE;
     }
-    left = by_steps ? next_left(r, left) : 0;
+    if (by_steps && equal > 0)
+        left = left > equal ? left - equal : 0;
+    else
+        left = by_steps ? shift_next(&shift, left) : 0;
     enum rule_result verdict = capacity_wait(r, CAPACITY_PROMOTION);
     if (verdict == RULE_CONTINUE && capacity_is_empty(r))
         return RULE_DONE; /* its time is up, and still no pod is there */
@@ -361,7 +299,8 @@ static enum rule_result shift_traffic(struct release *r)
     if (left == 0)
         return finalise(r);
     status_weight(r, left);
-    note_step(r, WEIGHT_ALL - left);
+    if (shift.way->n_steps > 0)
+        shift_note(r, &shift, WEIGHT_ALL - left);
     return RULE_DONE;
 }
 
@@ -502,7 +441,7 @@ enum rule_result promote_finish(struct release *r)
 
 enum rule_result resume_rollback(struct release *r)
 {
-    if (!capacity_waits(r, CAPACITY_ROLLBACK))
+    if (!capacity_waits(r, CAPACITY_ROLLBACK) && !rollback_is_in_steps(r))
         return RULE_CONTINUE;
     return rollback_run(r, r->phase == PHASE_Waiting);
 }

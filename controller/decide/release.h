@@ -46,6 +46,7 @@ struct release {
     const char *past; /* condition removed with the next status (condition_clear_later()) */
     bool forgoes;     /* a write that is refused for good was left out of the plan */
     struct effect *set_aside; /* such writes, to be restored (refused_write.h) */
+    bool at_once;             /* a rollback in steps is asked to end now */
     bool scaler_left;         /* this tick removes the autoscaler of the accepted spec */
     /*
      * For the history: why the running release was given up; why it is being rolled back (NULL if

@@ -1,21 +1,82 @@
 /*
  * Returning traffic to the primary (decide/RULES.md). The order makes it safe: routes
- * first, then the status, and the scale-down after a pause (drain.c); an interrupted tick starts
+ * first, then the status, and the scale-down after a pause (serving.c); an interrupted tick starts
  * the same rollback again.
  */
 #include "decide/rollback.h"
 
+#include <string.h>
+
+#include "base/clock.h"
 #include "decide/capacity.h"
 #include "decide/checks.h"
 #include "decide/condition.h"
-#include "decide/drain.h"
 #include "decide/history.h"
 #include "decide/refused_write.h"
 #include "decide/release.h"
 #include "decide/revision.h"
+#include "decide/serving.h"
 #include "decide/status.h"
 #include "decide/steering.h"
 #include "notify/notify.h"
+#include "proto/weight.h"
+#include "tick/edit.h"
+
+/* --- steps */
+
+bool shift_may_be_slow(struct release *r)
+{
+    const char *why;
+
+    /* matches are no share of all */
+    return !release_is_at_match(r) && !status_weight_was_matched(r) &&
+           strcmp(r->info.hash, r->canary->status.last_applied_spec) == 0 &&
+           release_ready(r, SIDE_CANARY, &why) == READY;
+}
+
+int shift_next(const struct shift *shift, int left)
+{
+    for (int i = 0; i < shift->way->n_steps; i++) {
+        if (shift->way->steps[i].weight > WEIGHT_ALL - left)
+            return WEIGHT_ALL - shift->way->steps[i].weight;
+    }
+    return 0;
+}
+
+void shift_note(struct release *r, const struct shift *shift, int primary)
+{
+    struct json_object *out = edit_object(r->tick->arena);
+    char text[CLOCK_TEXT];
+
+    weight_put(r->tick->arena, out, "weight", primary);
+    json_set_str(out, "since", clock_rfc3339(r->tick->now_ms, text));
+    status_object(r, shift->field, out);
+}
+
+int64_t shift_left_ms(struct release *r, const struct shift *shift, int primary)
+{
+    struct json_object *noted = json_at(r->canary->status.json, shift->field, NULL);
+    const char *began = json_str_at(noted, "since", NULL);
+    int64_t since, weight, lasts_ms = 0;
+
+    for (int i = 0; i < shift->way->n_steps; i++) {
+        int64_t for_ms = shift->way->steps[i].for_ms;
+        if (shift->way->steps[i].weight == primary)
+            lasts_ms = for_ms > 0 ? for_ms : shift->default_ms;
+    }
+    if (lasts_ms == 0)
+        return 0;
+    if (!began || !weight_read(json_at(noted, "weight", NULL), WEIGHT_ALL, &weight) ||
+        weight != primary || clock_parse(began, &since, NULL) != ERR_OK ||
+        since > r->tick->now_ms) {
+        shift_note(r, shift, primary);
+        return lasts_ms;
+    }
+    int64_t left = lasts_ms - (r->tick->now_ms - since);
+    return left > 0 ? left : 0;
+}
+
+/* --- the rollback */
 
 /*
  * A primary that serves a part continues to serve, even with some of its pods. One that serves
@@ -23,7 +84,8 @@
  * canary keeps its share, as long as it answers or the primary does not. (Flagger routes all
  * traffic to the broken primary and scales the healthy canary to zero.)
  */
-enum rule_result rollback_to_primary(struct release *r, const char *reason, bool *kept)
+static enum rule_result wait_for_primary(struct release *r, const char *reason, bool *kept,
+                                         bool *may)
 {
     const char *why;
     bool waits = capacity_waits(r, NULL);
@@ -31,8 +93,9 @@ enum rule_result rollback_to_primary(struct release *r, const char *reason, bool
     bool nobody_else = !release_serves(r, SIDE_CANARY) && capacity_answers(r);
 
     *kept = r->weights.canary > 0;
-    if (!*kept && r->weights.mirrored) /* copies end whatever the primary can take */
-        return release_route(r, 0);
+    *may = !*kept && r->weights.mirrored; /* copies end whatever the primary can take */
+    if (*may)
+        return RULE_CONTINUE;
     if (release_goes_forward(r) && !waits && !is_ready && !nobody_else)
         return RULE_CONTINUE;
     enum rule_result verdict = capacity_wait(r, reason);
@@ -44,7 +107,69 @@ enum rule_result rollback_to_primary(struct release *r, const char *reason, bool
     if (capacity_is_empty(r))
         return RULE_CONTINUE;
     *kept = false;
-    return release_route(r, 0);
+    *may = true;
+    return RULE_CONTINUE;
+}
+
+enum rule_result rollback_to_primary(struct release *r, const char *reason, bool *kept)
+{
+    bool may = false;
+    enum rule_result verdict = wait_for_primary(r, reason, kept, &may);
+
+    return verdict == RULE_CONTINUE && may ? release_route(r, 0) : verdict;
+}
+
+bool rollback_is_in_steps(const struct release *r)
+{
+    return condition_is_set(r, CONDITION_ROLLED_BACK);
+}
+
+/*
+ * Those that match are no share of all. A route that the API server refuses ends a rollback as one
+ * at once does (refused_write_keeps()).
+ */
+static bool goes_in_steps(struct release *r, const struct shift *shift)
+{
+    return shift->way->n_steps > 0 && r->router->weighted && r->phase != PHASE_Waiting &&
+           !r->weights.matched && !r->at_once && !condition_is_set(r, CONDITION_WRITES) &&
+           shift_may_be_slow(r);
+}
+
+/*
+ * The next step of spec.analysis.rollback, which follows from the status, so that one routed before
+ * a crash is not made twice. CONTINUE: the primary has everything. DONE: not yet.
+ */
+static enum rule_result shift_back(struct release *r)
+{
+    const struct shift shift = {.way = &r->canary->analysis.rollback,
+                                .field = "rollbackStep",
+                                .default_ms = tick_interval_ms(r->tick)};
+    int left =
+        r->canary->status.canary_weight > 0 ? r->canary->status.canary_weight : r->weights.canary;
+
+    if (!goes_in_steps(r, &shift) || left == 0 || r->weights.canary == 0)
+        return release_route(r, 0);
+    r->tick->plan->waits = true;
+    int64_t lasts = rollback_is_in_steps(r) ? shift_left_ms(r, &shift, WEIGHT_ALL - left) : 0;
+    if (lasts > 0) {
+        release_requeue_within(r, lasts);
+        return RULE_DONE;
+    }
+    left = shift_next(&shift, left);
+    enum rule_result verdict = release_route(r, left);
+    if (verdict != RULE_CONTINUE || left == 0)
+        return verdict;
+    const char *share = weight_text(r->tick->arena, WEIGHT_ALL - left);
+    event_warning(r, "Rolling back %s primary weight %s", release_canary(r), share);
+    condition_set(r, CONDITION_ROLLED_BACK, "InSteps",
+                  arena_printf(r->tick->arena,
+                               "%s is rolled back in steps, the primary has %s "
+                               "percent of the traffic",
+                               release_canary(r), share));
+    status_weight(r, left);
+    shift_note(r, &shift, WEIGHT_ALL - left);
+    release_requeue_within(r, shift_left_ms(r, &shift, WEIGHT_ALL - left));
+    return RULE_DONE;
 }
 
 static void finish(struct release *r)
@@ -59,9 +184,12 @@ enum rule_result rollback_run(struct release *r, bool consume)
     /* a deleted target has lost its share already */
     bool kept = r->weights.canary > 0, refused = false;
     const struct weights routed = r->weights;
+    bool may = false;
     enum rule_result verdict =
-        r->info.object ? rollback_to_primary(r, CAPACITY_ROLLBACK, &kept) : RULE_CONTINUE;
+        r->info.object ? wait_for_primary(r, CAPACITY_ROLLBACK, &kept, &may) : RULE_CONTINUE;
 
+    if (verdict == RULE_CONTINUE && may)
+        verdict = shift_back(r);
     if (verdict == RULE_CONTINUE &&
         !kept) /* a route that cannot be restored: detect.c keeps trying */
         kept = refused = refused_write_keeps(r, &routed);

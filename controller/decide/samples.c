@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "decide/condition.h"
 #include "decide/counts.h"
 #include "decide/judged.h"

@@ -110,6 +110,25 @@ void status_weight(struct release *r, int canary)
     plan_weights(r->tick, WEIGHT_ALL - canary, canary);
 }
 
+/* True if the spec that this status follows has `match`. */
+static bool had_match(const struct release *r)
+{
+    struct json_object *before = r->canary->status.accepted_spec;
+    struct json_object *analysis = json_at(before, "analysis", NULL);
+
+    if (!analysis)
+        analysis = json_at(before, "canaryAnalysis", NULL);
+    return json_len(json_at(analysis, "match", NULL)) > 0;
+}
+
+bool status_weight_was_matched(const struct release *r)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+
+    return r->canary->status.canary_weight > 0 && !r->canary->status.serves_everything &&
+           (!analysis->match || analysis->match_step) && had_match(r);
+}
+
 /* Our own hash, and with it the provider of this release's routes. */
 void status_sync_hash(struct release *r)
 {
@@ -154,6 +173,7 @@ void status_reset(struct release *r)
     condition_clear(r, side_condition(SIDE_CANARY));
     condition_clear(r, CONDITION_ROUTES);
     condition_clear(r, CONDITION_SHARES);
+    condition_clear(r, CONDITION_ROLLED_BACK);
 }
 
 void status_forget_waits(struct release *r)
@@ -195,6 +215,9 @@ static struct json_object *spec_to_note(struct release *r)
 
     if (r->refused || r->canary->suspend || r->canary->deleting || release_is_initialising(r) ||
         !spec)
+        return NULL;
+    /* until the weight is gone, what was accepted says of which requests it is */
+    if (status_weight_was_matched(r) && json_int_at(r->status, 1, "canaryWeight", NULL) > 0)
         return NULL;
     spec = edit_overlay(r->tick->arena, NULL, spec); /* without nulls */
     if (release_scaler_to_leave(r))
@@ -256,6 +279,9 @@ static void forget_step(struct release *r)
         status_object(r, "step", NULL);
     if (json_at(r->canary->status.json, "promotionStep", NULL) && r->phase != PHASE_Promoting)
         status_object(r, "promotionStep", NULL);
+    if (json_at(r->canary->status.json, "rollbackStep", NULL) && !release_is_analysing(r) &&
+        !release_is_promoting(r))
+        status_object(r, "rollbackStep", NULL);
 }
 
 /* Also for the first status of a Canary that is refused or suspended when found. */

@@ -22,6 +22,11 @@ void status_object(struct release *r, const char *key, struct json_object *value
 void status_share(struct release *r, int canary);
 /* The same with the cookies, and exports a changed weight. */
 void status_weight(struct release *r, int canary);
+/*
+ * True if the weight of the status is one of the requests that matched, by `match` of the spec
+ * accepted before, and now weights are of all requests.
+ */
+bool status_weight_was_matched(const struct release *r);
 /* Records the target's revision as lastAppliedSpec and trackedConfigs. */
 void status_sync(struct release *r);
 void status_sync_hash(struct release *r); /* lastAppliedSpec alone */

@@ -11,7 +11,6 @@
 #include "decide/gates.h"
 #include "decide/promote.h"
 #include "decide/release.h"
-#include "decide/renew.h"
 #include "decide/revision.h"
 #include "decide/rollback.h"
 #include "decide/rules.h"
@@ -120,6 +119,7 @@ static enum rule_result roll_back(struct release *r, const struct request *reque
         condition_clear(r, CONDITION_WHOLE);
     event_warning(r, "Rolling back %s, asked by %s", release_canary(r), request_who(r, request));
     plan_alert(r->tick, "warn", false, "Rolling back, asked by %s", request_who(r, request));
+    r->at_once = rollback_is_in_steps(r);
     enum rule_result verdict = rollback_run(r, r->phase == PHASE_Waiting);
     steering_end_pause(r);
     return verdict == RULE_DONE
@@ -189,7 +189,7 @@ static const char *refuse(struct release *r, const struct request *request, cons
                             *request->revision ? request->revision : "(none)", revision);
     if (release_is_promoting(r) && !takes_back)
         return arena_printf(r->tick->arena, "revision %s is being promoted already", revision);
-    if (capacity_waits(r, CAPACITY_ROLLBACK))
+    if (capacity_waits(r, CAPACITY_ROLLBACK) || (rollback_is_in_steps(r) && !takes_back))
         return arena_printf(r->tick->arena, "revision %s is being rolled back already", revision);
     return deed->refuse(r);
 }
@@ -254,8 +254,14 @@ enum rule_result steer_carry_out(struct release *r)
     const struct deed *deed = find_deed(request->action);
     const char *why =
         refuse(r, request, deed, in_between ? r->info.hash : steering_revision(r), untouched);
-    if (!why && in_between)
-        return RULE_CONTINUE; /* it waits for the result */
+    /* it waits for the result, but for no primary that may never be ready */
+    if (!why && in_between && condition_is_set(r, side_condition(SIDE_PRIMARY)))
+        why =
+            arena_printf(r->tick->arena,
+                         "revision %s waits for the primary, ask again when its analysis has begun",
+                         r->info.hash);
+    else if (!why && in_between)
+        return RULE_CONTINUE;
     if (!why)
         return deed->carry_out(r, request);
     request_refused(r, request, why);

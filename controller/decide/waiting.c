@@ -22,6 +22,7 @@ static const struct meaning meanings[] = {
      "a route that it names cannot be written"},
     {CONDITION_OWNERS, "SelectsOthers", "False", WAITING_PERSON,
      "its labels are of other pods as well"},
+    {CONDITION_MEASURED, "LoadTestRuns", "False", WAITING_WAITS, "its load test runs"},
     {CONDITION_WHOLE, "HalfPromoted", "False", WAITING_NOTE, "its primary has half of a revision"},
 #define TRUE  "True"
 #define FALSE "False"

@@ -3,15 +3,15 @@
  * what becomes of each alert. All calls are under way at once, so that it takes as long as the
  * slowest.
  */
-#include "engine/alert_call.h"
+#include "engine/outbox.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "net/certs_test.h"
+#include "net/loop_test.h"
 #include "net/server/server.h"
-#include "net/test_certs.h"
-#include "net/test_loop.h"
 
 enum { MAX_SENT = 16 * 1024, DEEP = 30000, HUGE_ANSWER = 100 * 1000 };
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#include "base/fair.h"
 #include "base/log.h"
+#include "base/shares.h"
 #include "base/table.h"
 #include "engine/alert_deliveries.h"
 #include "engine/cache.h"
@@ -17,7 +17,6 @@
 #include "engine/metrics/metric_share.h"
 #include "engine/outbox.h"
 #include "engine/recent.h"
-#include "engine/secrets.h"
 #include "engine/traces.h"
 #include "metric/template.h"
 

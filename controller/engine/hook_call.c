@@ -7,9 +7,10 @@
 #include "base/clock.h"
 #include "base/encoding.h"
 #include "base/log.h"
-#include "engine/secrets.h"
+#include "engine/cache.h"
 #include "kube/secret.h"
 #include "proto/webhook_message.h"
+#include "proto/weight.h"
 
 enum {
     MAX_ANSWER = 1024 * 1024,
@@ -388,16 +389,32 @@ static bool asks_a_gate(const struct canary_webhook *webhook)
     return hook_type_is_gate(webhook->type) || webhook->type == HOOK_ROLLBACK;
 }
 
+/* The step that a load test belongs to: the same at each question until the release advances. */
+static const char *step_of(struct arena *arena, const struct canary *canary)
+{
+    struct json_object *step = json_at(canary->status.json, "step", NULL);
+
+    if (canary->status.iterations > 0)
+        return arena_printf(arena, "iteration %d", canary->status.iterations);
+    if (canary->status.canary_weight == 0 && json_bool_at(step, false, "match", NULL))
+        return "match";
+    if (canary->status.canary_weight == 0 && json_int_at(step, 0, "mirror", NULL) > 0)
+        return "mirror";
+    return arena_printf(arena, "weight %s", weight_text(arena, canary->status.canary_weight));
+}
+
 const char *hook_body(struct arena *arena, const struct canary *canary,
                       const struct canary_webhook *webhook, enum phase phase, const char *checksum)
 {
+    bool load = webhook_is_load(webhook->metadata);
     struct webhook_message message = {
         .name = canary->name,
         .namespace_ = canary->namespace_,
         .phase = phase_name(phase),
         .checksum = checksum,
         .metadata = webhook->metadata,
-        .release = asks_a_gate(webhook) ? release_of(canary) : NULL,
+        .release = asks_a_gate(webhook) || load ? release_of(canary) : NULL,
+        .step = load ? step_of(arena, canary) : NULL,
     };
     return webhook_text(arena, &message);
 }

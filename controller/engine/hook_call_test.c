@@ -7,6 +7,7 @@
 #include "engine/hook_call.h"
 #include "engine/outbox.h"
 #include "net/server/server.h"
+#include "test/rows.h"
 #include "test/unit.h"
 
 enum { MAX_REPLIES = 8 };
@@ -349,4 +350,40 @@ FIXTURE_CASE(the_global_receiver_serves_canaries_without_their_own)
     assert_int_equal(f->asked, 1);
     assert_non_null(strstr(f->seen[0], "rolled back"));
     outbox_free(outbox);
+}
+
+/* Load tests run once a step: their hooks say which. */
+CASE(hooks_of_load_tests_have_the_release_and_its_step)
+{
+    static const struct {
+        const char *metadata, *status;
+        int weight, iterations;
+        const char *end;
+    } cases[] = {
+        {"{\"type\":\"job\"}", "{}", 2000, 0, ",\"release\":\"t0\",\"step\":\"weight 20\"}"},
+        {"{\"type\":\"k6\"}", "{\"history\":[{\"ended\":\"t1\"}]}", 50, 0,
+         ",\"release\":\"t1\",\"step\":\"weight 0.5\"}"},
+        {"{\"type\":\"job\"}", "{}", 10000, 3, ",\"release\":\"t0\",\"step\":\"iteration 3\"}"},
+        {"{\"type\":\"job\"}", "{\"step\":{\"mirror\":50}}", 0, 0,
+         ",\"release\":\"t0\",\"step\":\"mirror\"}"},
+        {"{\"type\":\"job\"}", "{\"step\":{\"match\":true}}", 0, 0,
+         ",\"release\":\"t0\",\"step\":\"match\"}"},
+        {"{\"type\":\"cmd\"}", "{}", 2000, 0, "\"metadata\":{\"type\":\"cmd\"}}"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct canary canary = {
+            .name = "podinfo",
+            .namespace_ = "test",
+            .json = rows_json(arena, "{\"metadata\":{\"creationTimestamp\":\"t0\"}}"),
+            .status = {.canary_weight = cases[i].weight,
+                       .iterations = cases[i].iterations,
+                       .json = rows_json(arena, cases[i].status)}};
+        const struct canary_webhook hook = {
+            .type = HOOK_ROLLOUT, .name = "load", .metadata = rows_json(arena, cases[i].metadata)};
+        const char *body = hook_body(arena, &canary, &hook, PHASE_Progressing, "c1");
+        size_t len = strlen(body), end = strlen(cases[i].end);
+        if (len < end || strcmp(body + len - end, cases[i].end) != 0)
+            fail_msg("case %zu: %s", i, body);
+    }
 }

@@ -10,9 +10,8 @@
 #include "engine/hook_call.h"
 #include "engine/outbox.h"
 #include "engine/rows_test.h"
-#include "engine/secrets.h"
+#include "net/certs_test.h"
 #include "net/server/server.h"
-#include "net/test_certs.h"
 
 enum { WATCHDOG_MS = 8000, POLL_MS = 5 };
 

@@ -8,7 +8,7 @@
 #include "base/table.h"
 #include "engine/controller_metrics.h"
 #include "kube/lease.h"
-#include "kube/selector.h"
+#include "kube/resource.h"
 
 struct peer {
     struct peers *peers;

@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "engine/traces.h"
+#include "net/loop_test.h"
 #include "net/server/server.h"
-#include "net/test_loop.h"
 #include "test/unit.h"
 
 enum { DELAY_MS = 20, MAX_BODY = 2 * 1024 * 1024 };

@@ -8,17 +8,15 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "base/option_rows.h"
+#include "base/option.h"
 #include "fleet/daemon/app.h"
 #include "fleet/daemon/members.h"
 #include "fleet/daemon/wave.h"
-#include "fleet/rules/grants.h"
 #include "fleet/rules/select.h"
 #include "kube/lease.h"
 #include "kube/resource.h"
-#include "net/server/debug.h"
 #include "net/server/server.h"
-#include "page/fleet_page.h"
+#include "page/page.h"
 
 /*
  * The debug endpoints, on the port of /metrics:

@@ -1,6 +1,6 @@
 /*
- * The evidence over all samples. judge/ratio.h has the evidence of one sample, judge/bets.h the
- * alternatives and the treatment of bad requests in clumps.
+ * The evidence over all samples. judge/bets.h has the evidence of one sample, the alternatives and
+ * the treatment of bad requests in clumps.
  *
  * Several metrics share one false-alarm rate by weighted Bonferroni: a metric with share w alarms
  * at 1 / (rate * w). The alternative, averaging the winnings, gives the same rate, but an alarm of
@@ -15,8 +15,9 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/json.h"
 #include "judge/bets.h"
-#include "judge/ratio.h"
+#include "proto/weight.h"
 
 static const double MOST_COUNT = 1e12, MOST_LOG = 1e15;
 
@@ -258,4 +259,260 @@ const char *judge_sentence(struct arena *arena, const struct judge_evidence *evi
     }
     return arena_printf(arena, "%s; that is too little to tell whether the canary is worse",
                         counts);
+}
+
+/* --- samples of a release that are stored */
+
+/*
+ * Maximum part of a release that a window at its end may cover, compared with those at its
+ * beginning.
+ */
+static const double WHOLE_SHARE = 0.25;
+
+/* Samples of different steps are joined later, so that the evidence of a step can be told apart. */
+static const double OTHER_STEP = 4;
+
+static void join(struct judge_sample *sample, const struct judge_sample *next)
+{
+    sample->at_s = next->at_s > sample->at_s ? next->at_s : sample->at_s;
+    sample->step = next->step;
+    sample->canary.total += next->canary.total;
+    sample->canary.bad += next->canary.bad;
+    sample->primary.total += next->primary.total;
+    sample->primary.bad += next->primary.bad;
+}
+
+/* The part of what was known at its end that the joined window would have. */
+static double coarseness(const struct judge_sample *one, const struct judge_sample *next,
+                         double until_next, double whole)
+{
+    double both = one->canary.total + next->canary.total;
+
+    return both / (1 + until_next + whole * WHOLE_SHARE) *
+           (one->step == next->step ? 1 : OTHER_STEP);
+}
+
+static void join_two(struct judge_series *series)
+{
+    double whole = 0, until = 0, least = INFINITY;
+    int best = 0;
+
+    for (int i = 0; i < series->n; i++)
+        whole += series->samples[i].canary.total;
+    for (int i = 0; i + 1 < series->n; i++) {
+        const struct judge_sample *one = &series->samples[i];
+        until += one->canary.total;
+        double found = coarseness(one, one + 1, until + one[1].canary.total, whole);
+        if (found < least) {
+            least = found;
+            best = i;
+        }
+    }
+    join(&series->samples[best], &series->samples[best + 1]);
+    series->n--;
+    memmove(&series->samples[best + 1], &series->samples[best + 2],
+            (size_t)(series->n - best - 1) * sizeof(series->samples[0]));
+}
+
+void judge_series_add(struct judge_series *series, int most, const struct judge_sample *sample)
+{
+    struct judge_sample clean = *sample;
+
+    clean.canary = judge_clean(sample->canary);
+    clean.primary = judge_clean(sample->primary);
+    if (series->n > 0 && clean.at_s <= series->samples[series->n - 1].at_s) {
+        join(&series->samples[series->n - 1], &clean);
+        return;
+    }
+    while (series->n >= most || series->n >= JUDGE_SERIES)
+        join_two(series);
+    series->samples[series->n++] = clean;
+}
+
+/*
+ * JSON for the status of a Canary: the evidence, a list of numbers under each name; and samples, a
+ * list each.
+ */
+
+enum { COUNTS = 2 };
+static const double MOST = 1e30; /* squares of sums of 10^12 */
+
+/* SIGNED may be negative; OPTIONAL is zeros if missing, as in versions that had no such field. */
+enum field_kind { PLAIN, SIGNED, OPTIONAL };
+
+/* The fields except the number of samples; each a list of this many numbers. */
+struct field {
+    const char *name;
+    size_t at;
+    int count;
+    enum field_kind kind;
+};
+
+#define FIELD(name_, field_, count_, kind_)                                                        \
+    {                                                                                              \
+        .name = (name_), .at = offsetof(struct judge_evidence, field_), .count = (count_),         \
+        .kind = (kind_)                                                                            \
+    }
+
+static const struct field fields[] = {
+    FIELD("canary", canary, COUNTS, PLAIN),
+    FIELD("primary", primary, COUNTS, PLAIN),
+    FIELD("before", before, COUNTS, OPTIONAL),
+    FIELD("recentCanary", recent_canary, COUNTS, PLAIN),
+    FIELD("recentPrimary", recent_primary, COUNTS, PLAIN),
+    FIELD("lastCanary", last_canary, COUNTS, PLAIN),
+    FIELD("lastPrimary", last_primary, COUNTS, PLAIN),
+    FIELD("scatter", scatter, 3, PLAIN), /* followed by chance and squares */
+    FIELD("worse", worse, JUDGE_WORSE_BETS, SIGNED),
+    FIELD("notWorse", not_worse, JUDGE_NOT_WORSE_BETS, SIGNED),
+};
+
+enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
+
+_Static_assert(sizeof(struct judge_counts) == COUNTS * sizeof(double), "counts are two numbers");
+_Static_assert(offsetof(struct judge_evidence, squares) ==
+                   offsetof(struct judge_evidence, scatter) + 2 * sizeof(double),
+               "scatter, chance and squares are one field");
+
+/* Integers as such; other numbers with nine digits, more than their precision. */
+static struct json_object *number(double value)
+{
+    char text[32];
+
+    if (value == floor(value) && fabs(value) < 9e15)
+        return json_object_new_int64((int64_t)value);
+    snprintf(text, sizeof(text), "%.9g", value);
+    return json_object_new_double_s(value, text);
+}
+
+struct json_object *judge_write(struct arena *arena, const struct judge_evidence *evidence)
+{
+    struct json_object *json = json_own(arena, json_object_new_object());
+
+    json_set_int(json, "looks", evidence->looks);
+    for (int i = 0; i < FIELDS; i++) {
+        const double *values = (const double *)((const char *)evidence + fields[i].at);
+        struct json_object *list = json_object_new_array();
+        for (int j = 0; j < fields[i].count; j++)
+            json_object_array_add(list, number(values[j]));
+        json_object_object_add(json, fields[i].name, list);
+    }
+    return json;
+}
+
+static bool read_field(struct json_object *json, const struct field *field, double values[])
+{
+    struct json_object *list = json_at(json, field->name, NULL);
+
+    if (!list && field->kind == OPTIONAL)
+        return true;
+    if (!json_object_is_type(list, json_type_array) || json_len(list) != (size_t)field->count)
+        return false;
+    for (int i = 0; i < field->count; i++) {
+        struct json_object *value = json_elem(list, (size_t)i);
+        if (!json_object_is_type(value, json_type_int) &&
+            !json_object_is_type(value, json_type_double))
+            return false;
+        values[i] = json_object_get_double(value);
+        if (!(fabs(values[i]) <= MOST) || (values[i] < 0 && field->kind != SIGNED))
+            return false;
+    }
+    return true;
+}
+
+static bool can_be(struct judge_counts counts)
+{
+    return counts.bad <= counts.total;
+}
+
+static bool read_all(struct json_object *json, struct judge_evidence *evidence)
+{
+    if (!json_to_int(json_at(json, "looks", NULL), &evidence->looks) || evidence->looks < 0 ||
+        evidence->looks > JUDGE_MAX_LOOKS)
+        return false;
+    for (int i = 0; i < FIELDS; i++) {
+        if (!read_field(json, &fields[i], (double *)((char *)evidence + fields[i].at)))
+            return false;
+    }
+    return can_be(evidence->canary) && can_be(evidence->primary) && can_be(evidence->before) &&
+           can_be(evidence->recent_canary) && can_be(evidence->recent_primary) &&
+           can_be(evidence->last_canary) && can_be(evidence->last_primary);
+}
+
+bool judge_read(struct json_object *json, struct judge_evidence *evidence)
+{
+    judge_begin(evidence);
+    if (!read_all(json, evidence)) {
+        judge_begin(evidence);
+        return false;
+    }
+    return true;
+}
+
+/* --- samples */
+
+enum { LOOK_NUMBERS = 6, MOST_SECONDS = 1000000000 };
+
+static const int64_t most_step = INT64_C(100) * 1000000000;
+static const double MOST_REQUESTS = 1e12;
+
+struct json_object *judge_samples_write(struct arena *arena, const struct judge_sample *samples,
+                                        int n)
+{
+    struct json_object *list = json_own(arena, json_object_new_array());
+
+    for (int i = 0; i < n; i++) {
+        const struct judge_sample *look = &samples[i];
+        const double counts[] = {look->canary.total, look->canary.bad, look->primary.total,
+                                 look->primary.bad};
+        struct json_object *row = json_object_new_array();
+        json_object_array_add(row, json_object_new_int64(look->at_s));
+        json_object_array_add(row, json_object_get(weight_json(arena, look->step)));
+        for (size_t j = 0; j < sizeof(counts) / sizeof(counts[0]); j++)
+            json_object_array_add(row, number(counts[j]));
+        json_object_array_add(list, row);
+    }
+    return list;
+}
+
+static bool read_look(struct json_object *row, struct judge_sample *look)
+{
+    double values[LOOK_NUMBERS];
+
+    if (!json_object_is_type(row, json_type_array) || json_len(row) != LOOK_NUMBERS ||
+        !json_to_int(json_elem(row, 0), &look->at_s) ||
+        !weight_read(json_elem(row, 1), most_step, &look->step) || look->at_s < 0 ||
+        look->at_s > MOST_SECONDS)
+        return false;
+    for (size_t i = 2; i < LOOK_NUMBERS; i++) {
+        struct json_object *value = json_elem(row, i);
+        if (!json_object_is_type(value, json_type_int) &&
+            !json_object_is_type(value, json_type_double))
+            return false;
+        values[i] = json_object_get_double(value);
+        if (!(values[i] >= 0 && values[i] <= MOST_REQUESTS))
+            return false;
+    }
+    look->canary = (struct judge_counts){.total = values[2], .bad = values[3]};
+    look->primary = (struct judge_counts){.total = values[4], .bad = values[5]};
+    return can_be(look->canary) && can_be(look->primary);
+}
+
+bool judge_samples_read(struct arena *arena, struct json_object *json, int most,
+                        struct judge_sample **out, int *n)
+{
+    size_t len = json_len(json);
+    struct judge_sample *samples = arena_array(arena, len + 1, sizeof(*samples));
+
+    *n = 0;
+    *out = samples;
+    if (!json_object_is_type(json, json_type_array) || len > (size_t)most)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        if (!read_look(json_elem(json, i), &samples[i]) ||
+            (i > 0 && samples[i].at_s <= samples[i - 1].at_s))
+            return false;
+    }
+    *n = (int)len;
+    return true;
 }

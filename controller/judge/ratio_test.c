@@ -2,7 +2,7 @@
  * The law of one look, by counting: over all outcomes of small looks, the expectation of S is at
  * most 1 at each point of the null, for each alternative and tolerance of a grid.
  */
-#include "judge/ratio.h"
+#include "judge/bets.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Looks that are kept: few, and none of their requests lost. */
-#include "judge/judge_json.h"
+#include "judge/judge.h"
 
 #include "base/json.h"
 #include "test/rows.h"

@@ -40,7 +40,7 @@ const struct metric_family *metric_family_find(const char *name); /* NULL if the
 /* The next family; NULL starts, and ends. */
 const struct metric_family *metric_family_next(const struct metric_family *family);
 
-/* The query for one workload, a template (metric/render.h). Owned by the arena, as all below. */
+/* The query for one workload, a template (metric/template.h). Owned by the arena, as all below. */
 const char *metric_family_query(struct arena *arena, const struct metric_family *family,
                                 enum metric_kind kind);
 

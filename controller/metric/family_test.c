@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "metric/render.h"
+#include "metric/template.h"
 #include "test/unit.h"
 
 enum { MAX_TEXT = 1024 * 1024, WORKLOADS = 3 };

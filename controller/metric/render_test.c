@@ -1,4 +1,4 @@
-#include "metric/render.h"
+#include "metric/template.h"
 
 #include "metric/family.h"
 #include "tick/fixture_test.h"

@@ -1,4 +1,4 @@
-#include "page/fleet_page.h"
+#include "page/page.h"
 #include "test/rows.h"
 #include "test/unit.h"
 

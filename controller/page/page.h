@@ -68,7 +68,7 @@ struct page {
 /* Answers all requests below /ui. */
 void page_serve(struct page *page, struct http_conn_request *req);
 
-/* --- page_json.c: Canaries as JSON, from the watches. Owned by the arena. */
+/* --- Canaries as JSON, from the watches. Owned by the arena. */
 
 /*
  * {"canaries": [...], "continue": "namespace/name"}: at most `limit` Canaries after `after` (NULL:
@@ -81,5 +81,39 @@ struct json_object *show_list(const struct engine *engine, struct arena *arena, 
 struct json_object *show_one(const struct engine *engine, const struct settings *settings,
                              const struct show_links *links, struct arena *arena,
                              const char *namespace_, const char *name);
+
+/*
+ * --- The fleet page (fleet_page.c): the state of each ReleasePlan, as columns of clusters by wave.
+ * It only shows the statuses of plans as watched, and queries no cluster.
+ *
+ *   GET /ui/                     the page
+ *   GET /ui/api/plans            ?limit=1..100 &continue=NS/NAME: a page of all, summaries; fewer if
+ *                                reading takes long
+ *   GET /ui/api/plans/NS/NAME    one, with its waves and clusters
+ */
+
+struct plans_page {
+    struct page_door door;
+    /*
+     * "NAMESPACE/NAME" of all ReleasePlans, sorted by name. False if they are not known, not yet
+     * or no longer.
+     */
+    bool (*names)(void *arg, struct arena *arena, const char ***out, size_t *count);
+    /* One, owned by the arena; NULL if there is none. */
+    struct json_object *(*get)(void *arg, struct arena *arena, const char *namespace_,
+                               const char *name);
+    void *arg;
+};
+
+/* Answers all requests below /ui. */
+void plans_page_serve(struct plans_page *page, struct http_conn_request *req);
+
+/* ReleasePlans as JSON for the fleet page, from their statuses. Owned by the arena. */
+
+/* {"namespace", "name", "phase", "message", "revision", "since", "canaries", "promoted",
+ * "underWay", "failed", "held"} */
+struct json_object *plan_json_brief(struct arena *arena, struct json_object *plan);
+/* With "conditions", "waves" with their "clusters", and clusters in no wave as "outside". */
+struct json_object *plan_json(struct arena *arena, struct json_object *plan);
 
 #endif

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
+#include "router/router.h"
 #include "router/shared/source.h"
-#include "router/shared/spec_checks.h"
 #include "tick/edit.h"
 #include "tick/need.h"
 #include "tick/plan.h"

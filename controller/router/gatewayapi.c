@@ -5,11 +5,9 @@
  */
 #include <string.h>
 
-#include "router/shared/headers.h"
+#include "router/router.h"
 #include "router/shared/httproute.h"
 #include "router/shared/route_refs.h"
-#include "router/shared/spec_checks.h"
-#include "tick/applied.h"
 #include "tick/edit.h"
 #include "tick/plan.h"
 

@@ -4,9 +4,8 @@
  */
 #include <string.h>
 
-#include "router/shared/headers.h"
+#include "router/router.h"
 #include "router/shared/route.h"
-#include "router/shared/spec_checks.h"
 #include "tick/edit.h"
 #include "tick/need.h"
 #include "tick/plan.h"

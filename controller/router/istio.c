@@ -5,10 +5,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "router/shared/headers.h"
+#include "router/router.h"
 #include "router/shared/route.h"
 #include "router/shared/route_refs.h"
-#include "router/shared/spec_checks.h"
 #include "tick/edit.h"
 #include "tick/need.h"
 

@@ -81,8 +81,11 @@ static const char *pods_check(struct arena *arena, const struct canary *canary)
     if (analysis->step_weight_promotion > 0)
         return "spec.analysis.stepWeightPromotion: not possible with spec.analysis.steps and "
                "provider kubernetes, where the share is one of pods; leave it out";
-    if (analysis->n_promotion > 0)
+    if (analysis->promotion.n_steps > 0)
         return "spec.analysis.promotion: not possible with spec.analysis.steps and provider "
+               "kubernetes, where the share is one of pods; leave it out";
+    if (analysis->rollback.n_steps > 0)
+        return "spec.analysis.rollback: not possible with spec.analysis.steps and provider "
                "kubernetes, where the share is one of pods; leave it out";
     return canary_is_worker(canary) ? NULL : kubernetes_check(arena, canary);
 }
@@ -146,7 +149,8 @@ static const struct router by_pods = {
 /* The selector of one side is no share. */
 static const char *whole_check(struct arena *arena, const struct canary *canary)
 {
-    const char *field = canary->analysis.n_promotion > 0             ? "promotion"
+    const char *field = canary->analysis.promotion.n_steps > 0       ? "promotion"
+                        : canary->analysis.rollback.n_steps > 0      ? "rollback"
                         : canary->analysis.step_weight_promotion > 0 ? "stepWeightPromotion"
                                                                      : NULL;
 

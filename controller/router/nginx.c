@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "router/router.h"
 #include "router/shared/source.h"
-#include "router/shared/spec_checks.h"
 #include "tick/edit.h"
 
 #define DEFAULT_PREFIX "nginx.ingress.kubernetes.io"

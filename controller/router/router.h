@@ -6,6 +6,8 @@
 #ifndef ROUTER_ROUTER_H
 #define ROUTER_ROUTER_H
 
+#include "base/arena.h"
+#include "proto/canary.h"
 #include "tick/tick.h"
 
 /*
@@ -139,8 +141,8 @@ const char *const *router_object_names(struct arena *arena, const struct router 
                                        const struct kube_resource *resource);
 /* NULL if no variant serves the provider. */
 const struct router *router_find(const char *provider);
-/* The router of a Canary with this provider: the one for its routeRefs, for its steps or for its bake, if
- * it has any and the variant has such a router. NULL if no variant serves the provider. */
+/* The router of a Canary with this provider: the one for its routeRefs, for its steps or for its
+ * bake, if it has any and the variant has such a router. NULL if no variant serves the provider. */
 const struct router *router_of(const char *provider, const struct canary *canary);
 /* True if it can give the canary a part of the traffic. */
 bool router_splits(const struct router *router);
@@ -153,5 +155,78 @@ const char *router_names_that(struct arena *arena, bool (*can)(const struct rout
 
 /* The Services `-canary`, `-primary` and apex are the same for every router: see
  * router/shared/services.h. */
+
+/*
+ * --- for the variants: checks of a spec against the capabilities of a mesh.
+ *
+ * Ignored fields: paths of fields in a spec that a mesh cannot express, for router.h's ignored().
+ */
+
+struct ignored {
+    struct arena *arena;
+    const char *text; /* "a.b, a.c", owned by the arena; NULL if empty */
+};
+
+/* Adds "AT.KEY" for each of the keys (NULL-ended) in `from` (an object or NULL). */
+void ignored_add(struct ignored *list, struct json_object *from, const char *at,
+                 const char *const keys[]);
+/* The same for each element of an array (or NULL), "AT[0].KEY". */
+void ignored_add_each(struct ignored *list, struct json_object *array, const char *at,
+                      const char *const keys[]);
+/* These keys of spec.service, and these of the elements of its match, if present; either list may
+ * be NULL. */
+const char *ignored_of_service(struct arena *arena, const struct canary *canary,
+                               const char *const keys[], const char *const match_keys[]);
+/* The same for a mesh that uses only Services and weights of spec.service. */
+const char *ignored_but_weights(struct arena *arena, const struct canary *canary);
+
+/*
+ * Regular expressions of a spec are checked before they go into routes. A gateway that cannot
+ * compile one rejects the whole route, and with it every request: an invalid expression is refused
+ * while the old route still serves.
+ *
+ * Each gateway has a dialect of its own (RE2, PCRE, ECMAScript). The check uses the widest, PCRE2:
+ * no gateway accepts an expression that PCRE2 rejects. Features that a gateway lacks are not found
+ * here.
+ */
+
+/* NULL if valid. Otherwise the mistake and its position, "missing closing parenthesis at character
+ * 2"; owned by the arena. */
+const char *regex_mistake(struct arena *arena, const char *pattern);
+
+/*
+ * --- for the variants: headers of A/B tests, and cookies of session affinity.
+ *
+ * Headers are for meshes that match nothing else of a request. All of spec.analysis.match must
+ * hold, in whichever of its elements it is, as in Flagger.
+ */
+
+struct header_match {
+    const char *name;
+    const char *how; /* "exact", "prefix", "suffix" or "regex" */
+    const char *value;
+};
+
+/* In the order of the elements, sorted by name within each; owned by the arena. Returns their
+ * number. */
+size_t headers_of_test(struct arena *arena, const struct canary *canary, struct header_match **out);
+/* NULL, or the part of spec.analysis.match that `mesh` (a name for people) cannot match: a sentence
+ * with the field's path, owned by the arena. The mesh supports these ways (NULL-ended), and at most
+ * `max` headers. */
+const char *headers_mistake(struct arena *arena, const struct canary *canary, const char *mesh,
+                            const char *const ways[], size_t max);
+
+/* Cookies of session affinity as HTTP headers, for all routers that support them. Strings are owned
+ * by the arena. */
+
+/* Values of Set-Cookie that set the cookie "NAME=VALUE" for this time, and delete it, with the
+ * attributes of spec.analysis.sessionAffinity. NULL if cookie is NULL. */
+const char *cookie_given(struct tick *tick, const char *cookie, int64_t max_age_s);
+const char *cookie_taken_back(struct tick *tick, const char *cookie);
+/* The cookie in such a value; NULL if it is of the other kind, or missing. */
+const char *cookie_read(struct arena *arena, const char *value, bool taken_back);
+/* A regular expression for a Cookie header that contains it; name and value are matched
+ * literally. */
+const char *cookie_pattern(struct arena *arena, const char *cookie);
 
 #endif

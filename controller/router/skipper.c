@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
+#include "router/router.h"
 #include "router/shared/source.h"
-#include "router/shared/spec_checks.h"
 #include "tick/edit.h"
 
 #define WEIGHTS   "zalando.org/backend-weights"

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
+#include "router/router.h"
 #include "router/shared/route.h"
-#include "router/shared/spec_checks.h"
 #include "tick/edit.h"
 
 /* From v1alpha2 on our part of a split has one format. The last CRD of the SMI serves v1alpha4

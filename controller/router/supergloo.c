@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "base/duration.h"
+#include "base/clock.h"
+#include "router/router.h"
 #include "router/shared/route.h"
-#include "router/shared/spec_checks.h"
 #include "tick/edit.h"
 #include "tick/need.h"
 #include "tick/plan.h"

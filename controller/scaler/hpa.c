@@ -3,7 +3,7 @@
  * a Canary names: the API server converts between versions. An HPA ignores a workload at zero
  * replicas, so that there is nothing to pause.
  */
-#include "scaler/shared/copy.h"
+#include "scaler/scaler.h"
 #include "tick/edit.h"
 
 static const struct scaler_bounds bounds = {

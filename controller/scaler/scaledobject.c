@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "scaler/shared/copy.h"
+#include "scaler/scaler.h"
 #include "tick/edit.h"
 #include "tick/need.h"
 #include "tick/plan.h"

@@ -1,6 +1,6 @@
 /* hosts: which names are the gate's own, and which a page of another site may have brought. */
 
-#include "gate/access/hosts.h"
+#include "gate/access/identity.h"
 #include "test/unit.h"
 
 static const struct hosts_options nothing = {.public_url = ""};

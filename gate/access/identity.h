@@ -1,5 +1,5 @@
 /*
- * Authentication and authorisation of requests.
+ * Authentication and authorisation of requests, and the names in the Host header that they may use.
  *
  * The rows of --token-file give roles and names to bearer tokens and to client certificates:
  *
@@ -22,6 +22,7 @@
 
 #include <stdbool.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "net/loop.h"
 #include "net/server/server.h"
@@ -105,5 +106,32 @@ bool identity_admit_origin(struct http_conn_request *req) MUST_USE;
 
 /* GET /v1/whoami: {"name", "role", "anonymous"}, and "namespaces" if the role is bounded. */
 void identity_whoami(struct identities *identities, struct http_conn_request *req);
+
+/*
+ * --- Names in the Host header that are this gate's own. A page of another site can make its own
+ * name lead to the address of the gate (DNS rebinding): to the browser both are then one site, and
+ * only the Host header shows the difference.
+ *
+ * Own names are
+ *   - addresses, localhost, names without a dot, names below .svc and .svc.cluster.local, which no
+ *     page can have;
+ *   - for a pod also SERVICE.NAMESPACE and names below .svc of its cluster's domain
+ *     (hosts_options);
+ *   - the host of --public-url, and the names of --hosts.
+ */
+struct hosts_options {
+    const char *public_url; /* "" if none */
+    const char *names;      /* separated by commas; NULL or "" if none */
+    /* Text of /etc/resolv.conf: its search list names the namespace of a pod. */
+    const char *resolv_conf;
+    /* Host name of the machine; that of a pod begins with the name of its Deployment. */
+    const char *pod;
+};
+
+/* Owned by the arena. */
+struct hosts;
+struct hosts *hosts_new(struct arena *arena, const struct hosts_options *options);
+/* host: a Host header, with or without port. NULL is own: browsers always send the header. */
+bool hosts_own(const struct hosts *hosts, const char *host);
 
 #endif

@@ -1,10 +1,10 @@
 /* identity: admission of real requests. */
-#include "net/test_fixture.h"
+#include "net/fixture_test.h"
 
 #include "base/file.h"
 #include "base/metrics.h"
 #include "gate/access/identity.h"
-#include "net/test_certs.h"
+#include "net/certs_test.h"
 
 static char token_file[64];
 static struct identities *identities;

@@ -5,6 +5,7 @@
  */
 #include <ctype.h>
 #include <openssl/rand.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,14 +14,103 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "gate/api/api.h"
-#include "gate/api/request.h"
-#include "gate/links/link_db.h"
-#include "gate/links/link_page.h"
+#include "gate/links/link.h"
 
 static struct metrics_family links = {.name = "flagger_gate_links_total",
                                       .help = "Signed links by what became of them",
                                       .type = METRICS_COUNTER,
                                       .labels = {"outcome"}};
+
+/*
+ * --- statements for links, with errors as in gate/rules/gates.h. A link is marked as used in the
+ * same transaction as its change, by the database's clock; if the change is refused or lost, the
+ * link stays valid.
+ */
+
+static const struct db_statement created = {
+    .name = "link_made",
+    .sql = "SELECT json_build_object('seq', flagger_gate_link_made($1, $2, $3, $4, $5, $6, $7, $8, "
+           "$9, $10, $11, $12, $13))",
+    .n_params = 13,
+    .lane = DB_CHANGE};
+static const struct db_statement look = {.name = "link_look",
+                                         .sql = "SELECT flagger_gate_link_look($1, $2)",
+                                         .n_params = 2,
+                                         .lane = DB_ASK};
+static const struct db_statement use = {
+    .name = "link_use",
+    .sql = "SELECT row_to_json(c) FROM (SELECT r.*, flagger_gate_hash(r.seq) AS hash FROM "
+           "flagger_gate_link($1, $2, $3, $4, $5, $6, $7, $8, now() + $9::bigint * "
+           "interval '1 millisecond', $10, $11, $12, $13) r) c",
+    .n_params = 13,
+    .lane = DB_CHANGE};
+
+const struct db_statement *const api_link_statements[] = {&created, &look, &use, NULL};
+
+/* Texts of a link's fields as parameters. */
+struct texts {
+    char id[LINK_ID_TEXT];
+    char expires[CLOCK_TEXT];
+    char for_ms[24];
+};
+
+static const char *for_text(const struct link *link, struct texts *texts)
+{
+    snprintf(texts->for_ms, sizeof(texts->for_ms), "%lld", (long long)link->for_ms);
+    return link->for_ms ? texts->for_ms : NULL;
+}
+
+/* The fields of a link, the first parameters of both statements that take it. */
+enum { LINK_FIELDS = 10, LINK_PARAMS = 13 };
+
+static void put_fields(const struct link *link, struct texts *texts,
+                       const char *params[LINK_PARAMS])
+{
+    const char *const fields[LINK_FIELDS] = {link_id_text(link, texts->id),
+                                             clock_rfc3339(link->expires_s * 1000, texts->expires),
+                                             link_action_name(link->action),
+                                             link_kind_name(link->kind),
+                                             link->namespace_,
+                                             link->name,
+                                             link->hook,
+                                             link->revision,
+                                             for_text(link, texts),
+                                             link->who};
+
+    memcpy(params, fields, sizeof(fields));
+}
+
+/* Records in the history that the link was created; {"seq"}. */
+static void record(struct db *db, const struct link *link, gates_json_fn done, void *arg)
+{
+    const char *params[LINK_PARAMS] = {
+        [10] = link->issuer, [11] = db_bool(link->verified), [12] = link->reason};
+    struct texts t;
+
+    put_fields(link, &t, params);
+    gates_run(db, &created, params, done, arg);
+}
+
+/* ERR_OK if the link can still be used, else the reason (status 403). json is "{}". */
+static void probe(struct db *db, const struct link *link, gates_json_fn done, void *arg)
+{
+    struct texts t;
+    const char *const params[] = {link_id_text(link, t.id),
+                                  clock_rfc3339(link->expires_s * 1000, t.expires)};
+    gates_run(db, &look, params, done, arg);
+}
+
+/* Makes the change of the link; the answer is that of gates_open() or gates_close(). Status 403 if
+ * it is used or expired. */
+static void redeem(struct db *db, const struct link *link, gates_json_fn done, void *arg)
+{
+    const char *params[LINK_PARAMS] = {
+        [10] = db_bool(link->verified), [11] = "link", [12] = link->reason};
+    struct texts t;
+
+    put_fields(link, &t, params);
+    gates_run(db, &use, params, done, arg);
+}
 
 /* A link that waits for the database. */
 struct link_request {
@@ -158,7 +248,7 @@ static void make(struct gate_api *api, struct http_conn_request *req, struct lin
         goto refused;
     }
     f->url = arena_printf(arena, "%s/links/%s", here, token);
-    link_db_record(api->db, &f->link, on_recorded, f);
+    record(api->db, &f->link, on_recorded, f);
     return;
 refused:
     pending_free(f->pending);
@@ -295,7 +385,7 @@ void api_links_show(void *arg, struct http_conn_request *req)
     struct gate_api *api = arg;
     struct link_request *f = read_link(api, req);
     if (f)
-        link_db_probe(api->db, &f->link, on_probed, f);
+        probe(api->db, &f->link, on_probed, f);
 }
 
 /* Fields of the change for log and metrics. */
@@ -348,5 +438,5 @@ void api_links_use(void *arg, struct http_conn_request *req)
     if (!identity_admit_origin(req) || !(f = read_link(api, req)))
         return;
     fill_change(f);
-    link_db_redeem(api->db, &f->link, on_redeemed, f);
+    redeem(api->db, &f->link, on_redeemed, f);
 }

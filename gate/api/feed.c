@@ -1,4 +1,4 @@
-#include "gate/api/feed.h"
+#include "gate/api/api.h"
 
 #include <stdlib.h>
 #include <string.h>

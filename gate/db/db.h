@@ -27,6 +27,7 @@ enum {
     DB_MAX_CONNECTIONS = 64
 };
 
+struct arena;
 struct db;
 struct db_source;
 struct schema;
@@ -120,11 +121,48 @@ void db_each(const struct db *db,
              void (*fn)(void *arg, const char *lane, const struct db_connection_snapshot *snapshot),
              void *arg);
 
+/*
+ * --- Source of the connection string: the command line, the environment, or a file such as a
+ * mounted Secret, which may change at any time. If the file becomes unreadable or invalid, the last
+ * good string is kept and a warning is logged once.
+ */
+
+/* file takes precedence over dsn; both are borrowed and may be NULL. ERR_INVALID if libpq cannot
+ * parse the connection string, which the message does not show. ERR_NOT_FOUND, ERR_DENIED: of the
+ * file. */
+enum err db_source_new(const char *dsn, const char *file, struct db_source **out,
+                       struct errinfo *ei) MUST_USE;
+void db_source_free(struct db_source *source); /* NULL is allowed */
+
+/* True if the connection string is in the arguments of the process, which every user of the machine
+ * can read, and contains a password. dsn may be NULL. */
+bool db_source_shows_password(const char *dsn, int argc, char *const *argv);
+
+/*
+ * --- Versions of the gate's tables: those in the database, and the upgrade to ours.
+ *
+ * schema.sql, and the files schema_N.sql behind it, are a list of numbered versions; each begins
+ * with a line `-- version N`. Missing versions are applied together, in one transaction under an
+ * advisory lock, so replicas that start at once take turns, and a failed upgrade leaves nothing
+ * behind. When no version is missing nothing is locked or written, so a role that may not create
+ * tables is enough.
+ *
+ * A database may be ahead of the program: the row of a version names in `oldest` the oldest
+ * program that it still serves (such a version writes its row itself). Nothing here accesses the
+ * database; db_connection does.
+ */
+extern const char gate_schema_sql[]; /* schema.sql and schema_N.sql, joined by the build */
+
+/* Owned by the arena; sql is borrowed and must live as long. Aborts if the versions do not count up
+ * from 1. */
+struct schema *schema_new(struct arena *arena, const char *sql);
+int schema_version(const struct schema *schema); /* the newest */
+
 /* --- a connection without a loop, for commands that read much and may wait */
 
 struct db_reader;
-/* program: the name that the server shows. ERR_RETRY with the error of libpq if it cannot connect; *out is set
- * in any case. */
+/* program: the name that the server shows. ERR_RETRY with the error of libpq if it cannot connect;
+ * *out is set in any case. */
 enum err db_reader_open(const struct db_source *source, const char *program, struct db_reader **out,
                         struct errinfo *ei) MUST_USE;
 /* Calls fn with one row at a time, so that memory does not grow with the answer. fn NULL: a

@@ -10,8 +10,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "gate/db/db_source.h"
-#include "gate/db/schema.h"
 
 enum { IDLE_MS = 10000, CONNECTION_FIRST_WAIT_MS = 100, CONNECTION_UPGRADE_MS = 65000 };
 

@@ -95,8 +95,8 @@ bool db_error_wants_reconnect(const char *sqlstate);
 void db_error_one_line(char *text);
 
 /*
- * --- the host names of a libpq connection string, resolved on the loop: libpq itself would block on
- * the name service. libpq still gets every name, for the verification of certificates, and tries
+ * --- the host names of a libpq connection string, resolved on the loop: libpq itself would block
+ * on the name service. libpq still gets every name, for the verification of certificates, and tries
  * the addresses in order.
  */
 struct resolve;
@@ -122,5 +122,32 @@ void resolve_free(struct resolve *resolve); /* NULL is allowed */
 
 /* ERR_INVALID if libpq cannot parse the connection string, which the message does not show. */
 enum err resolve_check(const char *dsn, struct errinfo *ei) MUST_USE;
+
+/* --- db_source.c: the connection string */
+
+/* Reads the file again. Returns a number that grows with each change of the connection string, from
+ * 1. */
+unsigned db_source_poll(struct db_source *source);
+/* As of the last poll; valid until the next. */
+const char *db_source_dsn(const struct db_source *source);
+unsigned db_source_generation(const struct db_source *source);
+
+/* --- schema.c: versions of the tables; db.h describes them */
+
+/* Selects whether the table of versions exists: one row, one boolean column. */
+extern const char schema_probe_sql[];
+/* Selects the versions in the database, for schema_judge(), if the table exists. */
+extern const char schema_rows_sql[];
+/* Begins the transaction, waits for the lock, creates the table of versions and reads it like
+ * schema_rows_sql. */
+extern const char schema_lock_sql[];
+
+/* *missing: versions have to be applied. ERR_INVALID if the database is too new for this
+ * program. */
+enum err schema_judge(const struct schema *schema, const PGresult *rows, bool *missing,
+                      struct errinfo *ei) MUST_USE;
+/* Inside the transaction of schema_lock_sql: applies the versions that rows lacks and commits.
+ * Heap; the caller frees. */
+char *schema_upgrade_sql(const struct schema *schema, const PGresult *rows);
 
 #endif

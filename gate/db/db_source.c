@@ -1,4 +1,3 @@
-#include "gate/db/db_source.h"
 
 #include <libpq-fe.h>
 #include <netdb.h>

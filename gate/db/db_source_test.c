@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "gate/db/db_source.h"
+#include "gate/db/db_internal.h"
 #include "test/unit.h"
 
 static const char *path;

@@ -12,9 +12,8 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "gate/db/db.h"
-#include "gate/db/db_source.h"
-#include "gate/db/schema.h"
-#include "net/test_loop.h"
+#include "gate/db/db_internal.h"
+#include "net/loop_test.h"
 #include "test/unit.h"
 
 enum { MAX_CLIENTS = 32 };

@@ -1,4 +1,4 @@
-#include "gate/db/schema.h"
+#include "gate/db/db_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>

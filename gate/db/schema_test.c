@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gate/db/schema.h"
+#include "gate/db/db_internal.h"
 #include "test/unit.h"
 
 static const char script[] = "-- What it is.\n"

@@ -1,5 +1,5 @@
 /* link_page: texts, and that no input becomes markup. */
-#include "gate/links/link_page.h"
+#include "gate/links/link.h"
 #include "test/unit.h"
 
 #include <string.h>

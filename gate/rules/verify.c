@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/option.h"
 #include "gate/db/db.h"
-#include "gate/db/db_source.h"
 #include "gate/rules/history.h"
 
 /* --- options */

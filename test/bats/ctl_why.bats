@@ -74,7 +74,7 @@ situations_of_code() {
 
 # What needs a mesh, other pods of its labels, traffic that is judged, or a fault of the controller itself; rows of
 # controller/ctl/why/situations.yaml say their sentences.
-not_played='judge-undecided judged-worse labels-shared no-requests not-begun primary-unserved primary-waits right-missing
+not_played='back-in-steps judge-undecided judged-worse labels-shared no-requests not-begun primary-unserved primary-waits right-missing
     route-contested route-replaced route-unfit routes-pending share-waits side-waits stalled too-long unschedulable'
 
 @test "each situation of a Canary is played, or listed here" {

@@ -5,7 +5,7 @@
 
 #include "fuzz.h"
 #include "kube/config.h"
-#include "kube/credentials.h"
+#include "kube/kube_internal.h"
 
 static void check_config(const struct kube_config *config)
 {

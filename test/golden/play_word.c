@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/duration.h"
+#include "base/clock.h"
 #include "deletion.h"
 #include "play.h"
 #include "play_simulate.h"
@@ -467,6 +467,7 @@ static const struct field {
     {.name = "closed", .text = offsetof(struct world, closed), .none = ""},
     {.name = "open", .text = offsetof(struct world, open), .none = ""},
     {.name = "unasked", .text = offsetof(struct world, unasked), .none = ""},
+    {.name = "answered", .text = offsetof(struct world, answered), .none = "OK"},
     {.name = "analysed", .text = offsetof(struct world, analysed), .none = ""},
     {.name = "unserved", .text = offsetof(struct world, unserved), .none = ""},
     {.name = "late", .text = offsetof(struct world, late), .none = ""},

@@ -45,6 +45,7 @@ struct world *world_new(const char *patch)
         .closed = "",
         .open = "",
         .unasked = "",
+        .answered = "OK",
         .unserved = "",
         .late = "",
         .queries = "",
@@ -278,7 +279,7 @@ static void answer_need(struct world *world, struct tick *tick, const struct nee
     if (hook->type == HOOK_CONFIRM_ROLLOUT && (passed || hook->approve_at_deadline))
         world->let_in = arena_printf(world->arena, "%s %s", world->let_in, need->checksum);
     fact_hook(tick, need,
-              (struct hook_answer){.passed = passed, .text = passed ? "OK" : "refused"});
+              (struct hook_answer){.passed = passed, .text = passed ? world->answered : "refused"});
 }
 
 /* --- the safety rules */

@@ -250,6 +250,9 @@ static const char *check_route(struct model *model, const struct cluster *facts,
     if (was->canary_weight == WEIGHT_ALL && !was->rest && is->canary_weight < WEIGHT_ALL &&
         !primary->answers && !target->at_zero && !model_is_absent(model, facts, ROLE_TARGET))
         return "traffic goes only to a primary that is ready, or that was serving";
+    if (json_at(canary->status.json, "rollbackStep", NULL) && primary->answers && !restored &&
+        is->canary_weight > was->canary_weight)
+        return "a canary that is rolled back in steps gets no more";
     return check_kinds(model, facts, was, is);
 }
 

@@ -72,12 +72,13 @@ flagger-token,system:serviceaccount:flagger-system:flagger,flagger,"system:servi
 replica-0-token,system:serviceaccount:flagger-system:flagger,replica-0,"system:serviceaccounts,system:serviceaccounts:flagger-system"
 replica-1-token,system:serviceaccount:flagger-system:flagger,replica-1,"system:serviceaccounts,system:serviceaccounts:flagger-system"
 narrow-token,system:serviceaccount:flagger-system:narrow,narrow,"system:serviceaccounts,system:serviceaccounts:flagger-system"
+loadtester-token,system:serviceaccount:flagger-system:loadtester,loadtester,"system:serviceaccounts,system:serviceaccounts:flagger-system"
 mesh-token,system:serviceaccount:flagger-system:flagger-mesh,mesh,"system:serviceaccounts,system:serviceaccounts:flagger-system"
 END
     kubeconfig admin-token >"$state/kubeconfig"
     kubeconfig node-token >"$state/kubeconfig-node"
     local user
-    for user in flagger replica-0 replica-1 narrow mesh; do kubeconfig "$user-token" >"$state/kubeconfig-$user"; done
+    for user in flagger replica-0 replica-1 narrow mesh loadtester; do kubeconfig "$user-token" >"$state/kubeconfig-$user"; done
     openssl genrsa -out "$state/service-accounts.key" 2048 2>/dev/null
     # Every request is a line of the audit log: how many a release takes, and whether one was refused. Of leases with what
     # was written, which says who holds them.

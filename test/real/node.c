@@ -162,6 +162,16 @@ static bool answers(struct pod *pod, const struct podlook *look)
     return pod->serve && podserve_listens(pod->serve);
 }
 
+/* Pods of a node that a case has made are left to the case. */
+static bool is_of_another(const struct podlook *look)
+{
+    for (size_t i = 0; i < N_NODES; i++) {
+        if (!look->node || strcmp(look->node, names[i]) == 0)
+            return false;
+    }
+    return true;
+}
+
 /* One call at a time; its event brings the next. */
 static void act(struct pod *pod)
 {
@@ -172,6 +182,8 @@ static void act(struct pod *pod)
     if (pod->call || pod->gone || pod->node->stopping)
         goto out;
     podlook_read(arena, pod->object, &look);
+    if (is_of_another(&look))
+        goto out;
     if (look.deleting) {
         if (may_go(pod, &look, now))
             let_go(pod, arena);

@@ -160,6 +160,7 @@ case_ended() { # NAME STATUS
     case $1 in
     differences) grep ' requests, ' "$state/case.$1" || true ;;
     flagger) grep '^observed beside\|^switched\|^skipped' "$state/case.$1" || true ;;
+    jobs) grep '^p99\|requests in\|a TestRun\|^skipped' "$state/case.$1" || true ;;
     install) grep ' objects$' "$state/case.$1" || true ;;
     newcomer) grep '^from helm\|^skipped' "$state/case.$1" || true ;;
     replicas) grep '^handed over' "$state/case.$1" || true ;;

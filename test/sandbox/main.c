@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/option_rows.h"
+#include "base/option.h"
 #include "base/process.h"
 #include "cluster/cluster.h"
 #include "cluster/crds.h"

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "test/statistics/ranks.h"
+
 enum { MAX_METRICS = 10, MAX_FAILED = 5 };
 
 static const double MOST_BAD = 0.01;
@@ -76,6 +78,39 @@ struct outcome release_judged(const struct scene *scene, const struct judging *j
         look_at(scene, judging, dice, evidence, look, &outcome);
         outcome.seconds += LOOK_SECONDS;
         outcome.requests += look.canary.total;
+    }
+    return outcome;
+}
+
+/* The shares of bad requests at each look. */
+struct measured {
+    double canary[RANKS_MOST], primary[RANKS_MOST];
+    size_t n_canary, n_primary;
+};
+
+static void measure(struct measured *measured, const struct both *look)
+{
+    if (look->canary.total > 0 && measured->n_canary < RANKS_MOST)
+        measured->canary[measured->n_canary++] = look->canary.bad / look->canary.total;
+    if (look->primary.total > 0 && measured->n_primary < RANKS_MOST)
+        measured->primary[measured->n_primary++] = look->primary.bad / look->primary.total;
+}
+
+struct outcome release_ranked(const struct scene *scene, struct dice *dice)
+{
+    struct measured measured = {0};
+    struct outcome outcome = {0};
+
+    for (int step = 0; step < scene->steps && !outcome.worse; step++) {
+        for (int i = 0; i < STEP_SECONDS / LOOK_SECONDS; i++) {
+            struct both look = world_look(scene, dice, outcome.seconds, scene_weight(scene, step));
+            world_bad(scene, dice, outcome.seconds, &look);
+            measure(&measured, &look);
+            outcome.seconds += LOOK_SECONDS;
+            outcome.requests += look.canary.total;
+        }
+        outcome.worse =
+            ranks_higher(measured.canary, measured.n_canary, measured.primary, measured.n_primary);
     }
     return outcome;
 }

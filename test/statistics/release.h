@@ -1,4 +1,4 @@
-/* One release under the judge, or under a threshold: was it rolled back, and who met the canary? */
+/* One release under the judge, under a judge by ranks, or under a threshold: was it rolled back, and who met the canary? */
 #ifndef JUDGE_RELEASE_H
 #define JUDGE_RELEASE_H
 
@@ -30,6 +30,8 @@ struct outcome {
 
 struct outcome release_judged(const struct scene *scene, const struct judging *judging,
                               struct dice *dice);
+/* By ranks of all looks so far, at the end of each step: the first alarm is the end. */
+struct outcome release_ranked(const struct scene *scene, struct dice *dice);
 /* At most 1 % of a minute's requests may be bad, and at the fifth check that fails it is over. */
 struct outcome release_checked(const struct scene *scene, struct dice *dice);
 

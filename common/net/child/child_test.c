@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "net/child/child.h"
-#include "net/test_loop.h"
+#include "net/loop_test.h"
 #include "test/unit.h"
 
 enum { DEADLINE_MS = 20000 };

@@ -1,7 +1,7 @@
-#include "net/server/debug.h"
+#include "net/server/server.h"
 
 #include "base/json.h"
-#include "net/test_fixture.h"
+#include "net/fixture_test.h"
 
 static struct http_server *looked_at;
 

@@ -1,7 +1,7 @@
 #include <dirent.h>
 
+#include "net/fixture_test.h"
 #include "net/server/server_internal.h"
-#include "net/test_fixture.h"
 
 enum { MANY = 100, BODY = 256 * 1024 };
 

@@ -1,5 +1,5 @@
+#include "net/fixture_test.h"
 #include "net/server/server_internal.h"
-#include "net/test_fixture.h"
 
 enum { MANY = 8, LONG_NS = 20 * 1000 * 1000 };
 

@@ -1,4 +1,4 @@
-#include "net/test_fixture.h"
+#include "net/fixture_test.h"
 
 static void serve_none(void *arg, struct http_conn_request *req)
 {

@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <netinet/tcp.h>
 
-#include "net/test_fixture.h"
+#include "net/fixture_test.h"
 
 static const struct http_route routes[] = {
     {NULL, "/echo", serve_echo},

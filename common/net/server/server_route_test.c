@@ -1,4 +1,4 @@
-#include "net/test_fixture.h"
+#include "net/fixture_test.h"
 
 static const struct http_route routes[] = {
     {"GET", "/echo", serve_echo},   {"POST", "/echo", serve_echo},    {NULL, "/any/*", serve_echo},

@@ -1,5 +1,5 @@
+#include "net/fixture_test.h"
 #include "net/server/server_internal.h"
-#include "net/test_fixture.h"
 
 #include <sys/resource.h>
 

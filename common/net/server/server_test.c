@@ -1,7 +1,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "net/test_fixture.h"
+#include "net/fixture_test.h"
 
 static const struct http_route routes[] = {
     {"GET", "/echo", serve_echo}, {"POST", "/echo", serve_echo},

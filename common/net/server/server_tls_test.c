@@ -1,11 +1,11 @@
-#include "net/test_fixture.h"
+#include "net/fixture_test.h"
 
 #include <openssl/ssl.h>
 
 #include "base/file.h"
-#include "net/file_watch.h"
+#include "net/certs_test.h"
+#include "net/loop.h"
 #include "net/server/server_internal.h"
-#include "net/test_certs.h"
 
 static void serve_name(void *arg, struct http_conn_request *req)
 {

@@ -1,5 +1,5 @@
 /* Policies in files: what is taken for one, and what is said of what is none. */
-#include "ctl/backtest/judge_policy.h"
+#include "ctl/backtest/replay.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "ctl/backtest/past.h"
+#include "ctl/backtest/replay.h"
 
 #include <limits.h>
 #include <math.h>

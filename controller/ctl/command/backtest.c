@@ -21,7 +21,7 @@ static const struct option_row rows[] = {
     {0}};
 
 /* Releases by policies. */
-struct table {
+struct comparison {
     struct arena *arena;
     struct pasts pasts;
     struct policy policies[MOST_POLICIES];
@@ -35,12 +35,12 @@ static bool needs_no_server(void)
     return opt.counts[0] != NULL || opt.judge[0] == NULL;
 }
 
-static const struct replay *replay_at(const struct table *table, int release, int policy)
+static const struct replay *replay_at(const struct comparison *table, int release, int policy)
 {
     return &table->replays[release * table->n_policies + policy];
 }
 
-static int count_pasts(const struct table *table)
+static int count_pasts(const struct comparison *table)
 {
     int n = 0;
 
@@ -75,7 +75,7 @@ struct sums {
     int64_t seconds;        /* the same */
 };
 
-static struct sums sum_up(const struct table *table, int policy)
+static struct sums sum_up(const struct comparison *table, int policy)
 {
     struct sums sums = {0};
     int i = 0;
@@ -97,13 +97,13 @@ static struct sums sum_up(const struct table *table, int policy)
 
 /* --- text */
 
-static const char *span(const struct table *table, int64_t seconds)
+static const char *span(const struct comparison *table, int64_t seconds)
 {
     return print_span(table->arena, seconds * SECOND_MS);
 }
 
-static const char *cell(const struct ctl *ctl, const struct table *table, const struct past *past,
-                        const struct replay *replay)
+static const char *cell(const struct ctl *ctl, const struct comparison *table,
+                        const struct past *past, const struct replay *replay)
 {
     double fewer = past->requests - replay->requests;
     const char *text = replay_end_name(replay->end);
@@ -127,7 +127,7 @@ static enum print_color color_of(const struct past *past, const struct replay *r
                                             : PRINT_RED;
 }
 
-static void print_releases(const struct ctl *ctl, const struct table *table)
+static void print_releases(const struct ctl *ctl, const struct comparison *table)
 {
     struct columns_head heads[5 + MOST_POLICIES + 1] = {
         {"CANARY", 2}, {"REVISION", 1}, {"ENDED", 0}, {"AFTER", 3}, {"REQUESTS", 3}};
@@ -149,7 +149,7 @@ static void print_releases(const struct ctl *ctl, const struct table *table)
     columns_print(columns, NULL);
 }
 
-static void print_summary(const struct ctl *ctl, const struct table *table, int policy)
+static void print_summary(const struct ctl *ctl, const struct comparison *table, int policy)
 {
     const struct sums sums = sum_up(table, policy);
     int rolled = sums.of[REPLAY_ROLLED_BACK];
@@ -173,7 +173,7 @@ static void print_summary(const struct ctl *ctl, const struct table *table, int 
 }
 
 /* Caveats about the result, each printed once. */
-static void print_notes(const struct ctl *ctl, const struct table *table)
+static void print_notes(const struct ctl *ctl, const struct comparison *table)
 {
     int n = count_pasts(table) * table->n_policies;
     bool open = false;
@@ -197,7 +197,7 @@ static void print_notes(const struct ctl *ctl, const struct table *table)
             arena_printf(ctl->arena, "left out, for still under way: %d", table->pasts.running));
 }
 
-static void print_text(const struct ctl *ctl, const struct table *table)
+static void print_text(const struct ctl *ctl, const struct comparison *table)
 {
     print_releases(ctl, table);
     fputc('\n', ctl->out);
@@ -208,7 +208,7 @@ static void print_text(const struct ctl *ctl, const struct table *table)
 
 /* --- data */
 
-static struct json_object *replay_data(const struct table *table, const struct past *past,
+static struct json_object *replay_data(const struct comparison *table, const struct past *past,
                                        int release, int policy)
 {
     const struct replay *replay = replay_at(table, release, policy);
@@ -226,7 +226,7 @@ static struct json_object *replay_data(const struct table *table, const struct p
     return data;
 }
 
-static struct json_object *policy_data(const struct table *table, int policy)
+static struct json_object *policy_data(const struct comparison *table, int policy)
 {
     const struct sums sums = sum_up(table, policy);
     struct json_object *data = json_own(table->arena, json_object_new_object());
@@ -246,7 +246,7 @@ static struct json_object *policy_data(const struct table *table, int policy)
 }
 
 /* The releases in the format of --counts, with their outcomes under the policies. */
-static void print_data(const struct ctl *ctl, const struct table *table)
+static void print_data(const struct ctl *ctl, const struct comparison *table)
 {
     struct json_object *out = json_own(ctl->arena, json_object_new_object());
     struct json_object *releases = json_object_new_array(), *policies = json_object_new_array();
@@ -269,7 +269,7 @@ static void print_data(const struct ctl *ctl, const struct table *table)
 }
 
 /* Every Canary with a release that would have ended differently, once. */
-static void print_names(const struct ctl *ctl, const struct table *table)
+static void print_names(const struct ctl *ctl, const struct comparison *table)
 {
     const char *told = "";
     int i = 0;
@@ -288,7 +288,7 @@ static void print_names(const struct ctl *ctl, const struct table *table)
 
 /* --- the command */
 
-static int read_policies(struct ctl *ctl, struct table *table)
+static int read_policies(struct ctl *ctl, struct comparison *table)
 {
     struct errinfo ei;
 
@@ -306,7 +306,7 @@ static int read_policies(struct ctl *ctl, struct table *table)
     return CTL_DONE;
 }
 
-static int read_files(struct ctl *ctl, struct table *table)
+static int read_files(struct ctl *ctl, struct comparison *table)
 {
     struct errinfo ei;
     enum err err = ERR_OK;
@@ -319,7 +319,7 @@ static int read_files(struct ctl *ctl, struct table *table)
 }
 
 /* The named Canaries, or those that the flags select. */
-static int read_cluster(struct ctl *ctl, struct table *table)
+static int read_cluster(struct ctl *ctl, struct comparison *table)
 {
     const struct read_what what = {
         .resource = &read_canaries, .namespace_ = ctl->namespace_, .selector = ctl->selector};
@@ -347,7 +347,7 @@ static int read_cluster(struct ctl *ctl, struct table *table)
     return err == ERR_OK ? CTL_DONE : ctl_fail(ctl, CTL_SERVER, "backtest: %s", ei.text);
 }
 
-static void replay_all(struct table *table)
+static void replay_all(struct comparison *table)
 {
     size_t n = (size_t)count_pasts(table) * (size_t)table->n_policies;
     struct replay *next = arena_array(table->arena, n + 1, sizeof(*next));
@@ -360,7 +360,7 @@ static void replay_all(struct table *table)
 
 static int run(struct ctl *ctl)
 {
-    struct table *table = ARENA_NEW(ctl->arena, struct table);
+    struct comparison *table = ARENA_NEW(ctl->arena, struct comparison);
 
     table->arena = ctl->arena;
     pasts_init(&table->pasts);

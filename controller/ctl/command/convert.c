@@ -5,7 +5,6 @@
 
 #include "ctl/ctl.h"
 #include "ctl/inputs.h"
-#include "ctl/manifests.h"
 #include "ctl/output.h"
 
 static struct {

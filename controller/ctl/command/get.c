@@ -5,7 +5,6 @@
 #include "ctl/ctl.h"
 #include "ctl/facts.h"
 #include "ctl/output.h"
-#include "ctl/show.h"
 #include "ctl/state.h"
 #include "ctl/why/why.h"
 #include "proto/weight.h"

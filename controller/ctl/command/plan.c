@@ -1,9 +1,9 @@
 #include <string.h>
 
-#include "base/duration.h"
+#include "base/clock.h"
 #include "ctl/ctl.h"
+#include "ctl/inputs.h"
 #include "ctl/lint/lint.h"
-#include "ctl/manifests.h"
 #include "ctl/output.h"
 #include "ctl/simulate/simulate.h"
 #include "router/router.h"

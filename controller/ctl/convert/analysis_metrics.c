@@ -1,10 +1,9 @@
 /* Metrics of AnalysisTemplates: a MetricTemplate each, and a check in the analysis of the Canary. */
+#include "ctl/convert/parts.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
-
-#include "ctl/convert/analyses.h"
-#include "ctl/convert/success_condition.h"
 
 enum { MOST_METRICS = 200, NAME_MAX_LEN = 253, DEFAULT_METRIC_MS = 60 * 1000, WINDOWS = 10 };
 

@@ -1,13 +1,18 @@
 /*
- * The parts of a conversion, shared by the files of this folder. convert.c walks the objects of the
- * files; a Rollout becomes a Deployment (workload.c) and a Canary, whose analysis comes of the steps
- * (steps.c) and of AnalysisTemplates (metrics.c), and whose provider and Service of the traffic
- * routing (traffic.c). live.c writes the order of a switch.
+ * The parts of a conversion, shared by the files of this folder. rollout.c walks the objects of the
+ * files and writes the documents; a Rollout becomes a Deployment (target_objects.c) and a Canary,
+ * whose analysis comes of the steps (steps.c) and of AnalysisTemplates (analyses.c,
+ * analysis_metrics.c), and whose provider and Service of the traffic routing
+ * (traffic.c). live.c writes the order of a switch.
  */
 #ifndef CONVERT_PARTS_H
 #define CONVERT_PARTS_H
 
-#include "ctl/convert/commented.h"
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/json.h"
 #include "ctl/convert/rollout.h"
 
 /* One Rollout that is converted. All of it lives in the arena. */
@@ -33,7 +38,7 @@ struct rollout {
     struct rollout *next;
 };
 
-/* --- convert.c */
+/* --- rollout.c */
 
 /* Adds a line to the list at the end, of fields without a counterpart: "LABEL: PATH: TEXT". */
 void conversion_lose(struct conversion *conversion, const char *label, const char *path,
@@ -62,8 +67,6 @@ const char *value_text(struct arena *arena, struct json_object *value);
 bool value_duration(struct json_object *value, int64_t *ms);
 const char *duration_text(struct arena *arena, int64_t ms);
 
-/* --- fields.c */
-
 /* Reports each field of the spec that has no counterpart, or is not known. */
 void fields_lose(struct conversion *conversion, enum field_kind kind, const char *label,
                  struct json_object *spec);
@@ -88,5 +91,89 @@ int64_t metrics_run_ms(const struct rollout *r, struct json_object *analysis);
 int64_t metrics_interval_ms(const struct rollout *r, struct json_object *analysis);
 /* Appends the order of a switch, as comments. */
 void live_write(const struct rollout *r, struct buf *out);
+
+/* --- documents: an object written as YAML with comments above its fields */
+
+enum { COMMENT_WIDTH = 100 };
+
+struct commented {
+    struct commented *next;
+    struct json_object *object;    /* owned by the arena */
+    struct comment *first, **last; /* private */
+};
+
+/* Lives in the arena. The object may be changed until it is written. */
+struct commented *commented_new(struct arena *arena, struct json_object *object);
+/* A comment above the field, "spec.analysis.interval"; "" or a field that is not there: above the
+ * nearest one that is. Several of a field stand in their order. */
+void commented_add(struct arena *arena, struct commented *commented, const char *path,
+                   const char *fmt, ...) PRINTF_LIKE(4, 5);
+/* Appends the YAML; base/yaml.h reads the same object from it. */
+void commented_write(struct arena *arena, const struct commented *commented, struct buf *out);
+
+/* Appends the text as comment lines, wrapped, behind as many blanks. A line of the text that begins
+ * with two blanks is not wrapped. Control characters become blanks. */
+void comment_write(struct arena *arena, struct buf *out, int indent, const char *text);
+
+/* --- analyses.c: the AnalysisTemplates that a Rollout names, with the values of their arguments */
+
+enum { ANALYSES_DEPTH = 8 };
+
+/* One template in one analysis. */
+struct run {
+    struct rollout *r;
+    struct json_object *analysis; /* of the Rollout: templates, args, dryRun */
+    const char *path;             /* of it in the Rollout, "spec.strategy.canary.analysis" */
+    struct json_object *spec;     /* of the template */
+    const char *name, *label;     /* of the template, "AnalysisTemplate shop/errors" */
+};
+
+/* Calls each() with each template of the analysis, also with those that templates name. Templates
+ * that are not in the files are reported. */
+void analyses_each(struct rollout *r, struct json_object *analysis, const char *path,
+                   void (*each)(void *arg, const struct run *run), void *arg);
+/* Calls each() with the templates of all analyses of the Rollout that are made here. */
+void analyses_all(struct rollout *r, void (*each)(void *arg, const struct run *run), void *arg);
+
+/* The value of an argument; NULL where only a cluster knows it, and *why then says so. */
+const char *argument_value(const struct run *run, const char *name, const char **why);
+/* The text with the values of arguments; NULL where one has none, with *why. */
+const char *arguments_filled(const struct run *run, const char *text, const char **why);
+/* The query with {{ variables.NAME }} for arguments; their values are put into variables, an
+ * object. What has no value is put there as "CHANGE-THIS" and reported. */
+const char *arguments_as_variables(const struct run *run, const char *text, const char *path,
+                                   struct json_object *variables, bool *unknown);
+
+/*
+ * --- analyses.c: the success and failure conditions of an analysis of Argo Rollouts, as a range of
+ * good values.
+ *
+ * Understood: comparisons of the result with numbers (result, result[0], result.name, asFloat(),
+ * asInt(), default(result, N), of all() its elements), joined by &&, ||, ! and parentheses; len(),
+ * isNaN() and nil for results without values. Anything else is refused with a sentence.
+ */
+
+enum { CONDITION_MAX_BYTES = 4096, CONDITION_DEPTH = 32 };
+
+/* The meaning of a result without values. */
+enum condition_empty { CONDITION_EMPTY_BAD, CONDITION_EMPTY_GOOD, CONDITION_EMPTY_ERROR };
+
+struct condition {
+    double min, max;   /* infinite where there is no bound; min above max: no value is good */
+    bool above, below; /* min or max itself is not good */
+    bool elements;     /* it asks for all elements of the result */
+    enum condition_empty empty;
+};
+
+/*
+ * The good values: those of success that failure does not name; either may be NULL or "". With
+ * neither, all are good. ERR_INVALID: no range says the same, with the reason.
+ */
+enum err condition_read(const char *success, const char *failure, struct condition *out,
+                        struct errinfo *ei) MUST_USE;
+
+/* The bound that excludes an open end: the next number below or above it. */
+double condition_least(const struct condition *condition);
+double condition_largest(const struct condition *condition);
 
 #endif

@@ -1,9 +1,12 @@
-#include "ctl/convert/rollout.h"
+#include "ctl/convert/parts.h"
 
 #include <string.h>
 
-#include "base/duration.h"
-#include "ctl/convert/parts.h"
+#include "base/clock.h"
+#include "base/yaml.h"
+#include "ctl/convert/rollout.h"
+#include "ctl/lint/document.h"
+#include "ctl/output.h"
 
 struct loss {
     struct loss *next;
@@ -386,6 +389,278 @@ const char *convert_text(const struct conversion *conversion)
                 live_write(r, &out);
     }
     const char *text = arena_strndup(conversion->arena, out.data, out.len);
+    buf_fini(&out);
+    return text;
+}
+
+/* --- documents with comments */
+
+struct comment {
+    struct comment *next;
+    const char *path, *text;
+    size_t line; /* while it is written: above which line of the YAML, from 1 */
+};
+
+struct commented *commented_new(struct arena *arena, struct json_object *object)
+{
+    struct commented *commented = ARENA_NEW(arena, struct commented);
+
+    *commented = (struct commented){.object = object, .last = &commented->first};
+    return commented;
+}
+
+void commented_add(struct arena *arena, struct commented *commented, const char *path,
+                   const char *fmt, ...)
+{
+    struct comment *comment = ARENA_NEW(arena, struct comment);
+    va_list args;
+
+    va_start(args, fmt);
+    const char *text = arena_vprintf(arena, fmt, args);
+    va_end(args);
+    *comment = (struct comment){.path = path, .text = text};
+    *commented->last = comment;
+    commented->last = &comment->next;
+}
+
+static void write_line(struct buf *out, int indent, const char *before, const char *text,
+                       size_t len)
+{
+    buf_printf(out, "%*s#%s%s%.*s\n", indent, "", len > 0 ? " " : "", before, (int)len, text);
+}
+
+/* Words of one line of the text, as many as fit into each line; below a "- " they are indented. */
+static void write_wrapped(struct buf *out, int indent, const char *text, size_t len)
+{
+    const char *below = strncmp(text, "- ", 2) == 0 ? "  " : "", *before = "";
+    size_t room = (size_t)(COMMENT_WIDTH - 2 - indent), from = 0, end = 0;
+
+    for (size_t at = 0; at < len;) {
+        size_t word = at + strspn(text + at, " ");
+        size_t word_end = word + strcspn(text + word, " ");
+        if (word_end > len)
+            word_end = len;
+        if (word_end - from + strlen(before) > room && end > from) {
+            write_line(out, indent, before, text + from, end - from);
+            from = word;
+            before = below;
+        }
+        end = at = word_end;
+    }
+    write_line(out, indent, before, text + from, len - from);
+}
+
+/* One line for readers of YAML as well, which take U+2028 and U+2029 for ends of lines. */
+static const char *one_line(struct arena *arena, const char *text, size_t len)
+{
+    char *line = arena_strdup(arena, print_clean(arena, arena_strndup(arena, text, len)));
+
+    for (char *c = line; (c = strstr(c, "\xe2\x80"));) {
+        bool end = c[2] == '\xa8' || c[2] == '\xa9';
+        for (int i = 0; end && i < 3; i++)
+            c[i] = ' ';
+        c += 2;
+    }
+    return line;
+}
+
+void comment_write(struct arena *arena, struct buf *out, int indent, const char *text)
+{
+    if (indent > COMMENT_WIDTH / 2)
+        indent = 0;
+    for (bool more = true; more;) {
+        size_t len = strcspn(text, "\n");
+        const char *line = one_line(arena, text, len);
+        if (strncmp(line, "  ", 2) == 0)
+            write_line(out, indent, "", line, strlen(line));
+        else
+            write_wrapped(out, indent, line, strlen(line));
+        more = text[len] == '\n';
+        text += len + 1;
+    }
+}
+
+/* --- the object */
+
+struct lines {
+    struct json_object *docs;
+    const struct yaml_marks *marks;
+};
+
+/* The line of the field, or of the nearest one above it. */
+static size_t line_of(struct arena *arena, const struct lines *lines, const char *path)
+{
+    struct json_object *at = json_elem(lines->docs, 0);
+    struct yaml_place found = {.line = 1};
+    struct json_path place;
+    const char *rest;
+
+    if (!json_path_parse(arena, arena_printf(arena, "%s: ", path), &place, &rest))
+        return 1;
+    for (int i = 0; at && i < place.depth; i++) {
+        const struct json_path_step *step = &place.steps[i];
+        if (!yaml_mark(lines->marks, at, step->key, step->index, &found))
+            break;
+        at = step->key ? json_at(at, step->key, NULL) : json_elem(at, step->index);
+    }
+    return found.line;
+}
+
+/* Those above a line; with a dash each if there are several. */
+static void write_comments(struct arena *arena, const struct commented *commented, size_t line,
+                           int indent, struct buf *out)
+{
+    int count = 0;
+
+    for (const struct comment *comment = commented->first; comment; comment = comment->next)
+        count += comment->line == line;
+    for (const struct comment *comment = commented->first; comment; comment = comment->next)
+        if (comment->line == line)
+            comment_write(arena, out, indent,
+                          count > 1 ? arena_printf(arena, "- %s", comment->text) : comment->text);
+}
+
+void commented_write(struct arena *arena, const struct commented *commented, struct buf *out)
+{
+    const char *text = yaml_print(arena, commented->object);
+    struct lines lines = {0};
+    size_t line = 1, len = strlen(text);
+    struct errinfo ei;
+
+    /* Without places, which cannot be, all comments stand in front. */
+    if (yaml_parse_marked(arena, "", text, len, len, &lines.docs,
+                          (struct yaml_marks **)&lines.marks, &ei) != ERR_OK)
+        lines = (struct lines){0};
+    for (struct comment *comment = commented->first; comment; comment = comment->next)
+        comment->line = lines.docs ? line_of(arena, &lines, comment->path) : 1;
+    for (; *text; line++) {
+        size_t end = strcspn(text, "\n");
+        write_comments(arena, commented, line, (int)strspn(text, " "), out);
+        buf_printf(out, "%.*s\n", (int)end, text);
+        text += end + (text[end] == '\n');
+    }
+}
+
+/* --- the fields of Argo Rollouts, their counterparts, and those that have none */
+
+enum fate { SAME, OTHER, LOST };
+
+struct field {
+    enum field_kind kind;
+    const char *path;
+    enum fate fate;
+    const char *becomes, *differs;
+};
+
+static const struct field fields[] = {
+#define FIELD(...) {__VA_ARGS__},
+#include "ctl/convert/fields.def"
+#undef FIELD
+};
+enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
+
+static const struct field *field_find(enum field_kind kind, const char *path)
+{
+    for (int i = 0; i < FIELDS; i++)
+        if (fields[i].kind == kind && strcmp(fields[i].path, path) == 0)
+            return &fields[i];
+    return NULL;
+}
+
+/* True if a row is of a field below this one. */
+static bool has_rows_below(enum field_kind kind, const char *path)
+{
+    size_t len = strlen(path);
+
+    for (int i = 0; i < FIELDS; i++) {
+        const char *rest = fields[i].path + len;
+        if (fields[i].kind == kind && strncmp(fields[i].path, path, len) == 0 &&
+            (*rest == '.' || strncmp(rest, "[].", 3) == 0))
+            return true;
+    }
+    return false;
+}
+
+/* A value that is walked: its path as rows have it, and with its indices. */
+struct walk {
+    struct conversion *conversion;
+    enum field_kind kind;
+    const char *label;
+};
+
+static void look_below(const struct walk *walk, struct json_object *value, const char *pattern,
+                       const char *path, bool known);
+
+/* A member of the value with this pattern and path. known: a row above names its counterpart. The
+ * depth is bound by that of what is read. */
+static void look_at(const struct walk *walk, struct json_object *value, const char *above,
+                    const char *key, const char *path, bool known)
+{
+    struct arena *arena = walk->conversion->arena;
+    const char *pattern = arena_printf(arena, "%s%s%s", above, *above ? "." : "", key);
+    const struct field *field = field_find(walk->kind, pattern);
+
+    path = arena_printf(arena, "%s.%s", path, key);
+    if (!field)
+        field = field_find(walk->kind, arena_printf(arena, "%s.*", above));
+    if (!value)
+        return;
+    if (field && field->fate == LOST) {
+        /* false is as if it were not there. */
+        if (!json_object_is_type(value, json_type_boolean) || json_object_get_boolean(value))
+            conversion_lose(walk->conversion, walk->label, path, "%s", field->differs);
+    } else if (has_rows_below(walk->kind, pattern)) {
+        look_below(walk, value, pattern, path, known || field);
+    } else if (!field && !known) {
+        conversion_lose(walk->conversion, walk->label, path,
+                        "no field of Argo Rollouts that this program knows: it is left out");
+    }
+}
+
+static void look_below(const struct walk *walk, struct json_object *value, const char *pattern,
+                       const char *path, bool known)
+{
+    struct arena *arena = walk->conversion->arena;
+
+    for (size_t i = 0; i < json_len(value); i++)
+        look_below(walk, json_elem(value, i), arena_printf(arena, "%s[]", pattern),
+                   arena_printf(arena, "%s[%zu]", path, i), known);
+    if (!json_object_is_type(value, json_type_object))
+        return;
+    json_object_object_foreach(value, key, member) look_at(walk, member, pattern, key, path, known);
+}
+
+void fields_lose(struct conversion *conversion, enum field_kind kind, const char *label,
+                 struct json_object *spec)
+{
+    const struct walk walk = {.conversion = conversion, .kind = kind, .label = label};
+
+    look_below(&walk, spec, "", "spec", false);
+}
+
+const char *convert_fields(struct arena *arena)
+{
+    static const char *const heads[] = {[FIELD_ROLLOUT] = "### Rollout",
+                                        [FIELD_TEMPLATE] =
+                                            "### AnalysisTemplate and ClusterAnalysisTemplate"};
+    struct buf out;
+
+    buf_init(&out, CONVERT_MAX_BYTES);
+    for (int i = 0; i < FIELDS; i++) {
+        const struct field *field = &fields[i];
+        if (i == 0 || field->kind != fields[i - 1].kind)
+            buf_printf(
+                &out,
+                "%s%s\n\n| field of `spec` | becomes | differs, or what to do |\n|---|---|---|\n",
+                i == 0 ? "" : "\n", heads[field->kind]);
+        buf_printf(&out, "| `%s` | %s%s | %s |\n", field->path,
+                   field->fate == LOST ? "**no counterpart**" : field->becomes,
+                   field->fate == LOST && *field->becomes
+                       ? arena_printf(arena, "; %s", field->becomes)
+                       : "",
+                   field->differs);
+    }
+    const char *text = arena_strndup(arena, out.data, out.len);
     buf_fini(&out);
     return text;
 }

@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "base/yaml.h"
-#include "ctl/convert/commented.h"
+#include "ctl/convert/parts.h"
 #include "ctl/ctl.h"
 #include "test/rows.h"
 #include "test/unit.h"

@@ -1,4 +1,4 @@
-#include "ctl/convert/success_condition.h"
+#include "ctl/convert/parts.h"
 
 #include <math.h>
 #include <stdio.h>

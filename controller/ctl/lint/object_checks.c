@@ -1,13 +1,11 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "ctl/lint/crd_schema.h"
 #include "ctl/lint/document.h"
 #include "decide/alerts.h"
 #include "decide/decide.h"
-#include "fleet/rules/grants.h"
+#include "fleet/rules/select.h"
 #include "metric/backend.h"
-#include "metric/render.h"
 #include "metric/template.h"
 #include "notify/notify.h"
 #include "proto/application.h"

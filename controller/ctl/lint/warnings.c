@@ -1,7 +1,7 @@
 /* Warnings: settings of a Canary that are accepted, and hardly meant. */
 #include <string.h>
 
-#include "base/duration.h"
+#include "base/clock.h"
 #include "base/guess.h"
 #include "ctl/lint/document.h"
 #include "decide/companions.h"
@@ -211,26 +211,38 @@ static void warn_fractions(const struct look *look)
     }
 }
 
-/* The last weight of the analysis leaves the primary a share, unless it bakes. */
-static void warn_promotion(const struct look *look)
+/* A way to the primary. has: the share that it has already. */
+static void warn_return(const struct look *look, const struct canary_return *way, const char *name,
+                        int has, int64_t least_ms)
 {
-    const struct canary_analysis *analysis = look->analysis;
-    int64_t interval = tick_canary_interval_ms(look->canary, look->document->lint->settings);
-    bool shares = look->canary->strategy == STRATEGY_CANARY && analysis->bake.for_ms == 0;
-    int has = shares ? WEIGHT_ALL - analysis->max_weight : 0;
-
-    for (int i = 0; i < analysis->n_promotion; i++) {
-        const struct canary_promotion_step *step = &analysis->promotion[i];
-        const char *at = arena_printf(look->arena, "promotion.steps[%d]", i);
+    for (int i = 0; i < way->n_steps; i++) {
+        const struct canary_return_step *step = &way->steps[i];
+        const char *at = arena_printf(look->arena, "%s.steps[%d]", name, i);
         if (step->weight <= has)
             document_warn(look->document, field(look, at),
                           "has no effect: the primary has %s percent of the traffic already",
                           weight_text(look->arena, has));
-        if (step->for_ms > 0 && step->for_ms < interval)
+        if (step->for_ms > 0 && step->for_ms < least_ms)
             document_warn(look->document, field(look, arena_printf(look->arena, "%s.for", at)),
                           "%s is shorter than the interval of %s, which a step lasts at least",
-                          duration(look->arena, step->for_ms), duration(look->arena, interval));
+                          duration(look->arena, step->for_ms), duration(look->arena, least_ms));
     }
+}
+
+/* The last weight of the analysis leaves the primary a share, unless it bakes; a rollback begins at any
+ * of them. */
+static void warn_returns(const struct look *look)
+{
+    const struct canary_analysis *analysis = look->analysis;
+    int64_t interval = tick_canary_interval_ms(look->canary, look->document->lint->settings);
+    bool weights = look->canary->strategy == STRATEGY_CANARY;
+    int has = weights && analysis->bake.for_ms == 0 ? WEIGHT_ALL - analysis->max_weight : 0;
+
+    warn_return(look, &analysis->promotion, "promotion", has, interval);
+    warn_return(look, &analysis->rollback, "rollback", has, 0);
+    if (!weights && analysis->rollback.n_steps > 0)
+        document_warn(look->document, field(look, "rollback"),
+                      "has no effect: only weights go back in steps");
 }
 
 static bool is_checked_somewhere(const struct canary_analysis *analysis, const char *name)
@@ -262,6 +274,28 @@ static void warn_unchecked(const struct look *look)
             document_warn(look->document, field(look, arena_printf(look->arena, "webhooks[%d]", i)),
                           "%s is in the checks of no step, and is never called",
                           analysis->webhooks[i].name);
+    }
+}
+
+/* A step that is judged by a load test which it does not run fails every check. */
+static void warn_load_tests(const struct look *look)
+{
+    const struct canary_analysis *analysis = look->analysis;
+
+    for (int i = 0; i < analysis->n_metrics; i++) {
+        const struct canary_metric *metric = &analysis->metrics[i];
+        int webhook =
+            metric->load_test.given ? canary_load_webhook(analysis, &metric->load_test) : -1;
+        for (int s = 0; webhook >= 0 && s < analysis->n_steps; s++) {
+            const char *hook = analysis->webhooks[webhook].name;
+            if (canary_step_checks(&analysis->steps[s], metric->name) &&
+                !canary_step_checks(&analysis->steps[s], hook))
+                document_warn(look->document,
+                              field(look, arena_printf(look->arena, "steps[%d].checks", s)),
+                              "%s is judged by the load test of %s, which is not in them: every "
+                              "check of this step fails",
+                              metric->name, hook);
+        }
     }
 }
 
@@ -311,7 +345,8 @@ static void warn_metric(const struct look *look, int index)
     const struct canary_metric *metric = &look->analysis->metrics[index];
     const char *at = field(look, arena_printf(look->arena, "metrics[%d]", index));
 
-    if (!canary_metric_is_builtin(metric) && !metric->query && !metric->template_ref.name)
+    if (!canary_metric_is_builtin(metric) && !metric->query && !metric->template_ref.name &&
+        !metric->load_test.given)
         document_warn(
             look->document, at,
             "neither query nor templateRef, and \"%s\" is no built-in metric: every check "
@@ -565,8 +600,9 @@ void canary_warn(struct document *document, const struct canary *canary, struct 
         warn_steps(&look);
         warn_unused(&look);
         warn_unchecked(&look);
+        warn_load_tests(&look);
         warn_fractions(&look);
-        warn_promotion(&look);
+        warn_returns(&look);
         warn_metrics(&look);
         if (look.router)
             warn_provider(&look);

@@ -489,6 +489,20 @@ static double unit_of(const struct tick *tick, const struct canary_metric *metri
     return builtin && router ? metric_family_find(router->metric_family)->duration_to_ms : 1;
 }
 
+const char *assumed_load(struct arena *arena, const struct canary_analysis *analysis, int webhook)
+{
+    struct json_object *out = json_own(arena, json_object_new_object());
+
+    json_set_str(out, "state", "succeeded");
+    for (int i = 0; i < analysis->n_metrics; i++) {
+        const struct canary_metric *metric = &analysis->metrics[i];
+        if (metric->load_test.given && canary_load_webhook(analysis, &metric->load_test) == webhook)
+            json_object_object_add(out, load_figure_key(metric->load_test.figure),
+                                   json_object_new_double(good_value(metric)));
+    }
+    return json_text(arena, out);
+}
+
 bool assumed_is_count(const struct metric_question *question)
 {
     return strncmp(question->id, "judge[", strlen("judge[")) == 0;

@@ -43,6 +43,8 @@ struct json_object *settled_knative(struct arena *arena, struct json_object *ser
 struct json_object *assumed_object(struct arena *arena, const struct canary *canary,
                                    const struct kube_resource *resource, const char *namespace_,
                                    const char *name);
+/* The answer of the load tester to this webhook: figures that the metrics of the Canary accept. */
+const char *assumed_load(struct arena *arena, const struct canary_analysis *analysis, int webhook);
 /* The answer with which the check passes. */
 struct metric_answer assumed_metric(const struct tick *tick,
                                     const struct metric_question *question);

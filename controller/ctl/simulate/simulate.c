@@ -7,6 +7,7 @@
 #include "decide/decide.h"
 #include "decide/waiting.h"
 #include "metric/backend.h"
+#include "proto/webhook_message.h"
 #include "router/router.h"
 #include "tick/wake.h"
 
@@ -40,7 +41,11 @@ static void answer_hook(struct player *p, struct tick *tick, const struct need *
     const struct canary_webhook *webhook = &tick->canary->analysis.webhooks[need->webhook];
     bool passed = webhook->type != HOOK_ROLLBACK;
 
-    fact_hook(tick, need, (struct hook_answer){.passed = passed, .text = "simulated"});
+    const char *text = webhook_is_load(webhook->metadata)
+                           ? assumed_load(tick->arena, &tick->canary->analysis, need->webhook)
+                           : "simulated";
+
+    fact_hook(tick, need, (struct hook_answer){.passed = passed, .text = text});
     step->hooks = add_name(p->arena, step->hooks, webhook->name);
 }
 

@@ -1,7 +1,7 @@
 /* Metrics, hooks and routes. */
 #include <string.h>
 
-#include "ctl/gate.h"
+#include "ctl/read.h"
 #include "ctl/why/parts.h"
 
 static const char *failed_text(struct why *w)
@@ -161,6 +161,11 @@ static bool metrics_held(struct why *w)
             "%s holds its step until its metrics can be asked, for %s: %s. It goes on by "
             "itself then; to give the release up instead:",
             w->name, why_since(w, condition), why_message(w, condition));
+    if (why_is(json_str_at(condition, "reason", NULL), "LoadTestRuns"))
+        return why_say(
+            w, why_kubectl(w, "get canary %s -o jsonpath='{.spec.analysis.webhooks}'", w->name),
+            "%s holds its step while its load test runs, for %s: %s", w->name,
+            why_since(w, condition), why_message(w, condition));
     return why_say(w,
                    why_kubectl(w, "get canary %s -o jsonpath='{.spec.analysis.metrics}'", w->name),
                    "%s holds its step until its metrics say something again, for %s: %s", w->name,
@@ -212,9 +217,22 @@ static bool out_of_range(struct why *w)
                    why_message(w, condition), failed_text(w));
 }
 
+static bool back_in_steps(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "RolledBack", "False");
+    const char *reason = why_message(w, why_condition(w, "ChecksPassed", "False"));
+
+    return condition &&
+           why_say(
+               w, why_ctl(w, "abort"),
+               "%s, for %s%s%s. All traffic goes back at once if the rollback is asked for again",
+               why_message(w, condition), why_since(w, condition),
+               *reason ? "; the last check: " : "", reason);
+}
+
 /* A rollback has begun, whatever waits for it or held the step before. */
 const struct why_situation why_verdicts[] = {
-    {"judged-worse", judged_worse}, {"too-long", too_long}, {0}};
+    {"judged-worse", judged_worse}, {"too-long", too_long}, {"back-in-steps", back_in_steps}, {0}};
 
 const struct why_situation why_checks[] = {{"routes-blocked", routes_blocked},
                                            {"route-unfit", route_unfit},

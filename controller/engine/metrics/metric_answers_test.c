@@ -10,10 +10,10 @@
 #include <openssl/rsa.h>
 
 #include "base/encoding.h"
-#include "engine/metrics/metric_call.h"
+#include "engine/metrics/metric_share.h"
+#include "net/certs_test.h"
+#include "net/loop_test.h"
 #include "net/server/server.h"
-#include "net/test_certs.h"
-#include "net/test_loop.h"
 #include "test/rows.h"
 #include "test/unit.h"
 

@@ -5,8 +5,8 @@
 
 #include "engine/metrics/metric_share.h"
 #include "metric/backend.h"
+#include "net/loop_test.h"
 #include "net/server/server.h"
-#include "net/test_loop.h"
 #include "test/rows.h"
 #include "test/unit.h"
 

@@ -1,14 +1,82 @@
 /*
- * The daemon as its parts see it (members.c): the members, and the queues of work. Nothing here
- * calls back synchronously: all work is done from one timer, a few milliseconds at a time.
+ * The daemon as its parts see it: settings and clients that all of them share, the members, and the
+ * queues of work. Made by members.c, lives as long as the daemon. Nothing here calls back
+ * synchronously: all work is done from one timer, a few milliseconds at a time.
  */
 #ifndef FLEET_DAEMON_H
 #define FLEET_DAEMON_H
 
-#include "fleet/daemon/management_cache.h"
-#include "fleet/daemon/member.h"
+#include <sys/queue.h>
 
-struct fleet_daemon;
+#include "fleet/rules/select.h"
+#include "kube/event.h"
+#include "kube/kept_object.h"
+#include "kube/kube_client.h"
+#include "net/client.h"
+
+enum { MEMBER_CACHE_KINDS = 6 }; /* caches.h */
+
+struct members_settings {
+    const char *loader_image;    /* of load testers */
+    const char *claim_namespace; /* of the Lease on each member (member.h) */
+    const char *name;            /* of this management cluster, for people */
+    const char *agent;           /* User-Agent for the API servers of members */
+    const struct grants *grants; /* where Applications and ReleasePlans may act on a member */
+    bool own_cluster;   /* this cluster is a member as well, with the rights of this process */
+    bool adopt_kurator; /* Kurator's own controller of Applications no longer runs */
+    int64_t abandon_ms; /* how long a deletion waits for unreachable clusters */
+    double qps;         /* to each API server */
+    int burst;
+    int max_runs;     /* on one member at once */
+    int64_t retry_ms; /* the first wait after a failure; 0: two seconds */
+};
+
+struct tracked_request;
+
+struct members_context {
+    struct loop *loop;
+    struct kube_client *kube;      /* of the management cluster */
+    struct http_client *api;       /* the connections to all members */
+    struct http_client *outside;   /* to gates */
+    struct event_recorder *events; /* in the management cluster */
+    const struct members_settings *settings;
+    /* Shared by the members' stores of a kind. */
+    struct object_compressor *object_compressors[MEMBER_CACHE_KINDS];
+    const char *identity; /* uid of namespace kube-system here; NULL if not read yet */
+    /* Called before every write: only the leader writes. */
+    bool (*may_write)(void *arg);
+    void *may_write_arg;
+    LIST_HEAD(, tracked_request) requests; /* under way */
+    int writes;                            /* sent and not answered yet, to all clusters */
+    void (*wrote)(void *arg);              /* called when that becomes 0 */
+};
+
+/* The sentence for a destination that is this cluster when it is no member. */
+#define MEMBERS_NOT_OWN                                                                            \
+    "spec.destination: expected a fleet, found none: this cluster itself is a member only with "   \
+    "--own-cluster of the fleet"
+
+static inline int64_t members_retry_ms(const struct members_context *context)
+{
+    return context->settings->retry_ms > 0 ? context->settings->retry_ms : 2000;
+}
+
+/*
+ * A request to a cluster that its owner may abandon before it is answered. A write asks for the
+ * lease at the moment it is sent, and counts as under way until it is answered, abandoned or not.
+ */
+struct tracked_request;
+/* done as of kube_send(), but not after tracked_free(). ERR_CANCELLED: this process does not lead,
+ * or the client was freed. */
+struct tracked_request *tracked_send(struct members_context *context, struct kube_client *kube,
+                                     const struct kube_request *request, kube_done_fn done,
+                                     void *arg);
+void tracked_free(struct tracked_request *tracked); /* NULL is allowed */
+/* Abandons all that are under way. */
+void tracked_end_all(struct members_context *context);
+
+struct management_cache;
+struct member;
 struct place;
 struct wave;
 

@@ -11,7 +11,6 @@
 #include "base/metrics.h"
 #include "base/table.h"
 #include "fleet/daemon/app.h"
-#include "fleet/daemon/context.h"
 #include "fleet/daemon/wave.h"
 #include "fleet/rules/fleet.h"
 #include "kube/rate_limit.h"

@@ -1,4 +1,4 @@
-#include "fleet/daemon/place.h"
+#include "fleet/daemon/app.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,9 +6,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/machine.h"
-#include "fleet/daemon/context.h"
 #include "fleet/rules/fleet.h"
-#include "fleet/rules/inventory.h"
+#include "fleet/rules/record.h"
 #include "kube/reply.h"
 
 enum { RETRY_MAX_MS = 60000 };

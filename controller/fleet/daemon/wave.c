@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/machine.h"
-#include "fleet/daemon/context.h"
 #include "fleet/daemon/wave_parts.h"
 #include "fleet/rules/waves.h"
 #include "tick/edit.h"

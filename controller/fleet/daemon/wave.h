@@ -13,7 +13,9 @@
 #ifndef MEMBERS_WAVE_H
 #define MEMBERS_WAVE_H
 
+#include "fleet/daemon/caches.h"
 #include "fleet/daemon/fleet_daemon.h"
+#include "fleet/daemon/member.h"
 
 #define WAVE_FINALIZER "flagger.app/fleet"
 

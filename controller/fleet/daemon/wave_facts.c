@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/table.h"
-#include "fleet/daemon/context.h"
 #include "fleet/daemon/wave_parts.h"
 #include "fleet/rules/fleet.h"
 #include "fleet/rules/select.h"

@@ -2,7 +2,7 @@
 #ifndef MEMBERS_WAVE_PARTS_H
 #define MEMBERS_WAVE_PARTS_H
 
-#include "fleet/daemon/claim.h"
+#include "fleet/daemon/member.h"
 #include "fleet/daemon/wave.h"
 #include "fleet/rules/waves.h"
 

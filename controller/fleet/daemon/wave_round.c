@@ -5,7 +5,6 @@
 #include "base/encoding.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "fleet/daemon/context.h"
 #include "fleet/daemon/wave_parts.h"
 #include "fleet/rules/fleet.h"
 #include "proto/webhook_message.h"

@@ -1,5 +1,5 @@
 /* The objects that a rollout wants on a member cluster. */
-#include "fleet/rules/derive.h"
+#include "fleet/rules/fleet.h"
 
 #include <math.h>
 #include <string.h>

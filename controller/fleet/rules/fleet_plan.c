@@ -1,7 +1,7 @@
+#include "fleet/rules/fleet.h"
+
 #include <string.h>
 
-#include "fleet/rules/derive.h"
-#include "tick/applied.h"
 #include "tick/edit.h"
 
 const struct kube_resource fleet_namespaces = {.group = "",

@@ -1,4 +1,4 @@
-#include "router/shared/headers.h"
+#include "router/router.h"
 
 #include "tick/fixture_test.h"
 

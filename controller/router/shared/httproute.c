@@ -5,9 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/duration.h"
-#include "router/shared/headers.h"
-#include "router/shared/spec_checks.h"
+#include "base/clock.h"
+#include "router/router.h"
 #include "tick/edit.h"
 #include "tick/plan.h"
 

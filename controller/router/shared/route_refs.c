@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "router/shared/spec_checks.h"
+#include "router/router.h"
 #include "tick/edit.h"
 #include "tick/need.h"
 #include "tick/plan.h"

@@ -1,4 +1,4 @@
-#include "router/shared/spec_checks.h"
+#include "router/router.h"
 #include "test/unit.h"
 
 CASE(test_read)

@@ -1,4 +1,4 @@
-#include "router/shared/split.h"
+#include "router/shared/route.h"
 
 #include "tick/fixture_test.h"
 

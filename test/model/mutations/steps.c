@@ -540,6 +540,26 @@ static enum rule_result route_all_but_the_last(struct release *r, int canary)
 MUTATION("the last step of the promotion leaves the canary its share", "promotion in steps",
          .rule = promote_shift, .acts.release_route = route_all_but_the_last)
 
+/* --- a rollback in steps */
+
+MUTATION("a step of the rollback is recorded and not routed", "rollback in steps",
+         .rule = resume_rollback, .acts.release_route = route_as_it_is)
+
+static bool in_no_steps(const struct release *r)
+{
+    (void)r;
+    return false;
+}
+MUTATION("a rollback in steps goes forward again", "rollback in steps",
+         .acts.rollback_is_in_steps = in_no_steps)
+
+static bool slow_in_any_case(struct release *r)
+{
+    return r != NULL;
+}
+MUTATION("another revision goes back in steps", "rollback in steps",
+         .acts.shift_may_be_slow = slow_in_any_case)
+
 /* --- a bake */
 
 MUTATION("a release is promoted where it should bake", "bake", .acts.bake_begin = promote_begin)

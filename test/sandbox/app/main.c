@@ -3,7 +3,7 @@
 
 #include "app/demo.h"
 #include "base/log.h"
-#include "base/option_rows.h"
+#include "base/option.h"
 
 static struct {
     const char *address, *image, *pod;

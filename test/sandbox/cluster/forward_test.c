@@ -3,8 +3,8 @@
 
 #include "cluster/forward.h"
 #include "net/client.h"
+#include "net/loop_test.h"
 #include "net/server/server.h"
-#include "net/test_loop.h"
 
 enum { REQUESTS = 40 };
 

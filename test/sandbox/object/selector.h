@@ -1,11 +1,11 @@
 /*
- * Selectors of objects: of labels (kube/selector.h), from the forms in which objects have them, and
+ * Selectors of objects: of labels (kube/resource.h), from the forms in which objects have them, and
  * of fields. Each belongs to the arena it was parsed with.
  */
 #ifndef OBJECT_SELECTOR_H
 #define OBJECT_SELECTOR_H
 
-#include "kube/selector.h"
+#include "kube/resource.h"
 
 /* {matchLabels, matchExpressions} of a workload. NULL or JSON null selects nothing, {} everything.
  */

@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 #include "net/client.h"
-#include "net/test_loop.h"
+#include "net/loop_test.h"
 #include "object/cases.h"
 
 struct talk_stream {
