@@ -42,8 +42,7 @@ static bool began_since(struct json_object *release, int64_t day_ms)
     return began && clock_parse(began, &ms, NULL) == ERR_OK && ms >= day_ms;
 }
 
-/* Releases that have begun in the day. */
-static int64_t begun(const struct release *r)
+static int64_t begun_in_day(const struct release *r)
 {
     int64_t day_ms = canary_pushes_day_ms(&r->canary->pushes, r->tick->now_ms), noted_ms;
     struct json_object *status = r->canary->status.json;
@@ -56,6 +55,21 @@ static int64_t begun(const struct release *r)
     for (size_t i = 0; i < json_len(past); i++)
         count += began_since(json_elem(past, i), day_ms);
     return count;
+}
+
+/* The release that this one replaces has made no step and no check: it takes its place in the day. */
+static bool takes_place(const struct release *r)
+{
+    return release_is_analysing(r) &&
+           json_len(json_at(r->canary->status.json, "release", "steps", NULL)) == 0;
+}
+
+/* Other releases that have begun in the day. */
+static int64_t begun(const struct release *r)
+{
+    int64_t count = begun_in_day(r);
+
+    return count > 0 && takes_place(r) ? count - 1 : count;
 }
 
 static bool is_full(const struct release *r)

@@ -123,6 +123,19 @@ const char *begun_baked(struct model *model, const struct cluster *facts,
     return NULL;
 }
 
+/* The way back from a bake is to as many pods as the primary had. */
+const char *begun_warm(struct model *model, const struct cluster *cluster)
+{
+    const struct canary *canary = model_canary(model, cluster);
+    int place = model->place[ROLE_SCALER_COPY];
+    struct json_object *scaler = objects_tree(model->objects, place, cluster->at[place]);
+
+    return scaler && condition_of(canary, "Baked") && canary->analysis.bake.for_ms > 0 &&
+                   json_int_at(scaler, 0, "spec", "minReplicas", NULL) < canary->status.share_total
+               ? "the autoscaler of the primary leaves it its pods while the canary bakes"
+               : NULL;
+}
+
 /* The windows of the scenarios are closed whenever there are any; what a failed promotion has left is mended
  * at any time. */
 bool begun_is_early(struct model *model, const struct cluster *facts)

@@ -931,6 +931,8 @@ const char *rules_done(struct model *model, const struct cluster *before,
         return SAFE_END;
     if (outcome->requeue != REQUEUE_NOW && !outcome->held && canary) {
         const char *broken = check_shares(model, before, after, outcome, ghost);
+        if (!broken)
+            broken = begun_warm(model, after);
         if (broken)
             return broken;
     }

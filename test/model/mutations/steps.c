@@ -573,6 +573,14 @@ static void keep_bake(struct release *r)
 MUTATION("the bake of a release that was replaced is taken for the next one", "bake",
          .acts.bake_forget = keep_bake)
 
+static int no_floor(const struct release *r)
+{
+    (void)r;
+    return 0;
+}
+MUTATION("the autoscaler of the primary takes its pods during a bake", "bake beside an autoscaler",
+         .acts.bake_floor = no_floor)
+
 MUTATION("a bake on Services ends with its first step", "bake on Services",
          .acts.bake_go_on = promote_begin)
 
