@@ -20,7 +20,6 @@
 #include "kube/resource.h"
 #include "net/child/child.h"
 #include "net/client.h"
-#include "net/server/debug.h"
 #include "net/server/server.h"
 #include "notify/notify.h"
 #include "page/page.h"

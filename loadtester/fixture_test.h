@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
-#include "loadtester/gates.h"
 #include "loadtester/tester_api.h"
 #include "net/client.h"
 #include "net/loop_test.h"

@@ -1,4 +1,4 @@
-#include "loadtester/gates.h"
+#include "loadtester/tester_api.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* gates: requests to the gate service, and its answers. */
 #include "net/fixture_test.h"
 
-#include "loadtester/gates.h"
+#include "loadtester/tester_api.h"
 
 static struct tester_api api;
 static regex_t production;

@@ -4,7 +4,7 @@
  * refused, or is outside the bounds of the metadata. In a phase that ends a release (Succeeded,
  * Failed) it deletes the load tests of its Canary.
  */
-#include "loadtester/load_api.h"
+#include "loadtester/tester_api.h"
 
 #include <stdlib.h>
 #include <string.h>

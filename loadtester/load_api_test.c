@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kube/fake_api.h"
-#include "loadtester/load_api.h"
+#include "loadtester/tester_api.h"
 #include "test/rows.h"
 #include "test/unit.h"
 

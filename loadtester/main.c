@@ -9,7 +9,6 @@
 #include "base/option.h"
 #include "base/quantity.h"
 #include "kube/config.h"
-#include "loadtester/gates.h"
 #include "loadtester/load/loads.h"
 #include "loadtester/task_user.h"
 #include "loadtester/tester_api.h"

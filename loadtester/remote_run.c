@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 
 /* --- files of secrets */
 

@@ -6,7 +6,6 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "loadtester/command_line.h"

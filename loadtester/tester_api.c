@@ -7,9 +7,7 @@
 #include "base/buf.h"
 #include "base/encoding.h"
 #include "base/json.h"
-#include "loadtester/gates.h"
-#include "loadtester/load_api.h"
-#include "net/server/debug.h"
+#include "net/server/server.h"
 
 enum {
     NAME_LIMIT = 253, /* limit of Kubernetes (RFC 1123 subdomains) */

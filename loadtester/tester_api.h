@@ -6,6 +6,7 @@
 #include <regex.h>
 #include <sys/queue.h>
 
+#include "loadtester/load/loads.h"
 #include "loadtester/runner.h"
 #include "net/server/server.h"
 #include "net/server/tokens.h"
@@ -14,7 +15,6 @@
 enum { TESTER_MAX_STREAMS = 64 };
 
 struct gates;
-struct loads;
 
 struct tester_api {
     struct loop *loop;
@@ -40,5 +40,27 @@ bool tester_message(struct tester_api *api, struct http_conn_request *req, struc
 
 /* Ends streams of tokens that are no longer known; the argument is a struct tester_api. */
 void tester_tokens_changed(void *arg);
+
+/*
+ * --- gates.c: gates at the load tester's address, where many specs expect them: forwarded to the
+ * gate service, or, if none is configured, kept in memory as Flagger's load tester does (closed by
+ * a restart, and not shared with other replicas).
+ */
+
+enum { GATES_MAX_OPEN = 10000 };
+
+/* url: of the gate service, NULL for gates in memory. client outlives the gates. */
+struct gates *gates_new(struct http_client *client, const char *url);
+void gates_free(struct gates *gates);
+/* Answers a request below /gate/ or /rollback/, which was admitted. */
+void gates_answer(struct gates *gates, struct tester_api *api, struct http_conn_request *req);
+
+/* --- load_api.c: load from many pods: the webhook of a step, and GET /load-tests */
+
+/* Answers the webhook of an order with a plan of load; the order's arena is taken. */
+void load_api_post(struct tester_api *api, struct http_conn_request *req,
+                   struct runner_order *order);
+/* GET /load-tests and /load-tests/NAMESPACE/NAME */
+void load_api_get(void *arg, struct http_conn_request *req);
 
 #endif

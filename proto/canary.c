@@ -222,6 +222,7 @@ static void read_spec(struct json_reader *r, struct json_object *spec, struct ca
     read_service(r, spec, out);
     read_companions(r, spec, out);
     read_way_back(r, spec, &out->way_back);
+    canary_read_pushes(r, spec, &out->pushes);
 
     struct json_object *analysis = json_read_obj(r, spec, "analysis", JSON_OPTIONAL);
     struct json_object *legacy = json_read_obj(r, spec, "canaryAnalysis", JSON_OPTIONAL);

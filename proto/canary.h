@@ -224,11 +224,45 @@ struct canary_return {
     int n_steps; /* 0: all traffic moves at once */
 };
 
+/* spec.analysis.bake: before its promotion the new version has all traffic for a time, and the primary
+ * keeps the former one. */
+struct canary_bake {
+    int64_t for_ms; /* above 0; 0: there is none */
+    /* Names of the metrics that are checked meanwhile, not empty; NULL: all are. */
+    struct json_object *metrics;
+};
+
+/* True if metrics of this name are checked during the bake. */
+bool canary_bake_checks(const struct canary_bake *bake, const char *name);
+
 /* spec.rollback: the way back without an analysis; one of them, both 0 if there is none. */
 struct canary_way_back {
     int64_t window_ms; /* since the revision was replaced */
     int revisions;     /* promotions since then */
 };
+
+enum { CANARY_MAX_WINDOWS = 16 };
+
+/* One of spec.pushes.windows, in local time. */
+struct canary_window {
+    unsigned days; /* on which it opens: a bit each, of Monday the lowest */
+    int from, to;  /* minutes of the day; with `to` not above `from` it closes on the next day */
+    int offset;    /* minutes that local time is ahead of UTC */
+};
+
+/* spec.pushes: when releases begin. */
+struct canary_pushes {
+    int per_day; /* releases that begin in a day at most; 0: any number */
+    int offset;  /* of the day: minutes that local time is ahead of UTC */
+    struct canary_window *windows;
+    int n_windows; /* 0: at any time */
+};
+/* The first time from now on, Unix time in milliseconds, at which a window is open: now if one is, or if
+ * there are none. */
+int64_t canary_pushes_open_ms(const struct canary_pushes *pushes, int64_t now_ms);
+/* When the day began that is now, and when the next one begins. */
+int64_t canary_pushes_day_ms(const struct canary_pushes *pushes, int64_t now_ms);
+int64_t canary_pushes_next_day_ms(const struct canary_pushes *pushes, int64_t now_ms);
 
 /* spec.analysis.canaryScale: one of them, if given. */
 struct canary_scale {
@@ -260,6 +294,7 @@ struct canary_analysis {
     int step_weight_promotion;        /* 0 if none */
     struct canary_return promotion;   /* in place of that */
     struct canary_return rollback;
+    struct canary_bake bake;
     int primary_ready_threshold; /* percent, 100 */
     int canary_ready_threshold;  /* percent, 100 */
     bool waits_for_primary; /* also for one without a ready pod, without limit; default false */
@@ -345,6 +380,7 @@ struct canary {
     /* False only if the spec says so; for Flagger false is the default (proto/COMPATIBILITY.md). */
     bool revert_on_deletion;
     struct canary_way_back way_back;
+    struct canary_pushes pushes;
     struct canary_service service;
     struct canary_analysis analysis;
     struct canary_status status;

@@ -721,12 +721,28 @@ bool canary_step_checks(const struct canary_step *step, const char *name)
     return found;
 }
 
-static bool is_check(const struct canary_analysis *analysis, const char *name)
+bool canary_bake_checks(const struct canary_bake *bake, const char *name)
+{
+    bool found = bake->metrics == NULL;
+
+    for (size_t i = 0; !found && i < json_len(bake->metrics); i++)
+        found = strcmp(json_object_get_string(json_elem(bake->metrics, i)), name) == 0;
+    return found;
+}
+
+static bool is_metric(const struct canary_analysis *analysis, const char *name)
 {
     for (int i = 0; i < analysis->n_metrics; i++) {
         if (strcmp(analysis->metrics[i].name, name) == 0)
             return true;
     }
+    return false;
+}
+
+static bool is_check(const struct canary_analysis *analysis, const char *name)
+{
+    if (is_metric(analysis, name))
+        return true;
     for (int i = 0; i < analysis->n_webhooks; i++) {
         const struct canary_webhook *hook = &analysis->webhooks[i];
         if (hook->type == HOOK_ROLLOUT && strcmp(hook->name, name) == 0)
@@ -755,6 +771,27 @@ static void read_step_checks(struct json_reader *r, struct json_object *json,
         }
         out->steps[i].checks = checks;
     }
+}
+
+/* Reads the bake, once the metrics are known. */
+static void read_bake(struct json_reader *r, struct json_object *json, struct canary_analysis *out)
+{
+    struct json_object *bake = json_read_obj(r, json, "bake", JSON_OPTIONAL);
+
+    if (bake == NULL || r->err != ERR_OK)
+        return;
+    (void)json_read_str(r, bake, "for", JSON_REQUIRED);
+    canary_read_fields(r, bake, FIELDS_BAKE, &out->bake);
+    struct json_object *names = canary_read_strings(r, bake, "metrics");
+    size_t n = json_len(names);
+    if (names != NULL && (n == 0 || n > MAX_CHECKS))
+        json_reader_fail(r, bake, "metrics", "expected 1 to %d names of metrics, found %zu",
+                         (int)MAX_CHECKS, n);
+    for (size_t i = 0; i < n && r->err == ERR_OK; i++) {
+        if (!is_metric(out, json_object_get_string(json_elem(names, i))))
+            canary_fail_element(r, names, i, "the name of a metric");
+    }
+    out->bake.metrics = names;
 }
 
 static void check_one_strategy(struct json_reader *r, struct json_object *json)
@@ -858,5 +895,6 @@ void canary_read_analysis(struct json_reader *r, struct json_object *json, bool 
     canary_read_webhooks(r, json, out);
     check_load_tests(r, json, out);
     read_step_checks(r, json, out);
+    read_bake(r, json, out);
     canary_read_alerts(r, json, out);
 }

@@ -3,6 +3,7 @@
  * A field that depends on others, or has a form of its own, is read by its own function
  * (canary.c, canary_analysis.c). The CRD has the same bounds and words, and the descriptions.
  */
+#include "base/clock.h"
 #include "proto/canary_parts.h"
 #include "proto/weight.h"
 
@@ -13,9 +14,12 @@
 enum {
     MOST_REPLICAS = 10000,
     MOST_REVISIONS = 10,
+    MOST_A_DAY = 1000,
     PERCENT = 100,
     SECOND_MS = 1000,
-    DAY_S = 24 * 60 * 60
+    NS = 1000000, /* in a millisecond */
+    DAY_S = 24 * 60 * 60,
+    WEEK = 7, /* days */
 };
 
 /* Most seconds of a cookie: a hundred years. */
@@ -56,6 +60,11 @@ static const struct canary_field spec[] = {
 static const struct canary_field way_back[] = {
     ROW("window", FIELD_DURATION, canary_way_back, window_ms, .min = 1),
     ROW("revisions", FIELD_INT, canary_way_back, revisions, .min = 1, .max = MOST_REVISIONS),
+    {.name = NULL},
+};
+
+static const struct canary_field pushes[] = {
+    ROW("perDay", FIELD_INT, canary_pushes, per_day, .min = 1, .max = MOST_A_DAY),
     {.name = NULL},
 };
 
@@ -103,6 +112,11 @@ static const struct canary_field step[] = {
 static const struct canary_field return_step[] = {
     RETURN("weight", FIELD_WEIGHT, weight, .min = 1, TO_PERCENT),
     RETURN("for", FIELD_DURATION, for_ms),
+    {.name = NULL},
+};
+
+static const struct canary_field bake[] = {
+    ROW("for", FIELD_DURATION, canary_bake, for_ms, .min = 1, .max = INT64_C(1000) * WEEK * DAY_S),
     {.name = NULL},
 };
 
@@ -159,11 +173,13 @@ static const struct canary_field webhook[] = {
 const struct canary_group canary_groups[FIELDS_COUNT] = {
     [FIELDS_SPEC] = {"spec", spec},
     [FIELDS_ROLLBACK] = {"spec.rollback", way_back},
+    [FIELDS_PUSHES] = {"spec.pushes", pushes},
     [FIELDS_SERVICE] = {"spec.service", service},
     [FIELDS_ANALYSIS] = {"spec.analysis", analysis},
     [FIELDS_STEP] = {"spec.analysis.steps", step},
     [FIELDS_PROMOTION_STEP] = {"spec.analysis.promotion.steps", return_step},
     [FIELDS_ROLLBACK_STEP] = {"spec.analysis.rollback.steps", return_step},
+    [FIELDS_BAKE] = {"spec.analysis.bake", bake},
     [FIELDS_CAPACITY] = {"spec.analysis.capacity", capacity},
     [FIELDS_SCALE] = {"spec.analysis.canaryScale", scale},
     [FIELDS_AFFINITY] = {"spec.analysis.sessionAffinity", affinity},
@@ -210,6 +226,11 @@ static int64_t read_duration(struct json_reader *r, struct json_object *json,
     if (r->err == ERR_OK && text != NULL && ms < field->min)
         json_reader_fail(r, json, field->name, "expected a duration %s, found \"%s\"",
                          field->min > 0 ? "above 0s" : "of 0s or more", text);
+    if (r->err == ERR_OK && field->max > 0 && ms > field->max) {
+        char most[DURATION_TEXT];
+        json_reader_fail(r, json, field->name, "expected a duration of at most %s, found \"%s\"",
+                         duration_format(field->max * NS, most), text);
+    }
     return ms;
 }
 

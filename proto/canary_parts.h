@@ -13,12 +13,15 @@
 void canary_read_analysis(struct json_reader *r, struct json_object *json, bool legacy,
                           struct canary_analysis *out);
 
+/* canary_pushes.c: spec.pushes. */
+void canary_read_pushes(struct json_reader *r, struct json_object *spec, struct canary_pushes *out);
+
 /* --- canary_fields.c: fields with one plain value, a row for each */
 
 enum canary_field_type {
     FIELD_INT,      /* int, from `min` to `max` */
     FIELD_INT64,    /* int64_t, the same */
-    FIELD_DURATION, /* int64_t, milliseconds, at least `min` */
+    FIELD_DURATION, /* int64_t, milliseconds, at least `min`, and at most `max` unless that is 0 */
     FIELD_BOOL,
     FIELD_NAME,   /* const char *, kept as it is if missing or empty */
     FIELD_WORD,   /* an enum: the index of the word; empty counts as missing */
@@ -39,11 +42,13 @@ struct canary_field {
 enum canary_fields {
     FIELDS_SPEC,           /* (struct canary) */
     FIELDS_ROLLBACK,       /* (struct canary_way_back) */
+    FIELDS_PUSHES,         /* (struct canary_pushes) */
     FIELDS_SERVICE,        /* (struct canary_service) */
     FIELDS_ANALYSIS,       /* (struct canary_analysis) */
     FIELDS_STEP,           /* one of steps (struct canary_step) */
     FIELDS_PROMOTION_STEP, /* one of promotion.steps (struct canary_return_step) */
     FIELDS_ROLLBACK_STEP,  /* one of rollback.steps (struct canary_return_step) */
+    FIELDS_BAKE,           /* (struct canary_bake) */
     FIELDS_CAPACITY,       /* (struct canary_analysis) */
     FIELDS_SCALE,          /* (struct canary_scale) */
     FIELDS_AFFINITY,       /* (struct canary_affinity) */

@@ -1,4 +1,5 @@
-/* Time: RFC 3339 text and the two clocks. Pure functions take the time as an input instead. */
+/* Time: the two clocks, RFC 3339 text, and durations. Pure functions take the time as an input
+ * instead. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
@@ -26,5 +27,16 @@ char *clock_rfc3339(int64_t wall_ms, char text[CLOCK_TEXT]);
 char *clock_rfc3339_micro(int64_t wall_ms, char text[CLOCK_TEXT]);
 /* Any RFC 3339 time with fraction and offset. */
 enum err clock_parse(const char *text, int64_t *wall_ms, struct errinfo *ei) MUST_USE;
+
+/* --- durations as Go writes them (time.ParseDuration, Duration.String), in nanoseconds */
+
+/* "300ms", "1m30s", "1.5h", "-2s", "0". The whole text must parse; overflow is ERR_INVALID. */
+enum err duration_parse(const char *text, int64_t *ns, struct errinfo *ei) MUST_USE;
+/* Like duration_parse(), in milliseconds, rounded down; negative is ERR_INVALID. */
+enum err duration_parse_ms(const char *text, int64_t *ms, struct errinfo *ei) MUST_USE;
+
+enum { DURATION_TEXT = 32 };
+/* Go's text, e.g. "1m30s", "1.2s", "500ms", "0s". Returns text. */
+char *duration_format(int64_t ns, char text[DURATION_TEXT]);
 
 #endif

@@ -1,4 +1,4 @@
-#include "base/duration.h"
+#include "base/clock.h"
 #include "test/unit.h"
 
 #include <string.h>

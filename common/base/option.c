@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/duration.h"
+#include "base/clock.h"
 #include "base/encoding.h"
 #include "base/guess.h"
 #include "base/log.h"

@@ -107,8 +107,9 @@ bool watch_lines_feed(struct buf *rest, const char *data, size_t len,
                       bool (*fn)(void *arg, const char *line, size_t len), void *arg);
 
 /*
- * --- Credentials of requests, kept fresh: a token file is read again when it has changed (checked once
- * a minute), an exec plugin is run again when its answer expires. A 401 refreshes either at once.
+ * --- Credentials of requests, kept fresh: a token file is read again when it has changed (checked
+ * once a minute), an exec plugin is run again when its answer expires. A 401 refreshes either at
+ * once.
  *
  * Belongs to the client. `changed` is called from the loop, never from one of these functions,
  * when a pending plugin has answered or failed.

@@ -61,8 +61,8 @@ uint64_t version_mark(const char *text);
 uint64_t version_number(uint64_t mark);
 
 /*
- * --- Label selectors of Kubernetes, in the syntax of queries: "app=x,tier!=y,env in (a, b),env notin
- * (c),key,!key". A selector belongs to the arena it was parsed with.
+ * --- Label selectors of Kubernetes, in the syntax of queries: "app=x,tier!=y,env in (a, b),env
+ * notin (c),key,!key". A selector belongs to the arena it was parsed with.
  */
 enum { SELECTOR_MAX_TERMS = 64 };
 

@@ -11,12 +11,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/shares.h"
 #include "net/loop.h"
-#include "net/reach.h"
 
 struct http_client;
 struct http_call;
@@ -142,5 +142,32 @@ const char *url_origin(struct arena *arena, const char *url);
 const char *url_encode(struct arena *arena, const char *text);
 /* The same, but space becomes '+' (application/x-www-form-urlencoded). */
 const char *url_encode_form(struct arena *arena, const char *text);
+
+/*
+ * --- reach.c: filter of the addresses that a client connects to, whatever name or redirect leads
+ * there. Addresses of the machine and of the link are refused, as are metadata services of clouds;
+ * a list opens and closes further ranges. IPv4 addresses within IPv6 (mapped, NAT64) count as IPv4.
+ * Pure.
+ */
+
+struct reach;
+
+/*
+ * text: "+10.0.0.5,-10.0.0.0/8,+loopback": opens (+) or closes (-) an address, a range, or one of
+ * the words loopback and link-local; the last match wins. NULL or "" is an empty list. loopback:
+ * refuse the machine's own addresses if the list does not mention them. Lives in the arena.
+ * ERR_INVALID with the item that is invalid.
+ */
+enum err reach_read(struct arena *arena, const char *text, bool loopback, const struct reach **out,
+                    struct errinfo *ei) MUST_USE;
+/* The option of the daemons that has such a list. */
+#define REACH_OPTION "--tenant-addresses"
+/* The same for that option, which the error names. In a pod the machine's own addresses are
+ * refused: they are those of sidecars and of this process. */
+enum err reach_option(struct arena *arena, const char *text, const struct reach **out,
+                      struct errinfo *ei) MUST_USE;
+bool reach_refuses(const struct reach *reach, const struct sockaddr *address);
+/* The same for a numeric address, "127.0.0.1"; false if the text is no address. */
+bool reach_refuses_text(const struct reach *reach, const char *address);
 
 #endif

@@ -1,5 +1,4 @@
-/* Private to the HTTP client: connection pools (client_pool.c) and curl handles
- * (client_request.c). */
+/* Private to the HTTP client: connection pools and curl handles (client_curl.c). */
 #ifndef NET_CLIENT_INTERNAL_H
 #define NET_CLIENT_INTERNAL_H
 

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "net/file_watch.h"
+#include "net/loop.h"
 #include "test/unit.h"
 
 static const char *first, *second, *pipe_path;

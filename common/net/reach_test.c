@@ -1,4 +1,4 @@
-#include "net/reach.h"
+#include "net/client.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "ctl/gate.h"
+#include "ctl/read.h"
 #include "scaler/scaler.h"
 #include "target/target.h"
 #include "tick/fact.h"

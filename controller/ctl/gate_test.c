@@ -1,4 +1,4 @@
-#include "ctl/gate.h"
+#include "ctl/read.h"
 
 #include <string.h>
 

@@ -7,12 +7,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "decide/companions.h"
 #include "decide/condition.h"
 #include "decide/decide.h"
 #include "decide/metrics.h"
-#include "decide/move.h"
 #include "decide/refused_write.h"
 #include "decide/release.h"
 #include "decide/rollback.h"
@@ -230,9 +228,18 @@ static const char *refuse_scale(struct release *r)
     return NULL;
 }
 
+/* Workers have no traffic that could be led to one side. */
+static const char *refuse_bake(struct release *r)
+{
+    return r->canary->analysis.bake.for_ms > 0 && canary_is_worker(r->canary)
+               ? "spec.analysis.bake: without spec.service the primary keeps its part of the work, "
+                 "and the canary never has all; leave it out"
+               : NULL;
+}
+
 static bool can_divide(const struct router *router)
 {
-    return router->weighted && router_finest(router) < WEIGHT_PERCENT;
+    return router_splits(router) && router_finest(router) < WEIGHT_PERCENT;
 }
 
 /* A step that the routes cannot say. */
@@ -274,7 +281,7 @@ static const char *refuse_analysis(struct release *r)
 {
     const struct canary_analysis *analysis = &r->canary->analysis;
 
-    if (analysis->match && r->router->weighted && !r->router->matches)
+    if (analysis->match && router_splits(r->router) && !r->router->matches)
         return refuse_feature(r, about(r, analysis->match_at, "A/B testing is"), can_match);
     if (analysis->mirror && !r->router->mirrors)
         return refuse_feature(r, about(r, analysis->mirror_at, "mirroring is"), can_mirror);
@@ -293,6 +300,8 @@ static const char *refuse_analysis(struct release *r)
         sentence = refuse_by_pods(r);
     if (!sentence)
         sentence = refuse_scale(r);
+    if (!sentence)
+        sentence = refuse_bake(r);
     return sentence ? sentence : refuse_no_step(r);
 }
 

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "decide/bake.h"
 #include "decide/checks.h"
 #include "decide/condition.h"
 #include "decide/gates.h"
 #include "decide/metrics.h"
-#include "decide/pods.h"
 #include "decide/promote.h"
 #include "decide/release.h"
 #include "decide/rules.h"
@@ -238,8 +238,10 @@ static void tell_step(struct release *r, enum kind kind)
 enum rule_result canary_advance(struct release *r)
 {
     int weight = release_step_weight(r);
-    enum rule_result verdict = finish_step(r);
 
+    if (bake_runs(r))
+        return bake_go_on(r);
+    enum rule_result verdict = finish_step(r);
     if (verdict != RULE_CONTINUE)
         return verdict;
     /*
@@ -253,7 +255,7 @@ enum rule_result canary_advance(struct release *r)
         return verdict;
     if (weight >= r->canary->analysis.max_weight) {
         verdict = gates_confirm_promotion(r);
-        return verdict == RULE_CONTINUE ? promote_begin(r) : verdict;
+        return verdict == RULE_CONTINUE ? bake_begin(r) : verdict;
     }
     enum kind kind = next_kind(r);
     verdict = route_step(r, kind, release_next_weight(r, weight));
@@ -271,7 +273,8 @@ enum rule_result canary_advance(struct release *r)
 /*
  * Blue/green (decide/RULES.md): n checks beside the live traffic, mirrored to the canary with
  * `mirror`; then one check with all traffic on the canary, if the router can do that; then the
- * promotion. status.iterations counts the checks.
+ * promotion. status.iterations counts the checks. A bake takes the place of the check with all
+ * traffic.
  */
 
 static enum rule_result iterate(struct release *r, int done)
@@ -312,13 +315,16 @@ static enum rule_result route_all(struct release *r, int done)
 enum rule_result bluegreen_advance(struct release *r)
 {
     int done = r->canary->status.iterations;
+    bool bakes = r->canary->analysis.bake.for_ms > 0;
 
+    if (bake_runs(r))
+        return bake_go_on(r);
     if (done < r->iterations)
         return iterate(r, done);
     enum rule_result verdict = gates_confirm_promotion(r);
     if (verdict != RULE_CONTINUE)
         return verdict;
-    return done == r->iterations ? route_all(r, done) : promote_begin(r);
+    return done == r->iterations && !bakes ? route_all(r, done) : bake_begin(r);
 }
 
 /*
@@ -331,10 +337,12 @@ enum rule_result abtest_advance(struct release *r)
 {
     int done = r->canary->status.iterations > 0 ? r->canary->status.iterations : 0;
 
+    if (bake_runs(r))
+        return bake_go_on(r);
     /* Flagger tests for equality, and waits for ever if the number was lowered meanwhile. */
     if (done >= r->iterations) {
         enum rule_result gate = gates_confirm_promotion(r);
-        return gate == RULE_CONTINUE ? promote_begin(r) : gate;
+        return gate == RULE_CONTINUE ? bake_begin(r) : gate;
     }
     enum rule_result verdict =
         r->weights.canary > 0 ? RULE_CONTINUE

@@ -20,6 +20,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "decide/bake.h"
 #include "decide/checks.h"
 #include "decide/condition.h"
 #include "decide/release.h"
@@ -93,9 +94,14 @@ static int asked_for(struct release *r)
     return condition_is_set(r, CONDITION_CAPACITY) ? r->canary->status.capacity_replicas : 0;
 }
 
+static int more(int a, int b)
+{
+    return a > b ? a : b;
+}
+
 int capacity_asked(struct release *r)
 {
-    return asked_for(r);
+    return more(asked_for(r), bake_floor(r));
 }
 
 /*
@@ -108,11 +114,17 @@ static bool needs_primary(struct release *r)
            r->canary->status.canary_weight > 0 || capacity_waits(r, NULL);
 }
 
-int capacity_floor(struct release *r)
+/* The replicas that a wait is for. */
+static int waited_for(struct release *r)
 {
     int asked = asked_for(r);
 
     return asked == 0 && needs_primary(r) ? 1 : asked;
+}
+
+int capacity_floor(struct release *r)
+{
+    return more(waited_for(r), bake_floor(r));
 }
 
 /* Ready pods of a side; 1 if any for kinds that do not count them. */
@@ -302,7 +314,7 @@ static int64_t left_of(struct release *r, int64_t ms)
 enum rule_result capacity_wait(struct release *r, const char *reason)
 {
     bool waits = capacity_waits(r, NULL);
-    int asked = capacity_floor(r);
+    int asked = waited_for(r);
     int has = pods(r, SIDE_PRIMARY);
 
     if (!may_wait(r, reason))

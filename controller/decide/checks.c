@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "decide/condition.h"
 #include "decide/release.h"
 #include "decide/steering.h"
@@ -51,7 +50,7 @@ enum rule_result hooks_ask(struct release *r, enum hook_type type, enum phase ph
 
     for (int i = 0; i < analysis->n_webhooks; i++) {
         const struct canary_webhook *hook = &analysis->webhooks[i];
-        if (hook->type != type || (type == HOOK_ROLLOUT && !release_checks(r, hook->name)))
+        if (hook->type != type || (type == HOOK_ROLLOUT && !release_calls(r, hook->name)))
             continue;
         if (!need_hook(r->tick, i, phase, hooks_revision(r), answer))
             return RULE_NEEDS_FACTS;

@@ -6,11 +6,11 @@
 #include "decide/capacity.h"
 #include "decide/checks.h"
 #include "decide/condition.h"
-#include "decide/drain.h"
 #include "decide/foreign.h"
 #include "decide/gates.h"
 #include "decide/history.h"
 #include "decide/promote.h"
+#include "decide/pushes.h"
 #include "decide/refused_write.h"
 #include "decide/release.h"
 #include "decide/revision.h"
@@ -205,6 +205,7 @@ enum rule_result detect_idle(struct release *r)
         condition_clear(r, side_condition(SIDE_PRIMARY));
         condition_clear(r, CONDITION_ROUTES);
         condition_clear(r, CONDITION_TURN);
+        condition_clear(r, CONDITION_SCHEDULED);
         verdict = repair_idle_weights(r);
         if (verdict == RULE_DONE)
             drain_tell_idle(r);
@@ -412,18 +413,22 @@ static enum rule_result wait_to_begin(struct release *r, bool kept)
 static enum rule_result pass_gate(struct release *r, bool kept)
 {
     bool paused = steering_is_paused(r) && !steering_is_at_gate(r);
-    enum rule_result verdict = paused ? RULE_DONE : gates_confirm_rollout(r);
+    bool held = !paused && pushes_hold(r);
+    enum rule_result verdict = paused || held ? RULE_DONE : gates_confirm_rollout(r);
 
     if (paused) {
         status_phase(r, PHASE_Waiting);
         event_normal(r, "New revision detected! %s is paused, it waits", release_canary(r));
     }
+    if (held)
+        status_phase(r, PHASE_Waiting);
     if (verdict == RULE_DONE)
         return wait_to_begin(r, kept);
     if (verdict == RULE_CONTINUE)
         verdict = scale_up_target(r);
     if (verdict != RULE_CONTINUE)
         return verdict;
+    pushes_count(r);
     status_phase(r, PHASE_Progressing);
     condition_clear(r, CONDITION_DRAINED);
     status_sync(r);
@@ -653,7 +658,7 @@ enum rule_result begin_configs(struct release *r)
 /* The strategy really used, reported once per release: Flagger reports it every tick. */
 static void tell_strategy(struct release *r)
 {
-    if (r->canary->analysis.match && !r->router->weighted)
+    if (r->canary->analysis.match && !router_splits(r->router))
         event_warning(r, "A/B testing is not supported when using the %s provider",
                       r->tick->provider);
     if (r->router->matches_whole && r->strategy != r->canary->strategy)
@@ -661,7 +666,7 @@ static void tell_strategy(struct release *r)
                       "Provider %s routes all requests that match or none, the steps of weight are "
                       "%d iterations",
                       r->tick->provider, r->iterations);
-    if (r->router->weighted || r->canary->analysis.iterations > 0)
+    if (router_splits(r->router) || r->canary->analysis.iterations > 0)
         return;
     event_warning(r, "Progressive traffic is not supported when using the %s provider",
                   r->tick->provider);
@@ -726,6 +731,7 @@ enum rule_result begin_release(struct release *r)
         return verdict;
 
     bool back = leads_back(r);
+    pushes_count(r);
     status_phase(r, PHASE_Progressing);
     status_weight(r, r->weights.canary);
     status_reset(r);

@@ -11,7 +11,7 @@
  *
  * A primary made by Flagger has one label in its selector, which several Canaries of a namespace
  * may share: its autoscaler, its Services and kubectl see the pods of all of them. That is
- * reported, with the command that renews it (renew.h), as soon as the watch shows such a workload.
+ * reported, with the command that renews it (rules.h), as soon as the watch shows such a workload.
  */
 #include "decide/foreign.h"
 
@@ -19,9 +19,8 @@
 
 #include "base/json.h"
 #include "decide/condition.h"
-#include "decide/handover.h"
 #include "decide/release.h"
-#include "decide/renew.h"
+#include "decide/rules.h"
 #include "decide/serving.h"
 #include "target/shared/primary.h"
 #include "tick/edit.h"

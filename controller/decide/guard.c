@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
+#include "decide/bake.h"
 #include "decide/capacity.h"
 #include "decide/checks.h"
 #include "decide/condition.h"
@@ -197,15 +197,15 @@ static const char *last_wait(struct release *r)
 static enum rule_result roll_back_late(struct release *r)
 {
     char most[DURATION_TEXT];
-    const char *last = last_wait(r);
+    const char *last = last_wait(r), *more = bake_longer_ms(r) > 0 ? " and its bake" : "";
 
     duration_format(r->canary->analysis.max_duration_ms * 1000000, most);
-    const char *text =
-        arena_printf(r->tick->arena, "The analysis of %s has lasted longer than %s (maxDuration)%s",
-                     release_canary(r), most, last);
+    const char *text = arena_printf(
+        r->tick->arena, "The analysis of %s has lasted longer than %s (maxDuration)%s%s",
+        release_canary(r), most, more, last);
     (void)condition_set(r, CONDITION_CHECKS, "DurationExceeded", text);
-    event_warning(r, "Rolling back %s, the analysis has lasted longer than %s (maxDuration)%s",
-                  release_canary(r), most, last);
+    event_warning(r, "Rolling back %s, the analysis has lasted longer than %s (maxDuration)%s%s",
+                  release_canary(r), most, more, last);
     plan_alert(r->tick, "error", false, "Longest duration of an analysis exceeded")->reason = text;
     return rollback_run(r, false);
 }
@@ -221,7 +221,7 @@ enum rule_result guard_duration(struct release *r)
 
     if (most == 0 || r->canary->skip_analysis || !history_analysis_began(r, &began))
         return RULE_CONTINUE;
-    int64_t left = most - (r->tick->now_ms - tick_since(r->tick, began));
+    int64_t left = most + bake_longer_ms(r) - (r->tick->now_ms - tick_since(r->tick, began));
     if (left <= 0)
         return roll_back_late(r);
     if (left < tick_interval_ms(r->tick))
@@ -292,6 +292,8 @@ static bool is_next_of_steps(const struct release *r, int told)
  */
 static bool is_next_step(const struct release *r, int told)
 {
+    if (bake_was_routed(r, told))
+        return true;
     if (r->strategy == STRATEGY_CANARY)
         return is_next_of_steps(r, told);
     /*
@@ -652,7 +654,7 @@ static bool is_half_returned(struct release *r)
  * analysed or is being promoted, while the primary has no ready pod (initialise_apex); the release
  * continues. A target at zero, or with another revision, is no way out. If the release ends in
  * this state, the Service stays there and the target keeps its pods until the primary has one
- * (services_selector(), drain.c).
+ * (services_selector(), serving.c).
  */
 static enum rule_result lead_apex(struct release *r)
 {

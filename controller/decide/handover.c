@@ -10,7 +10,7 @@
  * without owner are safe; the other Canary adopts those with the mark and its names when it
  * begins, or when it is deleted before that.
  */
-#include "decide/handover.h"
+#include "decide/rules.h"
 
 #include <string.h>
 
@@ -18,12 +18,10 @@
 #include "decide/condition.h"
 #include "decide/leftover.h"
 #include "decide/release.h"
-#include "decide/rules.h"
 #include "decide/serving.h"
 #include "decide/status.h"
 #include "router/shared/services.h"
 #include "target/shared/configs.h"
-#include "tick/applied.h"
 #include "tick/edit.h"
 
 enum { CLOCK_GRAIN_MS = 1000 }; /* resolution of times in a status */

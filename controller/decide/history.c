@@ -319,12 +319,26 @@ static void note_hooks(struct release *r, struct json_object *release)
     }
 }
 
+/* Where the step to the bake has changed nothing but its condition, it is noted at its end. */
+static void note_bake(struct release *r, struct json_object *release, struct json_object *after)
+{
+    static const char key[] = "bakeBegan";
+    struct json_object *lists[] = {json_at(after, "conditions", NULL),
+                                   json_at(r->canary->status.json, "conditions", NULL)};
+
+    for (size_t i = 0; i < 2 && !json_at(release, key, NULL); i++) {
+        struct json_object *found = json_find(lists[i], "type", CONDITION_BAKED, NULL);
+        json_set_str(release, key, json_str_at(found, "lastTransitionTime", NULL));
+    }
+}
+
 static void learn(struct release *r, struct json_object *release, struct json_object *after)
 {
     if (is_under_way(r->phase)) /* after a restored spec the status names that one */
         name_revision(r, release, revision_of(r, after));
     if (release_is_analysing(r) && !json_at(release, analysis_began, NULL))
         set_now(r, release, analysis_began);
+    note_bake(r, release, after);
     add_step(r, release, after);
     note_hooks(r, release);
     set_cut(r, release, "reason", r->failing, HISTORY_TEXT);

@@ -12,7 +12,6 @@
 #include "decide/capacity.h"
 #include "decide/companions.h"
 #include "decide/condition.h"
-#include "decide/drain.h"
 #include "decide/foreign.h"
 #include "decide/leftover.h"
 #include "decide/metrics.h"

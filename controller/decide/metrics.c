@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "decide/checks.h"
 #include "decide/condition.h"
 #include "decide/counts.h"

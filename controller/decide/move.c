@@ -6,13 +6,12 @@
  * status.acceptedSpec holds the former values; without it, former_recall() detects another target,
  * and other moves go unnoticed.
  */
-#include "decide/move.h"
+#include "decide/rules.h"
 
 #include <string.h>
 
 #include "decide/condition.h"
 #include "decide/release.h"
-#include "decide/rules.h"
 #include "decide/status.h"
 #include "decide/takeover.h"
 #include "target/shared/primary.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decide/bake.h"
 #include "decide/serving.h"
 #include "proto/spechash.h"
 #include "tick/edit.h"
@@ -50,7 +51,7 @@ void release_follow(struct release *r, const struct canary *canary)
     r->strategy = canary->strategy;
     r->iterations = canary->analysis.iterations;
     /* A router that cannot split traffic tests the canary beside it. */
-    if (r->router && !r->router->weighted) {
+    if (r->router && !router_splits(r->router)) {
         r->strategy = STRATEGY_BLUE_GREEN;
         r->iterations = r->iterations > 0 ? r->iterations : DEFAULT_ITERATIONS;
     }
@@ -270,6 +271,8 @@ const struct canary_step *release_step(const struct release *r)
 {
     const struct canary_analysis *analysis = &r->canary->analysis;
 
+    if (bake_runs(r))
+        return NULL;
     if (release_is_at_match(r))
         return analysis->match_step;
     if (r->weights.mirrored && r->weights.canary == 0)
@@ -288,6 +291,12 @@ const char *release_step_path(const struct release *r, const struct canary_step 
 }
 
 bool release_checks(const struct release *r, const char *name)
+{
+    return bake_runs(r) ? canary_bake_checks(&r->canary->analysis.bake, name)
+                        : canary_step_checks(release_step(r), name);
+}
+
+bool release_calls(const struct release *r, const char *name)
 {
     return canary_step_checks(release_step(r), name);
 }
@@ -311,7 +320,7 @@ static enum rule_result route(struct release *r, struct weights weights)
                                  (r->weights.matched == weights.matched || weights.canary == 0)))
         return RULE_CONTINUE;
     weights.cookies = affinity_cookies(r, weights.canary);
-    enum rule_result verdict = r->router->by_pods && !canary_is_worker(r->canary)
+    enum rule_result verdict = r->router->by_apex && !canary_is_worker(r->canary)
                                    ? serving_selector(r, weights.canary, &weights.selector)
                                    : RULE_CONTINUE;
     if (verdict == RULE_CONTINUE)

@@ -132,12 +132,13 @@ int release_step_weight(const struct release *r);
 /* The canary's weight after `weight`, up to the maximum. */
 int release_next_weight(const struct release *r, int weight);
 /* The step of spec.analysis.steps that is routed. NULL if there is none, as before the first one or
- * after the list was edited. */
+ * after the list was edited, and during a bake. */
 const struct canary_step *release_step(const struct release *r);
 /* "spec.analysis.steps[2]" */
 const char *release_step_path(const struct release *r, const struct canary_step *step);
-/* True if metrics and rollout webhooks of this name are checked at the step that is routed. */
+/* True if metrics, or rollout webhooks, of this name are checked at the step that is routed. */
 bool release_checks(const struct release *r, const char *name);
+bool release_calls(const struct release *r, const char *name);
 
 /*
  * These plan the routes and record them in r->weights; they plan nothing if the router cannot

@@ -11,7 +11,7 @@
  * of the first), and whether the second does. The target is not involved, so a revision pushed
  * meanwhile waits and does not serve.
  */
-#include "decide/renew.h"
+#include "decide/rules.h"
 
 #include <string.h>
 

@@ -23,7 +23,6 @@
 #include "decide/condition.h"
 #include "decide/decide.h"
 #include "decide/foreign.h"
-#include "decide/handover.h"
 #include "decide/leftover.h"
 #include "decide/refused_write.h"
 #include "decide/release.h"

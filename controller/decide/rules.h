@@ -43,4 +43,64 @@ enum rule_result lost_target(struct release *r);
 /* After all other rules of a completed tick: sets or clears the condition Advancing (guard.c). */
 void stall_note(struct release *r);
 
+/* --- move.c: edits of the target, the Services and the routes of a Canary */
+
+/*
+ * Why an edit cannot be followed now; NULL if it can. Target and port are checked once the kind is
+ * known to be served. NEEDS_FACTS or CONTINUE.
+ */
+const char *move_refusal(struct release *r);
+bool move_has_begun(const struct release *r); /* to another target than the accepted one */
+/*
+ * True if Services or routes were made under other names, or in another way, than the spec now
+ * says.
+ */
+bool move_is_pending(const struct release *r);
+enum rule_result move_refusal_of_target(struct release *r, const char **sentence);
+
+/*
+ * Facts about a release that the status lacks, read from the cluster. For a status without an
+ * accepted spec. CONTINUE: from here on it has one, if the cluster reveals it; or NEEDS_FACTS.
+ */
+enum rule_result former_recall(struct release *r);
+/* Other changes: nothing leads to the former target, or to its Services. */
+enum former { FORMER_SAME, FORMER_TARGET, FORMER_SERVICE };
+
+/* --- handover.c: objects that a deleted Canary leaves behind, for another Canary of its target or
+ * for none */
+
+/* The annotation of objects left to another Canary. */
+#define HANDED_OVER_BY "flagger.app/handed-over-by"
+/*
+ * A deletion that leaves everything to another Canary. CONTINUE and *done: complete. CONTINUE
+ * otherwise: this Canary must undo its changes. late: the wait has timed out.
+ */
+enum rule_result handover_run(struct release *r, bool late, bool *done);
+/* A deletion without a successor. DONE: it first takes back what was marked for another Canary. */
+enum rule_result handover_take_back(struct release *r);
+/*
+ * Deletes the routes of the Canary that are not garbage collected with it: those without a
+ * namespace. CONTINUE or NEEDS_FACTS.
+ */
+enum rule_result handover_delete_routes(struct release *r);
+/* Removes the owner of the primary, its copies and its scaler. CONTINUE or NEEDS_FACTS. */
+enum rule_result handover_leave_primary(struct release *r);
+
+/* --- renew.c: recreation of a primary, by request, when its selector has fewer labels than the
+ * target's */
+
+/* Why that is impossible now, one sentence; NULL if it is possible. */
+const char *renew_refusal(struct release *r);
+/* Begins with the next tick. */
+void renew_begin(struct release *r);
+/* The next action. DONE: under way, and nothing else is done. */
+enum rule_result renew_go_on(struct release *r);
+/* The name of the workload that replaces the primary meanwhile. */
+const char *renew_second(struct release *r);
+/*
+ * True if the primary's selector has fewer labels than one created now. The target must have a
+ * selector label.
+ */
+bool renew_is_narrow(struct release *r);
+
 #endif

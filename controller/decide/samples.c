@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "decide/condition.h"
 #include "decide/counts.h"
 #include "decide/judged.h"
@@ -98,8 +97,11 @@ static bool is_left_out(const struct release *r, const struct judged_metric *met
 
 static const char *left_out_text(struct release *r)
 {
-    return arena_printf(r->tick->arena, "not counted: %s.checks does not name it",
-                        release_step_path(r, release_step(r)));
+    const struct canary_step *step = release_step(r);
+
+    return arena_printf(r->tick->arena, "not counted: %s does not name it",
+                        step ? arena_printf(r->tick->arena, "%s.checks", release_step_path(r, step))
+                             : "spec.analysis.bake.metrics");
 }
 
 /* Why the requests of this window say nothing about the revisions; NULL if they do. */

@@ -1,4 +1,4 @@
-/* Services of a release and the pods behind them. */
+/* Services of a release and the pods behind them, and a target that has lost its traffic. */
 #ifndef DECIDE_SERVING_H
 #define DECIDE_SERVING_H
 
@@ -9,8 +9,8 @@
 struct service_pods serving_pods(struct release *r);
 /* The labels that the pod templates of both sides have in common; NULL if none. */
 struct json_object *serving_common(struct release *r);
-/* *out: what the apex Service selects where the canary has this share by number of pods, 0 to WEIGHT_ALL;
- * NULL if that is not known, and it stays. CONTINUE or NEEDS_FACTS. */
+/* *out: what the apex Service selects where the canary has this share by number of pods, 0 to
+ * WEIGHT_ALL; NULL if that is not known, and it stays. CONTINUE or NEEDS_FACTS. */
 enum rule_result serving_selector(struct release *r, int canary, struct json_object **out);
 /* Plans the apex Service to select the primary, if it does not. */
 enum rule_result serving_apex(struct release *r);
@@ -25,5 +25,23 @@ enum rule_result serving_needs_target(struct release *r, bool *needs);
  * router cannot split traffic, the apex Service leads to the target meanwhile.
  */
 #define SERVING_GONE "PrimaryNotServing"
+
+/* --- a target that has lost its traffic keeps its pods for a pause */
+
+/* The target has no traffic from now on. CONTINUE or NEEDS_FACTS. */
+enum rule_result drain_begin(struct release *r);
+/*
+ * Scales the target without traffic to zero: now if the pause is over, else the pause begins or
+ * continues (CONTINUE as well).
+ */
+enum rule_result drain_target(struct release *r);
+/* Milliseconds left of the interval running at the start of this tick; 0 if none. */
+int64_t drain_left_ms(struct release *r);
+/*
+ * Without a release: reports pods of the target that serve nothing, once. They are left alone: a
+ * person or another autoscaler has started them.
+ */
+void drain_tell_idle(struct release *r);
+bool drain_is_under_way(struct release *r); /* as of the beginning of the tick */
 
 #endif

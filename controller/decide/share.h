@@ -1,13 +1,14 @@
-/* Pods of the canary, in proportion to its share before that grows. */
+/* Pods of the canary, in proportion to its share before that grows, and shares by number of
+ * pods. */
 #ifndef DECIDE_SHARE_H
 #define DECIDE_SHARE_H
 
 #include "decide/release.h"
 
 /*
- * Called before a step that gives the canary this share (proto/weight.h) of all requests. CONTINUE: it has the pods
- * for them, or as many as its scaler allows, or none are requested. DONE: it waits, or the release
- * was rolled back because they did not become ready before the deadline.
+ * Called before a step that gives the canary this share (proto/weight.h) of all requests. CONTINUE:
+ * it has the pods for them, or as many as its scaler allows, or none are requested. DONE: it waits,
+ * or the release was rolled back because they did not become ready before the deadline.
  */
 enum rule_result share_wait(struct release *r, int share);
 /* True if a canary with a size of its own serves its share while more of its pods start: enough to
@@ -39,5 +40,19 @@ enum rule_result share_hold(struct release *r, int primary_floor);
 enum rule_result share_put_back(struct release *r);
 /* Passes the target's own replicas to its kind. */
 void share_note_own(struct release *r);
+
+/* --- shares by number of pods, for routers with `by_pods`: the apex Service selects both sides */
+
+/*
+ * Pods of the canary with which its share of all pods is nearest to `share` (proto/weight.h), above
+ * 0, beside a primary that keeps its own: at least one, and as many as the primary's for all
+ * traffic.
+ */
+int pods_of_share(struct release *r, int share);
+/* "1 of 11 pods, 9.1 %": the share that the ready pods give with what is routed; owned by the
+ * arena. */
+const char *pods_text(struct release *r);
+/* Records the ready pods of both sides beside this weight; nothing if it is 0 or recorded. */
+void pods_note(struct release *r, int weight);
 
 #endif

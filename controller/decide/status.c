@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "decide/bake.h"
 #include "decide/condition.h"
 #include "decide/history.h"
 #include "decide/release.h"
@@ -181,6 +182,7 @@ void status_forget_waits(struct release *r)
     condition_clear(r, CONDITION_MEASURED);
     condition_clear(r, CONDITION_JUDGED);
     condition_clear(r, CONDITION_TURN);
+    condition_clear(r, CONDITION_SCHEDULED);
     condition_clear(r, CONDITION_ROLLBACK_ASKED);
     condition_clear(r, CONDITION_SHARE);
     condition_clear(r, CONDITION_POSSIBLE);
@@ -297,6 +299,7 @@ void status_write(struct release *r)
     struct json_object *patch = edit_object(r->tick->arena);
     forget_evidence(r);
     forget_step(r);
+    bake_forget(r);
     struct json_object *diff = difference(r);
     struct json_object *spec = spec_to_note(r);
     char now[CLOCK_TEXT];

@@ -11,7 +11,6 @@
 #include "decide/gates.h"
 #include "decide/promote.h"
 #include "decide/release.h"
-#include "decide/renew.h"
 #include "decide/revision.h"
 #include "decide/rollback.h"
 #include "decide/rules.h"

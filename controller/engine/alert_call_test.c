@@ -3,7 +3,7 @@
  * what becomes of each alert. All calls are under way at once, so that it takes as long as the
  * slowest.
  */
-#include "engine/alert_call.h"
+#include "engine/outbox.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,6 @@
 #include "engine/metrics/metric_share.h"
 #include "engine/outbox.h"
 #include "engine/recent.h"
-#include "engine/secrets.h"
 #include "engine/traces.h"
 #include "metric/template.h"
 

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/encoding.h"
 #include "base/log.h"
-#include "engine/secrets.h"
+#include "engine/cache.h"
 #include "kube/secret.h"
 #include "proto/webhook_message.h"
 #include "proto/weight.h"

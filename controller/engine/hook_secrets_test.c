@@ -10,7 +10,6 @@
 #include "engine/hook_call.h"
 #include "engine/outbox.h"
 #include "engine/rows_test.h"
-#include "engine/secrets.h"
 #include "net/certs_test.h"
 #include "net/server/server.h"
 

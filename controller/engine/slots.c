@@ -1,4 +1,4 @@
-#include "engine/slots.h"
+#include "engine/job.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "engine/slots.h"
+#include "engine/job.h"
 #include "test/unit.h"
 
 enum { TURNS = 6 };

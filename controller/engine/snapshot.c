@@ -11,7 +11,7 @@
 #include "engine/outbox.h"
 #include "engine/recent.h"
 #include "kube/kept_object.h"
-#include "net/server/debug.h"
+#include "net/server/server.h"
 #include "shadow/shadow.h"
 
 /* PAGE_MS: a page ends early rather than block the loop: a status with a full history takes a while

@@ -1,7 +1,7 @@
 /*
  * The engine as JSON, for debugging: each Canary's state and what it waits for, the queue, the
  * watches. Made on demand from existing state, without side effects. Contents are limited as
- * net/server/debug.h says: names, states, times, counts and messages of the Kubernetes API; no
+ * net/server/server.h says: names, states, times, counts and messages of the Kubernetes API; no
  * object contents, no answers of webhooks, of URLs only the host.
  */
 #ifndef ENGINE_SNAPSHOT_H

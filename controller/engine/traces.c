@@ -11,7 +11,6 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "net/file_watch.h"
 #include "net/loop.h"
 
 enum {

@@ -15,7 +15,6 @@
 #include "fleet/rules/select.h"
 #include "kube/lease.h"
 #include "kube/resource.h"
-#include "net/server/debug.h"
 #include "net/server/server.h"
 #include "page/page.h"
 

@@ -136,10 +136,10 @@ struct bet {
 static const double STAY = INFINITY; /* firm: the canary's past has no influence */
 
 /*
- * Most on two to five times the odds, where evidence comes slowly: each halving of a weight costs as
- * much as a few bad requests. What is far worse is seen at once with any weight. Bets that follow
- * the canary's past find a version that becomes bad late; those with another guess matter only if
- * nothing is known of the primary.
+ * Most on two to five times the odds, where evidence comes slowly: each halving of a weight costs
+ * as much as a few bad requests. What is far worse is seen at once with any weight. Bets that
+ * follow the canary's past find a version that becomes bad late; those with another guess matter
+ * only if nothing is known of the primary.
  */
 static const struct bet worse_bets[JUDGE_WORSE_BETS] = {
     {.weight = 0.05, .guess = 0.005, .odds = 3, .firm = 1},

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "net/server/debug.h"
+#include "net/server/server.h"
 
 static const char *const counts[] = {"canaries", "promoted", "underWay", "failed", "held"};
 enum { COUNTS = sizeof(counts) / sizeof(counts[0]) };

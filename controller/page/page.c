@@ -16,7 +16,6 @@
 #include "metric/family.h"
 #include "metric/template.h"
 #include "net/client.h"
-#include "net/server/debug.h"
 #include "net/server/server.h"
 #include "proto/canary.h"
 #include "router/router.h"

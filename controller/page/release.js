@@ -23,6 +23,7 @@ function factsOf(canary, release, now) {
     if (release?.image) facts.push(fact("Image", quoted(release.image)));
     if (release?.began) facts.push(fact(release.ended ? "Began" : "Runs since", timeOf(release.began, release.ended ? "at" : "elapsed", now)));
     if (release?.began && release.ended) facts.push(fact("Took", span(Date.parse(release.ended) - Date.parse(release.began))));
+    if (release?.bakeBegan) facts.push(fact(release.ended ? "Baked since" : "Bakes since", timeOf(release.bakeBegan, release.ended ? "at" : "elapsed", now)));
     // The status counts those of the release that runs; at its end it begins anew.
     if (!release?.ended) facts.push(fact("Failed checks", `${canary.failedChecks} of ${canary.threshold}`));
     if (canary.ofIterations && !release?.ended) facts.push(fact("Iterations", `${canary.iterations} of ${canary.ofIterations}`));
@@ -184,7 +185,7 @@ export function drawOne(canary, now) {
     text($("one-name"), visible(canary.name));
     $("one").dataset.state = stateOf(canary);
     text($("one-state"), stateWords(canary));
-    draw("one-facts", [release?.revision, release?.image, release?.began, release?.ended, canary.failedChecks, canary.threshold, canary.iterations, canary.plan], () => factsOf(canary, release, now));
+    draw("one-facts", [release?.revision, release?.image, release?.began, release?.bakeBegan, release?.ended, canary.failedChecks, canary.threshold, canary.iterations, canary.plan], () => factsOf(canary, release, now));
     const why = (canary.phase === "Failed" && release?.outcome === "failed" && release.reason) || waitsFor(canary);
     text($("one-waits"), visible(why));
     show($("one-waits"), Boolean(why));

@@ -8,7 +8,6 @@
 #include "router/router.h"
 #include "router/shared/httproute.h"
 #include "router/shared/route_refs.h"
-#include "tick/applied.h"
 #include "tick/edit.h"
 #include "tick/plan.h"
 

@@ -6,6 +6,8 @@
  * ratio of their numbers. Its annotation has the weight and the selector, so that both are one
  * write, and the weight is read back like that of a mesh. Workers without spec.service take work by
  * themselves: there the pods are all that routes, and the weight is that of the status.
+ *
+ * With spec.analysis.bake the apex Service selects the pods of the primary, or those of the canary.
  */
 #include "router/router.h"
 
@@ -94,7 +96,7 @@ static bool need_apex(struct tick *tick, struct json_object **out)
                        out);
 }
 
-static enum rule_result pods_get(struct tick *tick, struct weights *out)
+static enum rule_result apex_get(struct tick *tick, struct weights *out)
 {
     bool has_service = !canary_is_worker(tick->canary);
     struct json_object *apex = NULL;
@@ -108,7 +110,7 @@ static enum rule_result pods_get(struct tick *tick, struct weights *out)
     return RULE_CONTINUE;
 }
 
-static enum rule_result pods_set(struct tick *tick, const struct weights *weights)
+static enum rule_result apex_set(struct tick *tick, const struct weights *weights)
 {
     struct json_object *apex = NULL;
 
@@ -133,12 +135,46 @@ static const struct router by_pods = {
     .resources = resources,
     .metric_family = "http",
     .weighted = true,
+    .by_apex = true,
     .by_pods = true,
     .check = pods_check,
     .reconcile = kubernetes_go,
-    .get = pods_get,
+    .get = apex_get,
     .settled = kubernetes_settled,
-    .set = pods_set,
+    .set = apex_set,
+    .revert = kubernetes_revert,
+    .disown = kubernetes_go,
+};
+
+/* The selector of one side is no share. */
+static const char *whole_check(struct arena *arena, const struct canary *canary)
+{
+    const char *field = canary->analysis.promotion.n_steps > 0       ? "promotion"
+                        : canary->analysis.rollback.n_steps > 0      ? "rollback"
+                        : canary->analysis.step_weight_promotion > 0 ? "stepWeightPromotion"
+                                                                     : NULL;
+
+    return field ? arena_printf(arena,
+                                "spec.analysis.%s: not possible with spec.analysis.bake and "
+                                "provider kubernetes, where the Service leads to one side as a "
+                                "whole; leave it out",
+                                field)
+                 : kubernetes_check(arena, canary);
+}
+
+static const struct router all_or_nothing = {
+    .providers = providers,
+    .about = "plain Services, blue/green with a bake",
+    .resources = resources,
+    .metric_family = "http",
+    .weighted = true,
+    .by_apex = true,
+    .whole = true,
+    .check = whole_check,
+    .reconcile = kubernetes_go,
+    .get = apex_get,
+    .settled = kubernetes_settled,
+    .set = apex_set,
     .revert = kubernetes_revert,
     .disown = kubernetes_go,
 };
@@ -149,6 +185,7 @@ const struct router router_kubernetes = {
     .resources = resources,
     .metric_family = "http",
     .stepped = &by_pods,
+    .baked = &all_or_nothing,
     .check = kubernetes_check,
     .reconcile = kubernetes_go,
     .get = kubernetes_get,

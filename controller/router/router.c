@@ -40,7 +40,14 @@ const struct router *router_of(const char *provider, const struct canary *canary
 
     if (router && router->refs && canary->service.n_route_refs > 0)
         return router->refs;
-    return router && router->stepped && canary->analysis.n_steps > 0 ? router->stepped : router;
+    if (router && router->stepped && canary->analysis.n_steps > 0)
+        return router->stepped;
+    return router && router->baked && canary->analysis.bake.for_ms > 0 ? router->baked : router;
+}
+
+bool router_splits(const struct router *router)
+{
+    return router->weighted && !router->whole;
 }
 
 const struct router *router_of_target(const struct kube_resource *target)

@@ -36,7 +36,7 @@ struct weights {
      * one of them and in none more, and set() is needed for every routing. */
     bool uneven;
     struct cookies cookies; /* canary only with a share above 0, previous only with 0 */
-    /* For set() of a router with `by_pods`: what the apex Service selects then; NULL: as before. */
+    /* For set() of a router with `by_apex`: what the apex Service selects then; NULL: as before. */
     struct json_object *selector;
 };
 
@@ -62,8 +62,9 @@ struct router {
     /* Of a router with `refs`: true if requests come to this route of ours only by objects of the user
      * that refer to it. NULL: they come by its hosts. */
     bool (*led_to)(struct json_object *route);
-    /* The router of Canaries with spec.analysis.steps, where a share is one of pods. NULL: this one. */
-    const struct router *stepped;
+    /* The router of Canaries with spec.analysis.steps, where a share is one of pods, and the one of
+     * those with spec.analysis.bake, which gives all traffic or none. NULL: this one. */
+    const struct router *stepped, *baked;
     /* Names of the objects of this kind that it writes for a Canary, NULL-ended and owned by the
      * arena. NULL: one object, with the name of the apex Service. */
     const char *const *(*names)(struct arena *arena, const struct canary *canary,
@@ -79,9 +80,12 @@ struct router {
     /* "the NGINX ingress controller 1.7 takes; an older one ...": the version from which on the mesh
      * takes parts of a percent, for a warning; NULL: each does. */
     const char *finest_since;
-    /* The apex Service selects the pods of both sides, and the share is the ratio of their numbers,
-     * which the rules see to (decide/share.c). */
+    /* The selector of the apex Service is the route: set() writes it (weights.selector). */
+    bool by_apex;
+    /* It selects the pods of both sides, and the share is the ratio of their numbers, which the rules
+     * see to (decide/share.c). Only with by_apex. */
     bool by_pods;
+    bool whole;   /* weighted, but set() takes no part of the traffic: all or nothing */
     bool matches; /* A/B testing: set() supports weights.matched */
     /* Matched requests go to the canary all or none: each step is an iteration. */
     bool matches_whole;
@@ -137,9 +141,11 @@ const char *const *router_object_names(struct arena *arena, const struct router 
                                        const struct kube_resource *resource);
 /* NULL if no variant serves the provider. */
 const struct router *router_find(const char *provider);
-/* The router of a Canary with this provider: the one for its routeRefs or for its steps, if it has any
- * and the variant has such a router. NULL if no variant serves the provider. */
+/* The router of a Canary with this provider: the one for its routeRefs, for its steps or for its
+ * bake, if it has any and the variant has such a router. NULL if no variant serves the provider. */
 const struct router *router_of(const char *provider, const struct canary *canary);
+/* True if it can give the canary a part of the traffic. */
+bool router_splits(const struct router *router);
 /* The finest weight that it can write, in hundredths of a percent. */
 int router_finest(const struct router *router);
 /* "gatewayapi:v1, kubernetes", for errors; owned by the arena. */

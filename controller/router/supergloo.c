@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "base/duration.h"
+#include "base/clock.h"
 #include "router/router.h"
 #include "router/shared/route.h"
 #include "tick/edit.h"

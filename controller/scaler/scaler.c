@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "tick/applied.h"
 #include "tick/edit.h"
 #include "tick/need.h"
 #include "tick/plan.h"

@@ -85,8 +85,8 @@ int scaler_copy_max(struct tick *tick, const struct scaler_bounds *bounds,
 int scaler_start(const struct scaler_bounds *bounds, struct json_object *source);
 
 int scaler_most(const struct scaler_bounds *bounds, struct json_object *source);
-/* Annotation with the minimum before it was changed, and the one it was changed to: "2/12"; never on
- * a copy. */
+/* Annotation with the minimum before it was changed, and the one it was changed to: "2/12"; never
+ * on a copy. */
 #define SCALER_HELD "flagger.app/least-replicas"
 /* Changes the minimum of an object that is not ours, or restores it (scaler.h). */
 void scaler_hold(struct tick *tick, const struct kube_resource *resource,

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "decide/decide.h"
-#include "tick/applied.h"
 #include "tick/edit.h"
 #include "tick/need.h"
 #include "tick/wake.h"

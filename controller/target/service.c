@@ -7,7 +7,6 @@
 
 #include "target/shared/primary.h"
 #include "target/target.h"
-#include "tick/applied.h"
 #include "tick/edit.h"
 #include "tick/need.h"
 #include "tick/plan.h"

@@ -1,6 +1,5 @@
-#include "tick/applied.h"
-
 #include "tick/edit.h"
+
 #include "tick/fixture_test.h"
 
 /* The object after each of the specs in turn was laid over it, without the annotation; the

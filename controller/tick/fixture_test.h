@@ -99,7 +99,7 @@ UNIT_HELPER void fixture_answer(struct fixture *f)
     }
 }
 
-/* Without what it remembers of what was applied (tick/applied.h has its own tests). */
+/* Without what it remembers of what was applied (tick/edit.h has its own tests). */
 UNIT_HELPER struct json_object *fixture_said(struct arena *arena, struct json_object *body)
 {
     struct json_object *copy = json_copy(arena, body);

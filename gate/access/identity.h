@@ -108,9 +108,9 @@ bool identity_admit_origin(struct http_conn_request *req) MUST_USE;
 void identity_whoami(struct identities *identities, struct http_conn_request *req);
 
 /*
- * --- Names in the Host header that are this gate's own. A page of another site can make its own name
- * lead to the address of the gate (DNS rebinding): to the browser both are then one site, and only
- * the Host header shows the difference.
+ * --- Names in the Host header that are this gate's own. A page of another site can make its own
+ * name lead to the address of the gate (DNS rebinding): to the browser both are then one site, and
+ * only the Host header shows the difference.
  *
  * Own names are
  *   - addresses, localhost, names without a dot, names below .svc and .svc.cluster.local, which no

@@ -7,8 +7,6 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "gate/api/request.h"
-#include "net/server/debug.h"
 #include "net/server/server.h"
 
 static struct metrics_family changes = {.name = "flagger_gate_changes_total",

@@ -7,7 +7,6 @@
 
 #include "base/metrics.h"
 #include "gate/api/api.h"
-#include "gate/api/request.h"
 
 #define MOST "1000"
 

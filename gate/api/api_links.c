@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "gate/api/api.h"
-#include "gate/api/request.h"
 #include "gate/links/link.h"
 
 static struct metrics_family links = {.name = "flagger_gate_links_total",

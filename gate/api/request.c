@@ -1,11 +1,10 @@
-#include "gate/api/request.h"
+#include "gate/api/api.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/encoding.h"
 #include "base/json.h"
 #include "proto/webhook_message.h"

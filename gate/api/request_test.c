@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gate/api/request.h"
+#include "gate/api/api.h"
 #include "test/expect.h"
 #include "test/unit.h"
 

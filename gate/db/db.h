@@ -122,9 +122,9 @@ void db_each(const struct db *db,
              void *arg);
 
 /*
- * --- Source of the connection string: the command line, the environment, or a file such as a mounted
- * Secret, which may change at any time. If the file becomes unreadable or invalid, the last good
- * string is kept and a warning is logged once.
+ * --- Source of the connection string: the command line, the environment, or a file such as a
+ * mounted Secret, which may change at any time. If the file becomes unreadable or invalid, the last
+ * good string is kept and a warning is logged once.
  */
 
 /* file takes precedence over dsn; both are borrowed and may be NULL. ERR_INVALID if libpq cannot
@@ -161,8 +161,8 @@ int schema_version(const struct schema *schema); /* the newest */
 /* --- a connection without a loop, for commands that read much and may wait */
 
 struct db_reader;
-/* program: the name that the server shows. ERR_RETRY with the error of libpq if it cannot connect; *out is set
- * in any case. */
+/* program: the name that the server shows. ERR_RETRY with the error of libpq if it cannot connect;
+ * *out is set in any case. */
 enum err db_reader_open(const struct db_source *source, const char *program, struct db_reader **out,
                         struct errinfo *ei) MUST_USE;
 /* Calls fn with one row at a time, so that memory does not grow with the answer. fn NULL: a

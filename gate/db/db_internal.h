@@ -95,8 +95,8 @@ bool db_error_wants_reconnect(const char *sqlstate);
 void db_error_one_line(char *text);
 
 /*
- * --- the host names of a libpq connection string, resolved on the loop: libpq itself would block on
- * the name service. libpq still gets every name, for the verification of certificates, and tries
+ * --- the host names of a libpq connection string, resolved on the loop: libpq itself would block
+ * on the name service. libpq still gets every name, for the verification of certificates, and tries
  * the addresses in order.
  */
 struct resolve;

@@ -10,7 +10,7 @@
 #include "base/encoding.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "net/file_watch.h"
+#include "net/loop.h"
 
 enum { VERSION = 1, MAC_BYTES = 32, HEAD_BYTES = 4 + LINK_ID_BYTES + 8 + 8, N_TEXTS = 7 };
 enum {

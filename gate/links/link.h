@@ -99,11 +99,11 @@ const char *link_verdict_word(enum link_verdict verdict);
 const char *link_verdict_text(enum link_verdict verdict);
 
 /*
- * --- The keys of signed links: a file, mounted from a Secret, with one key a line. The first signs,
- * all verify: to rotate, put the new key first, and remove the old one when its links have expired.
- * A key has 32 to 1,024 characters; surrounding blanks are ignored, empty lines and lines that
- * begin with '#' are skipped. The file is read again when it changes; if it has become unreadable
- * or invalid, this is logged and the old keys are kept.
+ * --- The keys of signed links: a file, mounted from a Secret, with one key a line. The first
+ * signs, all verify: to rotate, put the new key first, and remove the old one when its links have
+ * expired. A key has 32 to 1,024 characters; surrounding blanks are ignored, empty lines and lines
+ * that begin with '#' are skipped. The file is read again when it changes; if it has become
+ * unreadable or invalid, this is logged and the old keys are kept.
  */
 enum { LINK_KEYS_MAX = 16, LINK_KEY_MAX_LENGTH = 1024 };
 
@@ -123,9 +123,9 @@ const struct link_key *link_keys_list(const struct link_keys *keys, int *count);
 void link_keys_poll(struct link_keys *keys);
 
 /*
- * --- Pages behind a signed link, as HTML: its change with one button, the result, or the reason of a
- * refusal. Pure. No script and no external resources; strings from a link or a database are escaped
- * and isolated, so that they cannot change the writing direction of other text.
+ * --- Pages behind a signed link, as HTML: its change with one button, the result, or the reason of
+ * a refusal. Pure. No script and no external resources; strings from a link or a database are
+ * escaped and isolated, so that they cannot change the writing direction of other text.
  */
 
 /* The answer of the database (flagger_gate_link of schema.sql) for link_page_done(). */

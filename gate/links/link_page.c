@@ -4,7 +4,6 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/duration.h"
 
 /* The fields of a link have about 2.5 KiB; escaping makes at most 6 bytes of one. */
 enum { MAX_PAGE = 64 * 1024 };

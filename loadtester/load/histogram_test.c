@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "loadtester/load/histogram.h"
+#include "loadtester/load/results.h"
 #include "test/unit.h"
 
 enum { MAX_SAMPLES = 5000, MAX_PARTS = 16, ROUNDS = 300 };

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "base/duration.h"
+#include "base/clock.h"
 #include "base/encoding.h"
 #include "base/json.h"
 #include "loadtester/task.h"

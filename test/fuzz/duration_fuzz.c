@@ -4,7 +4,6 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/duration.h"
 #include "fuzz.h"
 
 static void check_duration(const char *text)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fleet/rules/fleet.h"
-#include "fleet/rules/inventory.h"
+#include "fleet/rules/record.h"
 #include "fleet/rules/select.h"
 #include "fuzz.h"
 

@@ -1,6 +1,6 @@
 /*
  * What requests to the gate bring: the first line is the value of ?hook=, the rest the body, read
- * as every kind of body there is. What is taken keeps the bounds of request.h, so that nothing
+ * as every kind of body there is. What is taken keeps the bounds of api.h, so that nothing
  * longer or unreadable gets to the database; what is refused is refused with a sentence.
  */
 #include <assert.h>
@@ -9,7 +9,7 @@
 
 #include "base/encoding.h"
 #include "fuzz.h"
-#include "gate/api/request.h"
+#include "gate/api/api.h"
 
 enum { NOW_S = 1795300000, DAYS_30_S = 30 * 86400 };
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/duration.h"
+#include "base/clock.h"
 #include "deletion.h"
 #include "play.h"
 #include "play_simulate.h"

@@ -1,5 +1,5 @@
 /*
- * What the spec no longer says goes (tick/applied.h): the search. Every field that the CRD knows
+ * What the spec no longer says goes (tick/edit.h): the search. Every field that the CRD knows
  * below spec.service and spec.autoscalerRef is set and taken away again; then each object is byte
  * for byte what it was before, and what others have added to each of its maps is still there. A
  * field that has no effect must be known to have none (walk.yaml).
@@ -9,7 +9,6 @@
 
 #include "test/rows.h"
 #include "test/unit.h"
-#include "tick/applied.h"
 #include "tick/edit.h"
 #include "world.h"
 

@@ -85,6 +85,8 @@ int world_routes_split(struct world *world, int *primary)
 
     if (router && router->stepped && json_at(world->canary, "spec", "analysis", "steps", NULL))
         router = router->stepped;
+    else if (router && router->baked && json_at(world->canary, "spec", "analysis", "bake", NULL))
+        router = router->baked;
     if (world_kind_of(world)->share)
         return world_kind_of(world)->share(world, primary);
     if (router && router->weighted && !writes_httproutes(router))

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "asked.h"
 #include "said.h"
 
 #include "tick/plan.h"
@@ -100,6 +101,49 @@ const char *begun_finishes(struct model *model, const struct cluster *facts,
                ? "the first step of a release that is to finish leads to no pods that a push "
                  "replaces"
                : NULL;
+}
+
+/* What bakes has everything, and nothing is promoted that has not, unless a person promotes it. */
+const char *begun_baked(struct model *model, const struct cluster *facts,
+                        const struct cluster *after)
+{
+    const struct canary *was = model_canary(model, facts), *is = model_canary(model, after);
+    struct json_object *noted = condition_of(was, "Baked");
+    const char *since = json_str_at(noted, "lastTransitionTime", NULL);
+    bool promotes =
+        is && is->status.phase == PHASE_Promoting && said_analysing(was) &&
+        model_look(model, facts, ROLE_PRIMARY)->revision != (model_revision(model, facts) & 3);
+
+    if (is && condition_of(is, "Baked") &&
+        (!said_analysing(is) || is->status.canary_weight < WEIGHT_ALL))
+        return "what bakes has all traffic, before its promotion";
+    if (promotes && was->analysis.bake.for_ms > 0 && !was->skip_analysis && !asked_to_skip(was) &&
+        (model_weight(model, facts) < WEIGHT_ALL || !since || strcmp(since, ticks_now) == 0))
+        return "nothing is promoted before it has baked";
+    return NULL;
+}
+
+/* The way back from a bake is to as many pods as the primary had. */
+const char *begun_warm(struct model *model, const struct cluster *cluster)
+{
+    const struct canary *canary = model_canary(model, cluster);
+    int place = model->place[ROLE_SCALER_COPY];
+    struct json_object *scaler = objects_tree(model->objects, place, cluster->at[place]);
+
+    return scaler && condition_of(canary, "Baked") && canary->analysis.bake.for_ms > 0 &&
+                   json_int_at(scaler, 0, "spec", "minReplicas", NULL) < canary->status.share_total
+               ? "the autoscaler of the primary leaves it its pods while the canary bakes"
+               : NULL;
+}
+
+/* The windows of the scenarios are closed whenever there are any; what a failed promotion has left is mended
+ * at any time. */
+bool begun_is_early(struct model *model, const struct cluster *facts)
+{
+    const struct canary *canary = model_canary(model, facts);
+
+    return canary->pushes.n_windows > 0 && *canary->status.last_promoted_spec &&
+           model_weight(model, facts) < WEIGHT_ALL && !asked_to_skip(canary);
 }
 
 bool begun_replaces(struct model *model, const struct cluster *before, const struct cluster *after)

@@ -16,6 +16,10 @@ bool begun_pinned(struct model *model, const struct cluster *cluster);
 const char *begun_finishes(struct model *model, const struct cluster *facts,
                            const struct cluster *before, const struct cluster *after);
 /* Pods of the target that serve become those of another template. */
+const char *begun_baked(struct model *model, const struct cluster *facts,
+                        const struct cluster *after);
+const char *begun_warm(struct model *model, const struct cluster *cluster);
+bool begun_is_early(struct model *model, const struct cluster *facts);
 bool begun_replaces(struct model *model, const struct cluster *before, const struct cluster *after);
 /* A status was written: the ghost learns what is prepared. */
 void begun_note(struct model *model, const struct cluster *after, const struct outcome *outcome,

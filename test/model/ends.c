@@ -326,7 +326,9 @@ static const char *check_end(struct model *model, const struct policy *policy,
     if (waits && is_idle(model, cluster) && may_mend(model, state, canary) && !by_person)
         return "a revision that may mend a primary without a ready pod begins";
     if (waits)
-        return policy->may_wait || by_person || said_impossible(canary) ? NULL : "every run ends";
+        return policy->may_wait || by_person || said_impossible(canary) || said_scheduled(canary)
+                   ? NULL
+                   : "every run ends";
     if (weight > 0 && weight < WEIGHT_ALL)
         return "at the end, one side has all traffic";
     if (weight == WEIGHT_ALL && !model_look(model, cluster, ROLE_TARGET)->ready && !lost)
@@ -341,7 +343,7 @@ static const char *check_end(struct model *model, const struct policy *policy,
     if (model_revision(model, cluster) != model_primary_revision(model, cluster) &&
         state->ghost.rejected != model_revision(model, cluster) && !policy->may_wait &&
         cluster->at[model->place[ROLE_TARGET]] != ABSENT && !by_person &&
-        !rules_refuse(model, cluster))
+        !rules_refuse(model, cluster) && !said_scheduled(canary))
         return "no revision is swallowed";
     if (model->kind->copied &&
         model_look(model, cluster, ROLE_COPY)->revision != model_revision(model, cluster))

@@ -361,8 +361,8 @@ struct model *model_new(const struct scenario *scenario)
     model->place[ROLE_PRIMARY] = place_of(model, kind->plural, "podinfo-primary");
     model->place[ROLE_APEX] = place_of(model, "services", "podinfo");
     model->place[ROLE_ROUTE] = place_of(model, "httproutes", "podinfo");
-    if (scenario->canary && strstr(scenario->canary, "\"steps\"") &&
-        strstr(scenario->canary, "\"kubernetes\""))
+    if (scenario->canary && strstr(scenario->canary, "\"kubernetes\"") &&
+        (strstr(scenario->canary, "\"steps\"") || strstr(scenario->canary, "\"bake\"")))
         model->place[ROLE_ROUTE] = model->place[ROLE_APEX];
     if (kind->named) /* it is all in one object */
         model->place[ROLE_PRIMARY] = model->place[ROLE_ROUTE] = model->place[ROLE_TARGET];

@@ -510,6 +510,8 @@ static const char *check_consent(struct model *model, const struct cluster *fact
 
     if (begins && asked_to_pause(canary) && !asked_at_gate(canary))
         return SAFE_CONSENT ": it is paused";
+    if (begins && begun_is_early(model, facts))
+        return SAFE_CONSENT ": its time has not come";
     if (canary->suspend && !canary->deleting && step->place != model->place[ROLE_CANARY])
         return "nothing is done while it is suspended";
     if (canary->skip_analysis || model->scenario->world & WORLD_TIME_PASSES)
@@ -774,6 +776,8 @@ const char *rules_step(struct model *model, const struct cluster *facts,
             broken = begun_outrun(model_canary(model, after),
                                   objects_patch_tree(model->objects, step->patch));
         if (!broken)
+            broken = begun_baked(model, facts, after);
+        if (!broken)
             broken = check_status(model, facts, before, after, step, ghost);
         begun_note(model, after, outcome, ghost);
         return broken;
@@ -927,6 +931,8 @@ const char *rules_done(struct model *model, const struct cluster *before,
         return SAFE_END;
     if (outcome->requeue != REQUEUE_NOW && !outcome->held && canary) {
         const char *broken = check_shares(model, before, after, outcome, ghost);
+        if (!broken)
+            broken = begun_warm(model, after);
         if (broken)
             return broken;
     }

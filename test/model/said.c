@@ -110,6 +110,11 @@ bool said_impossible(const struct canary *canary)
     return is_false(canary, "SharePossible");
 }
 
+bool said_scheduled(const struct canary *canary)
+{
+    return canary->pushes.n_windows > 0 && is_false(canary, "Scheduled");
+}
+
 bool said_why(const struct canary *canary)
 {
     enum phase phase = canary->status.phase;

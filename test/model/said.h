@@ -14,6 +14,8 @@ bool said_analysing(const struct canary *canary);
 bool said_holds(const struct canary *canary);
 /* Pods of others are in the way of a share, until its deadline. */
 bool said_impossible(const struct canary *canary);
+/* A revision waits for a window of its spec to open. */
+bool said_scheduled(const struct canary *canary);
 /* It has told that it neither moves nor waits. */
 bool said_stalled(const struct canary *canary);
 /* It is analysed, and has been since before time passed: where it has a limit, that may be over. */

@@ -1,7 +1,7 @@
 /*
  * Child processes, supervised so that nothing is left behind.
  *
- * Each command runs under a small pre-forked supervisor (net/child/spawn_server.c). It is a
+ * Each command runs under a small pre-forked supervisor (net/child/child.c). It is a
  * subreaper, has the parent-death signal set and holds one end of a socket to us. The command gets
  * a process group of its own. When the command ends or is stopped, or when we die in any way (kill
  * -9 included), the supervisor ends all descendants of the command, also those that called

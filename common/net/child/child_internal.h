@@ -1,7 +1,7 @@
 /*
- * Private to the supervision of child processes. Two programs share it: the daemon (child.c,
- * spawn_server.c) and flagger-child (child_supervisor.c, child_limits.c), which is embedded in the
- * daemon. Without an embedded one the daemon executes itself and plays both.
+ * Private to the supervision of child processes. Two programs share it: the daemon (child.c) and
+ * flagger-child (child_supervisor.c, child_limits.c), which is embedded in the daemon. Without an
+ * embedded one the daemon executes itself and plays both.
  */
 #ifndef NET_CHILD_INTERNAL_H
 #define NET_CHILD_INTERNAL_H
@@ -37,7 +37,7 @@ void child_registry_reaped(pid_t supervisor);
 int child_registry_kill_orphans(void);
 
 /*
- * spawn_server.c: pre-forked supervisors. To execute this program costs several times what most
+ * child.c: pre-forked supervisors. To execute this program costs several times what most
  * commands do, so a small one is embedded and executed once: the spawn server, which forks
  * supervisors and keeps some of them waiting at a common socket for the next command. A supervisor
  * whose command ends soon goes back there, and holds nothing of that command any more; if it takes

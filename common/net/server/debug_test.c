@@ -1,4 +1,4 @@
-#include "net/server/debug.h"
+#include "net/server/server.h"
 
 #include "base/json.h"
 #include "net/fixture_test.h"

@@ -1,8 +1,8 @@
 /*
- * Private to the HTTP server. server.c: life of a server, listening, accepting. server_conn.c:
- * states, limits and closing of connections. server_request.c: requests before a route sees them.
- * server_route.c: queue, routes, metrics. server_reply.c: replies and streams. server_tls.c:
- * certificates.
+ * Private to the HTTP server. server.c: life of a server, listening, accepting, certificates.
+ * server_conn.c: states, limits and closing of connections. server_request.c: requests before a
+ * route sees them. server_route.c: queue, routes, metrics, answers below /debug/. server_reply.c:
+ * replies and streams.
  *
  * A request's memory belongs to h2o's request pool: when h2o ends the request, for whatever reason,
  * the pool calls request_dispose(). Until then the struct exists, so that a late reply finds the
@@ -173,7 +173,8 @@ bool server_conn_exceeds_share(const struct server_conn *conn);
 /* Counts the connection's bytes again. Returns false if they exceed the limit even after eviction
  * of others. */
 bool server_conn_account(struct server_conn *conn);
-/* Counts the bytes of all partial requests, and refuses endless headers; after the loop has polled. */
+/* Counts the bytes of all partial requests, and refuses endless headers; after the loop has
+ * polled. */
 void server_limits_check(struct http_server *server);
 /* From soon on, aborts requests that are being answered if their client closes its side. */
 void server_watch_soon(struct http_server *server);
@@ -189,11 +190,6 @@ void server_linger_start(struct http_server *server, int fd, enum linger_kind ki
 /* The same once h2o has closed the connection of req: the rest of the request may be on its way. */
 void server_linger_after(h2o_req_t *req);
 void server_linger_end_all(struct http_server *server);
-
-/* server_tls.c: accept.ssl_ctx is NULL without a certificate, and is replaced when the files
- * change. */
-enum err server_tls_start(struct http_server *server, struct errinfo *ei) MUST_USE;
-void server_tls_stop(struct http_server *server); /* stops watching the files */
 
 /* server_request.c */
 struct http_conn_request *server_request_new(struct http_server *server, h2o_req_t *req);

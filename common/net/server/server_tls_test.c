@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "net/certs_test.h"
-#include "net/file_watch.h"
+#include "net/loop.h"
 #include "net/server/server_internal.h"
 
 static void serve_name(void *arg, struct http_conn_request *req)

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "net/file_watch.h"
+#include "net/loop.h"
 
 enum { MAX_FILE = 128 * 1024 };
 

@@ -5,7 +5,6 @@
 
 #include "base/yaml.h"
 #include "ctl/inputs.h"
-#include "ctl/lint/crd_schema.h"
 #include "ctl/lint/document.h"
 #include "decide/judged.h"
 #include "decide/metrics.h"

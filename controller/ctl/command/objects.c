@@ -1,4 +1,5 @@
-/* objects: what Applications make on a member cluster, without one. */
+/* Objects printed without a cluster. objects: what Applications make on a member cluster; crds:
+ * what a cluster must serve before anything else is of use. */
 #include <string.h>
 
 #include "ctl/ctl.h"
@@ -132,4 +133,24 @@ const struct ctl_command ctl_objects = {
     .max_args = -1,
     .completes = "file",
     .run = run,
+};
+
+/* Made by the build of proto/crd. */
+extern const char *const crds_texts[];
+
+static int run_crds(struct ctl *ctl)
+{
+    for (const char *const *text = crds_texts; *text; text++)
+        fprintf(ctl->out, "%s%s", text == crds_texts ? "" : "---\n", *text);
+    return CTL_DONE;
+}
+
+const struct ctl_command ctl_crds = {
+    .name = "crds",
+    .summary = "Prints the CustomResourceDefinitions of this version, as YAML.",
+    .usage = "",
+    .help = "Example:\n"
+            "    {ctl} crds | kubectl apply --server-side -f -\n",
+    .accepts = CTL_OFFLINE,
+    .run = run_crds,
 };

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "base/duration.h"
+#include "base/clock.h"
 #include "ctl/ctl.h"
 #include "ctl/inputs.h"
 #include "ctl/lint/lint.h"

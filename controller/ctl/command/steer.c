@@ -13,6 +13,7 @@
 #include "ctl/facts.h"
 #include "ctl/output.h"
 #include "ctl/read.h"
+#include "ctl/state.h"
 #include "proto/phase.h"
 #include "tick/tick.h"
 
@@ -389,6 +390,7 @@ struct undo {
     const char *found;            /* revision of that */
     int64_t number;               /* the same */
     const char *known;            /* "77c1aa, 5d4f8b": revisions whose template is kept */
+    bool ends;                    /* it is the primary's: its push ends the release that runs */
 };
 
 /* --- which revision */
@@ -426,13 +428,15 @@ static int choose_earlier(struct undo *undo)
 {
     const char *promoted = json_str_at(undo->canary, "status", "lastPromotedSpec", NULL);
     bool named = opt.revision && *opt.revision;
+    bool bakes = glance_condition(undo->canary, "Baked") && promoted && *promoted;
 
-    if (!named && (!promoted || strcmp(promoted, undo->now) != 0))
+    if (!named && !bakes && (!promoted || strcmp(promoted, undo->now) != 0))
         return ctl_fail(undo->ctl, CTL_FAILED,
                         "revision %s of %s is not promoted: %s abort takes it back while it is "
                         "released; or name a revision with --to",
                         undo->now, undo->name, undo->ctl->program);
-    undo->to = named ? opt.revision : promoted_before(undo);
+    undo->to = named ? opt.revision : bakes ? promoted : promoted_before(undo);
+    undo->ends = bakes && strcmp(undo->to, promoted) == 0;
     return undo->to && strcmp(undo->to, undo->now) == 0
                ? ctl_fail(undo->ctl, CTL_FAILED, "%s has revision %s already", undo->name, undo->to)
                : CTL_DONE;
@@ -668,6 +672,8 @@ static int undo_run(struct ctl *ctl)
         code = wait_until_seen(&undo);
     struct asking asking = {
         .ctl = ctl, .name = undo.name, .action = "skip-analysis", .revision = undo.to};
+    if (undo.ends)
+        return code;
     if (code == CTL_DONE && !opt.checked)
         code = ask(&asking, undo.canary);
     return code == CTL_DONE && opt.wait ? wait_for_end(&asking, deadline(END_MS)) : code;
@@ -742,7 +748,9 @@ const struct ctl_command ctl_undo = {
         "is released without checks, as by skip-analysis. Its gates are asked as ever. The content "
         "of ConfigMaps and Secrets stays as it is. Where Git has the manifest, revert it there as "
         "well, or it comes back.\n\n"
-        "A release that is under way is taken back by abort.\n\n"
+        "A release that is under way is taken back by abort. One that bakes (analysis.bake) is "
+        "taken "
+        "back by undo as well: the primary has the former revision still.\n\n"
         "Exit code: 0 done, 3 refused or no such template, 4 no answer in time; with --wait also 3 "
         "when the release ends otherwise.\n\n"
         "Examples:\n"

@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "ctl/facts.h"
-#include "ctl/gate.h"
 #include "ctl/output.h"
 #include "ctl/read.h"
 #include "proto/canary.h"

@@ -2,7 +2,7 @@
  * The parts of a conversion, shared by the files of this folder. rollout.c walks the objects of the
  * files and writes the documents; a Rollout becomes a Deployment (target_objects.c) and a Canary,
  * whose analysis comes of the steps (steps.c) and of AnalysisTemplates (analyses.c,
- * analysis_metrics.c, success_condition.c), and whose provider and Service of the traffic routing
+ * analysis_metrics.c), and whose provider and Service of the traffic routing
  * (traffic.c). live.c writes the order of a switch.
  */
 #ifndef CONVERT_PARTS_H
@@ -139,13 +139,14 @@ void analyses_all(struct rollout *r, void (*each)(void *arg, const struct run *r
 const char *argument_value(const struct run *run, const char *name, const char **why);
 /* The text with the values of arguments; NULL where one has none, with *why. */
 const char *arguments_filled(const struct run *run, const char *text, const char **why);
-/* The query with {{ variables.NAME }} for arguments; their values are put into variables, an object.
- * What has no value is put there as "CHANGE-THIS" and reported. */
+/* The query with {{ variables.NAME }} for arguments; their values are put into variables, an
+ * object. What has no value is put there as "CHANGE-THIS" and reported. */
 const char *arguments_as_variables(const struct run *run, const char *text, const char *path,
                                    struct json_object *variables, bool *unknown);
 
 /*
- * --- success_condition.c: the success and failure conditions of an analysis of Argo Rollouts, as a range of good values.
+ * --- analyses.c: the success and failure conditions of an analysis of Argo Rollouts, as a range of
+ * good values.
  *
  * Understood: comparisons of the result with numbers (result, result[0], result.name, asFloat(),
  * asInt(), default(result, N), of all() its elements), joined by &&, ||, ! and parentheses; len(),

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/duration.h"
+#include "base/clock.h"
 #include "base/yaml.h"
 #include "ctl/convert/rollout.h"
 #include "ctl/lint/document.h"

@@ -1,4 +1,4 @@
-#include "ctl/lint/crd_schema.h"
+#include "ctl/lint/document.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>

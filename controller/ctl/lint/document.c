@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/encoding.h"
-#include "ctl/lint/crd_schema.h"
 #include "kube/resource.h"
 
 enum { TEXT_MAX = 4096 };

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/guess.h"
-#include "ctl/lint/crd_schema.h"
 #include "ctl/lint/document.h"
 #include "engine/claims.h"
 #include "kube/resource.h"

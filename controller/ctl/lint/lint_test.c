@@ -7,7 +7,6 @@
 
 #include "base/file.h"
 #include "base/yaml.h"
-#include "ctl/lint/crd_schema.h"
 #include "ctl/lint/document.h"
 #include "test/rows.h"
 #include "test/unit.h"

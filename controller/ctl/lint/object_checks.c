@@ -1,7 +1,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "ctl/lint/crd_schema.h"
 #include "ctl/lint/document.h"
 #include "decide/alerts.h"
 #include "decide/decide.h"

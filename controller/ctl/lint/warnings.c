@@ -1,7 +1,7 @@
 /* Warnings: settings of a Canary that are accepted, and hardly meant. */
 #include <string.h>
 
-#include "base/duration.h"
+#include "base/clock.h"
 #include "base/guess.h"
 #include "ctl/lint/document.h"
 #include "decide/companions.h"
@@ -70,7 +70,8 @@ static int64_t least_intervals(const struct look *look)
     const struct canary_analysis *analysis = look->analysis;
     int step = analysis->step_weight;
     bool all_traffic = look->canary->strategy == STRATEGY_BLUE_GREEN && look->router &&
-                       look->router->weighted; /* to the canary, a step of its own */
+                       look->router->weighted && /* to the canary, a step of its own */
+                       analysis->bake.for_ms == 0;
 
     if (analysis->iterations > 0)
         return analysis->iterations + 1LL + all_traffic;
@@ -104,6 +105,13 @@ static void warn_duration(const struct look *look)
                   "%s are over before the steps are, which take %s: every release is rolled back",
                   duration(look->arena, look->analysis->max_duration_ms),
                   duration(look->arena, least));
+}
+
+static void warn_bake(const struct look *look)
+{
+    if (look->analysis->bake.for_ms > 0 && look->canary->skip_analysis)
+        document_warn(look->document, field(look, "bake"),
+                      "has no effect with skipAnalysis: nothing is checked, and nothing bakes");
 }
 
 static void warn_webhooks(const struct look *look)
@@ -221,13 +229,14 @@ static void warn_return(const struct look *look, const struct canary_return *way
     }
 }
 
-/* The last weight of the analysis leaves the primary a share; a rollback begins at any of them. */
+/* The last weight of the analysis leaves the primary a share, unless it bakes; a rollback begins at any
+ * of them. */
 static void warn_returns(const struct look *look)
 {
     const struct canary_analysis *analysis = look->analysis;
     int64_t interval = tick_canary_interval_ms(look->canary, look->document->lint->settings);
     bool weights = look->canary->strategy == STRATEGY_CANARY;
-    int has = weights ? WEIGHT_ALL - analysis->max_weight : 0;
+    int has = weights && analysis->bake.for_ms == 0 ? WEIGHT_ALL - analysis->max_weight : 0;
 
     warn_return(look, &analysis->promotion, "promotion", has, interval);
     warn_return(look, &analysis->rollback, "rollback", has, 0);
@@ -249,14 +258,17 @@ static bool is_checked_somewhere(const struct canary_analysis *analysis, const c
 static void warn_unchecked(const struct look *look)
 {
     const struct canary_analysis *analysis = look->analysis;
+    bool bakes = analysis->bake.for_ms > 0; /* which calls each hook */
 
     for (int i = 0; i < analysis->n_metrics; i++) {
-        if (!is_checked_somewhere(analysis, analysis->metrics[i].name))
+        const char *name = analysis->metrics[i].name;
+        if (!is_checked_somewhere(analysis, name) &&
+            !(bakes && canary_bake_checks(&analysis->bake, name)))
             document_warn(look->document, field(look, arena_printf(look->arena, "metrics[%d]", i)),
                           "%s is in the checks of no step, and is never checked",
                           analysis->metrics[i].name);
     }
-    for (int i = 0; i < analysis->n_webhooks; i++) {
+    for (int i = 0; !bakes && i < analysis->n_webhooks; i++) {
         if (analysis->webhooks[i].type == HOOK_ROLLOUT &&
             !is_checked_somewhere(analysis, analysis->webhooks[i].name))
             document_warn(look->document, field(look, arena_printf(look->arena, "webhooks[%d]", i)),
@@ -313,7 +325,7 @@ static void warn_provider(const struct look *look)
     bool steps = given(look, "stepWeight") || given(look, "stepWeights");
 
     warn_ignored(look);
-    if (look->router->weighted || (!steps && !look->analysis->match))
+    if (router_splits(look->router) || (!steps && !look->analysis->match))
         return;
     document_warn(look->document,
                   field(look, look->analysis->match       ? "match"
@@ -583,6 +595,7 @@ void canary_warn(struct document *document, const struct canary *canary, struct 
     if (canary->analysis.json) {
         warn_interval(&look);
         warn_duration(&look);
+        warn_bake(&look);
         warn_webhooks(&look);
         warn_steps(&look);
         warn_unused(&look);

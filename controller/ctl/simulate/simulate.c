@@ -335,7 +335,7 @@ static void describe(struct player *p)
     const struct canary *canary = p->canary;
     const char *provider = canary->provider ? canary->provider : p->settings->mesh_provider;
     const struct router *router = router_of(provider, canary);
-    bool split = !router || router->weighted;
+    bool split = !router || router_splits(router);
 
     p->out->provider = provider;
     p->out->strategy = strategy_name(split ? canary->strategy : STRATEGY_BLUE_GREEN);

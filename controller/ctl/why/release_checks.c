@@ -1,7 +1,7 @@
 /* Metrics, hooks and routes. */
 #include <string.h>
 
-#include "ctl/gate.h"
+#include "ctl/read.h"
 #include "ctl/why/parts.h"
 
 static const char *failed_text(struct why *w)

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "ctl/state.h"
 #include "ctl/why/parts.h"
 #include "ctl/why/why.h"
@@ -265,6 +264,19 @@ static const char *share_text(struct why *w)
                             : "");
 }
 
+static bool bakes(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "Baked", "False");
+
+    if (!condition)
+        return false;
+    return why_say(
+        w, why_ctl(w, "abort"),
+        "Nothing holds %s: its new version bakes, for %s: %s. The former version is back "
+        "at once with abort, or with its push",
+        w->name, why_since(w, condition), why_message(w, condition));
+}
+
 static bool under_way(struct why *w)
 {
     const char *interval = json_str_at(w->spec, "analysis", "interval", NULL);
@@ -375,6 +387,7 @@ const struct why_situation why_phases[] = {{"failed", failed},
                                            {"companion-uncopied", companion_uncopied},
                                            {"route-contested", route_contested},
                                            {"companions-unfit", companions_unfit},
+                                           {"bakes", bakes},
                                            {"at-rest", at_rest},
                                            {"under-way", under_way},
                                            {0}};

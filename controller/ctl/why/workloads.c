@@ -89,13 +89,23 @@ static bool queued(struct why *w)
                    w->name, why_since(w, condition));
 }
 
-const struct why_situation why_objects[] = {{"target-missing", target_missing},
-                                            {"pods-of-others", pods_of_others},
-                                            {"config-missing", config_missing},
-                                            {"primary-missing", primary_missing},
-                                            {"scaler-missing", scaler_missing},
-                                            {"queued", queued},
-                                            {0}};
+static bool scheduled(struct why *w)
+{
+    struct json_object *condition = why_condition(w, "Scheduled", "False");
+
+    if (!condition)
+        return false;
+    return why_say(w, why_ctl(w, "skip-analysis"),
+                   "%s waits for its time, for %s: %s. It begins by itself then; skip-analysis "
+                   "releases it now, without checks",
+                   w->name, why_since(w, condition), why_message(w, condition));
+}
+
+const struct why_situation why_objects[] = {
+    {"target-missing", target_missing}, {"pods-of-others", pods_of_others},
+    {"config-missing", config_missing}, {"primary-missing", primary_missing},
+    {"scaler-missing", scaler_missing}, {"queued", queued},
+    {"scheduled", scheduled},           {0}};
 
 /* --- pods that do not get ready: of the target in an analysis, of the primary before and after it
  */

@@ -10,7 +10,7 @@
 #include <openssl/rsa.h>
 
 #include "base/encoding.h"
-#include "engine/metrics/metric_call.h"
+#include "engine/metrics/metric_share.h"
 #include "net/certs_test.h"
 #include "net/loop_test.h"
 #include "net/server/server.h"

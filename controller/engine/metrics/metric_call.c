@@ -1,4 +1,4 @@
-#include "engine/metrics/metric_call.h"
+#include "engine/metrics/metric_share.h"
 
 #include <assert.h>
 #include <openssl/crypto.h>

@@ -5,8 +5,8 @@
 
 #include "base/encoding.h"
 #include "base/json.h"
-#include "engine/metrics/metric_call.h"
-#include "net/reach.h"
+#include "engine/metrics/metric_share.h"
+#include "net/client.h"
 #include "net/server/server.h"
 #include "test/rows.h"
 #include "test/unit.h"

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "fleet/rules/fleet.h"
-#include "fleet/rules/inventory.h"
+#include "fleet/rules/record.h"
 #include "tick/edit.h"
 
 /* The write of the inventory. */

@@ -10,10 +10,10 @@
 #ifndef MEMBERS_APP_H
 #define MEMBERS_APP_H
 
+#include "fleet/daemon/caches.h"
 #include "fleet/daemon/fleet_daemon.h"
-#include "fleet/daemon/management_cache.h"
 #include "fleet/daemon/member.h"
-#include "fleet/rules/report.h"
+#include "fleet/rules/record.h"
 #include "kube/rate_limit.h"
 #include "proto/application.h"
 
@@ -42,9 +42,9 @@ struct app_snapshot {
 void app_snapshot(const struct app *app, struct app_snapshot *out);
 
 /*
- * --- A place: a policy of an Application on one member cluster. It is woken by its dependencies, makes a plan
- * (fleet/rules/fleet.h), carries it out, and repeats until nothing is left to do. It has its own
- * deadline and retries; no other cluster waits for it.
+ * --- A place: a policy of an Application on one member cluster. It is woken by its dependencies,
+ * makes a plan (fleet/rules/fleet.h), carries it out, and repeats until nothing is left to do. It
+ * has its own deadline and retries; no other cluster waits for it.
  *
  *   RESTING      there is nothing to do, or no connection
  *   QUEUED       waits for a slot on that cluster
@@ -106,14 +106,14 @@ struct place {
     struct member *member; /* NULL: see mistake */
     char *policy, *cluster, *access;
     char *namespace_, *name; /* of its Canary; "" while that is not known */
-    char *objects;           /* as the inventory has them; fleet/rules/inventory.h */
+    char *objects;           /* as the inventory has them; fleet/rules/record.h */
     char *records;           /* the wanted inventory; NULL if up to date */
     char *sent;              /* app.c: of the write under way; NULL if it has nothing of it */
     char *mistake;           /* why the cluster cannot be connected to; NULL if it can */
     uint64_t keys[4];        /* hashes of its dependencies, see place_concerns() */
     enum place_state state;
     bool due;    /* something has changed since the last run began */
-    bool leaves; /* it is not wanted any more */
+    bool leaves; /* no longer wanted: its objects are removed */
     bool wanted; /* app.c: by the Application as it is now */
     bool marked; /* its inventory was lost: what has our mark there is ours */
     bool learns; /* changes arriving now are its own writes */
@@ -130,17 +130,17 @@ void place_free(struct place *place);
 void place_reach(struct place *place, const char *access, const char *mistake);
 /* Sets its dependencies; NULL if only the objects that were made. */
 void place_aim(struct place *place, const struct rollout *rollout);
-/* Something that it depends on has changed. */
+/* Notifies it that a dependency has changed. */
 void place_wake(struct place *place);
-/* This object is one of those that its plans look at. */
+/* True if its plans depend on this object. */
 bool place_concerns(const struct place *place, const struct kube_resource *resource,
                     const char *namespace_, const char *name);
 void place_run(struct place *place);
-/* The inventory has what it is to have; or it could not be written. */
+/* Notifies it that the inventory was written; or, with a failure, that it could not be. */
 void place_recorded(struct place *place, const struct errinfo *failure);
-/* The connection goes: whatever is under way there ends. */
+/* Ends everything under way on a connection that closes. */
 void place_abort(struct place *place);
-/* Its cluster is reached, or not any more. */
+/* Notifies it that its cluster was reached or lost. */
 void place_turned(struct place *place);
 /* A row of a status; texts are borrowed. */
 void place_report(const struct place *place, struct report_row *out);

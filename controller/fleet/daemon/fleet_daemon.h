@@ -14,7 +14,7 @@
 #include "kube/kube_client.h"
 #include "net/client.h"
 
-enum { MEMBER_CACHE_KINDS = 6 }; /* member_cache.h */
+enum { MEMBER_CACHE_KINDS = 6 }; /* caches.h */
 
 struct members_settings {
     const char *loader_image;    /* of load testers */

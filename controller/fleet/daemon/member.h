@@ -16,8 +16,8 @@
 
 #include <sys/queue.h>
 
+#include "fleet/daemon/caches.h"
 #include "fleet/daemon/fleet_daemon.h"
-#include "fleet/daemon/member_cache.h"
 #include "kube/rate_limit.h"
 
 enum member_state {
@@ -89,8 +89,9 @@ bool member_is_reached(const struct member *member);
 const char *member_state_name(enum member_state state);
 
 /*
- * --- The claim on a member cluster: a Lease there, held by one management cluster. It is taken before the first write and checked before later ones. It is never renewed, so an idle fleet
- * costs nothing. A cluster held by another fleet is never written to. Deleting the Lease hands the
+ * --- The claim on a member cluster: a Lease there, held by one management cluster. It is taken
+ * before the first write and checked before later ones. It is never renewed, so an idle fleet costs
+ * nothing. A cluster held by another fleet is never written to. Deleting the Lease hands the
  * cluster over to the next fleet that wants it.
  */
 

@@ -6,8 +6,8 @@
 #ifndef MEMBERS_MEMBERS_H
 #define MEMBERS_MEMBERS_H
 
+#include "fleet/daemon/caches.h"
 #include "fleet/daemon/fleet_daemon.h"
-#include "fleet/daemon/management_cache.h"
 #include "fleet/daemon/member.h"
 
 struct members;

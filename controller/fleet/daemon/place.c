@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/machine.h"
 #include "fleet/rules/fleet.h"
-#include "fleet/rules/inventory.h"
+#include "fleet/rules/record.h"
 #include "kube/reply.h"
 
 enum { RETRY_MAX_MS = 60000 };

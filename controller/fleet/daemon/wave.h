@@ -13,8 +13,8 @@
 #ifndef MEMBERS_WAVE_H
 #define MEMBERS_WAVE_H
 
+#include "fleet/daemon/caches.h"
 #include "fleet/daemon/fleet_daemon.h"
-#include "fleet/daemon/management_cache.h"
 #include "fleet/daemon/member.h"
 
 #define WAVE_FINALIZER "flagger.app/fleet"

@@ -2,10 +2,10 @@
  * The rules of the fleet: what a rollout of an Application wants on one member cluster, and what is
  * to be done there (FLEET.md). Pure: facts in, plan out.
  *
- * fleet_plan() looks at what is there with eyes of the caller's. What is not known yet is asked for
- * there, and the plan then says so: the caller reads it and asks again from the top. The steps of a
- * plan are carried out in their order, and the first that fails ends it; the next plan derives the
- * rest anew. Everything lives in the arena; trees that were looked at are never changed.
+ * fleet_plan() reads objects through the caller's struct fleet_eyes. If one is not known yet, the
+ * plan is `unknown`: the caller fetches it and calls again from the top. The steps of a plan are
+ * carried out in their order, and the first that fails ends it; the next plan derives the rest
+ * anew. Everything lives in the arena; trees that were read are never changed.
  */
 #ifndef FLEET_FLEET_H
 #define FLEET_FLEET_H
@@ -21,10 +21,10 @@ extern const struct kube_resource fleet_namespaces, fleet_ingresses, fleet_templ
 #define FLEET_MARK "flagger.app/application"
 /* Beside it on a load tester that outlives its rollout. */
 #define FLEET_KEEP "flagger.app/keep"
-/* ... and of which management cluster that Application is, by the uid of its namespace kube-system.
- * An object of another one is not ours; one that does not say is of before there was this. */
+/* ... and the management cluster of that Application, by the uid of its namespace kube-system. An
+ * object of another one is not ours; one without it is older than this annotation. */
 #define FLEET_MANAGER "flagger.app/fleet-manager"
-/* The label of all that is made for an Application: so it can be watched without all else. */
+/* The label of everything made for an Application, so that only that is watched. */
 #define FLEET_LABEL       "flagger.app/managed-by"
 #define FLEET_LABEL_VALUE "fleet"
 
@@ -33,7 +33,7 @@ struct fleet_place {
     const struct application *app;
     const struct application_policy *policy;
     const char *manager;         /* identity of the management cluster, in the marks */
-    bool leaves;                 /* it is not to be there any more, as when it has no rollout */
+    bool leaves;                 /* its objects are to be removed, as when it has no rollout */
     const char *loader_image;    /* of load testers */
     const struct grants *grants; /* where it may act; never NULL */
 };
@@ -73,8 +73,8 @@ struct fleet_plan {
 struct fleet_plan *fleet_plan(struct arena *arena, const struct fleet_place *place,
                               struct json_object *inventory, const struct fleet_eyes *eyes);
 
-/* --- derive.c: the objects that a rollout wants on a member cluster, without the mark. Trees belong
- * to the arena; parts of the Application are copied. */
+/* --- derive.c: the objects that a rollout wants on a member cluster, without the mark. Trees
+ * belong to the arena; parts of the Application are copied. */
 
 /* The Canary. service and live are the present Service and Canary, NULL if there is none; ingress
  * is the name of the Ingress that leads to the Service, NULL if none does. */

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "tick/applied.h"
 #include "tick/edit.h"
 
 const struct kube_resource fleet_namespaces = {.group = "",

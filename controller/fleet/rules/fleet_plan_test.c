@@ -9,7 +9,7 @@
 
 #include "test/rows.h"
 #include "test/unit.h"
-#include "tick/applied.h"
+#include "tick/edit.h"
 
 enum { LEAST_ROWS = 32, MAX_ROUNDS = 6 };
 

@@ -1,4 +1,4 @@
-#include "fleet/rules/inventory.h"
+#include "fleet/rules/record.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "fleet/rules/report.h"
+#include "fleet/rules/record.h"
 
 #include "test/rows.h"
 #include "test/unit.h"

@@ -57,8 +57,8 @@ enum err fleet_kubeconfig(struct arena *arena, struct json_object *secret, const
                           const char **text, struct kube_config *out, struct errinfo *ei) MUST_USE;
 
 /*
- * --- Namespaces of a member cluster that an Application or a ReleasePlan may act in: the namespace of
- * the same name; a namespace whose annotation below names the Application's namespace; and those
+ * --- Namespaces of a member cluster that an Application or a ReleasePlan may act in: the namespace
+ * of the same name; a namespace whose annotation below names the Application's namespace; and those
  * that an option of the fleet lists. Never the system's.
  */
 

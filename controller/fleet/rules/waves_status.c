@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "fleet/rules/report.h"
+#include "fleet/rules/record.h"
 #include "fleet/rules/waves_parts.h"
 
 enum { MAX_KEPT = 100000 };

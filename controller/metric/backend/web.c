@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/duration.h"
+#include "base/clock.h"
 #include "kube/secret.h"
 #include "metric/backend.h"
 #include "metric/jsonpath.h"

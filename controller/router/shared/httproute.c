@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/duration.h"
+#include "base/clock.h"
 #include "router/router.h"
 #include "tick/edit.h"
 #include "tick/plan.h"

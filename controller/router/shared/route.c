@@ -5,7 +5,6 @@
 
 #include "base/quantity.h"
 #include "router/router.h"
-#include "tick/applied.h"
 #include "tick/edit.h"
 #include "tick/need.h"
 #include "tick/plan.h"

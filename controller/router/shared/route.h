@@ -13,8 +13,8 @@
 #include "router/router.h"
 
 /*
- * --- The weights in a route. All meshes have rules, each with backends that have a name and a weight;
- * only the keys differ. Read here for every router; objects are borrowed.
+ * --- The weights in a route. All meshes have rules, each with backends that have a name and a
+ * weight; only the keys differ. Read here for every router; objects are borrowed.
  */
 
 enum { SPLIT_KEYS = 4 };
@@ -62,8 +62,8 @@ struct json_object *split_introduced(struct arena *arena, const struct split_for
 /* True if `from` has weighted backends and none of them is in `to`. */
 bool split_is_elsewhere(const struct split_format *format, struct json_object *from,
                         struct json_object *to);
-/* Sets primary and canary; weights of others may add up to any total, of which each is its part. All to the primary
- * if the route is unusable. Sets nothing else. */
+/* Sets primary and canary; weights of others may add up to any total, of which each is its part.
+ * All to the primary if the route is unusable. Sets nothing else. */
 void split_weights(const struct split_format *format, const struct split *split,
                    struct weights *out);
 

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "tick/applied.h"
 #include "tick/edit.h"
 #include "tick/need.h"
 #include "tick/plan.h"

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "target/shared/configs.h"
 #include "target/shared/primary.h"
-#include "tick/applied.h"
 #include "tick/edit.h"
 #include "tick/need.h"
 #include "tick/plan.h"

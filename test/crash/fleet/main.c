@@ -21,7 +21,7 @@
 #include "base/log.h"
 #include "cluster/crds.h"
 #include "fleet/daemon/members.h"
-#include "fleet/rules/inventory.h"
+#include "fleet/rules/record.h"
 #include "test/rows.h"
 
 enum {

@@ -560,6 +560,43 @@ static bool slow_in_any_case(struct release *r)
 MUTATION("another revision goes back in steps", "rollback in steps",
          .acts.shift_may_be_slow = slow_in_any_case)
 
+/* --- a bake */
+
+MUTATION("a release is promoted where it should bake", "bake", .acts.bake_begin = promote_begin)
+
+MUTATION("a bake ends with its first step", "bake", .acts.bake_go_on = promote_begin)
+
+static void keep_bake(struct release *r)
+{
+    (void)r;
+}
+MUTATION("the bake of a release that was replaced is taken for the next one", "bake",
+         .acts.bake_forget = keep_bake)
+
+static int no_floor(const struct release *r)
+{
+    (void)r;
+    return 0;
+}
+MUTATION("the autoscaler of the primary takes its pods during a bake", "bake beside an autoscaler",
+         .acts.bake_floor = no_floor)
+
+MUTATION("a bake on Services ends with its first step", "bake on Services",
+         .acts.bake_go_on = promote_begin)
+
+/* --- when releases begin */
+
+MUTATION("a release begins outside of its windows", "outside of windows", .breaks = SAFE_CONSENT,
+         .rule = begin_scheduled, .ask = mutation_nothing)
+
+static bool hold_nothing(struct release *r)
+{
+    (void)r;
+    return false;
+}
+MUTATION("a revision that replaces another begins outside of its windows", "outside of windows",
+         .breaks = SAFE_CONSENT, .rule = detect_other_revision, .acts.pushes_hold = hold_nothing)
+
 /* --- steps of each kind */
 
 static int weight_of_matches(const struct release *r)

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/duration.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "object/form.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/duration.h"
+#include "base/clock.h"
 
 /* "registry:5000/team/demo-app:2.0.0@sha256:..." -> where the name begins and ends, and the tag
  * (NULL if none). */

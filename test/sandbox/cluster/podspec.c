@@ -4,7 +4,7 @@
 
 #include "app/behaviour.h"
 #include "base/buf.h"
-#include "base/duration.h"
+#include "base/clock.h"
 #include "base/encoding.h"
 #include "object/form.h"
 #include "object/meta.h"

@@ -1,4 +1,4 @@
-/* flagger-child: the program that supervises commands; net/child/spawn_server.c executes it. */
+/* flagger-child: the program that supervises commands; net/child/child.c executes it. */
 #include "net/child/child.h"
 
 int main(int argc, char **argv)
