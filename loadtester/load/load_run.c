@@ -545,8 +545,8 @@ static void set_figure(struct json_object *out, const char *key, double value)
     struct arena *arena = arena_new();
 
     if (value >= 0)
-        json_object_object_add(
-            out, key, json_object_new_double_s(value, arena_printf(arena, "%.10g", value)));
+        json_object_object_add(out, key,
+                               json_object_new_double_s(value, arena_printf(arena, "%.6g", value)));
     arena_free(arena);
 }
 

@@ -28,7 +28,7 @@ helm upgrade --install jobs deploy/charts/loadtester --namespace "$case" --wait 
 # The account has these rights and no more.
 may() { [ "$(kubectl auth can-i "$@" --as "system:serviceaccount:$case:jobs-loadtester" 2>/dev/null || true)" = "${expected:-yes}" ]; }
 for verb in create get list delete; do may "$verb" jobs.batch -n "$case-load" || fail "it may not $verb jobs"; done
-may get pods/log -n "$case-load" || fail 'it may not read logs'
+may get pods --subresource=log -n "$case-load" || fail 'it may not read logs'
 expected=no may create jobs.batch -n "$case" || fail 'it may create jobs in another namespace'
 expected=no may get secrets -n "$case-load" || fail 'it may read secrets'
 expected=no may create pods -n "$case-load" || fail 'it may create pods'

@@ -14,6 +14,17 @@ soon pdb api-primary '.spec.selector == {matchExpressions: [{key: "app", operato
 soon canary app '[.status.conditions[] | select(.type == "CompanionsFit")] == []'
 change pdb web '{"spec": {"minAvailable": null, "maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow"}}'
 soon pdb web-primary '.spec == {maxUnavailable: 1, selector: {matchLabels: {app: "app-primary"}}, unhealthyPodEvictionPolicy: "AlwaysAllow"}'
+# A NetworkPolicy likewise; what it says of peers stays.
+k apply -f - >/dev/null <<END
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: wall}
+spec: {podSelector: {matchLabels: {app: app}}, policyTypes: [Ingress], ingress: [{from: [{podSelector: {matchLabels: {app: web}}}]}]}
+END
+change canary app '{"spec": {"companions": [{"kind": "NetworkPolicy", "name": "wall"}]}}'
+soon networkpolicy wall-primary '.spec == {podSelector: {matchLabels: {app: "app-primary"}}, policyTypes: ["Ingress"], ingress: [{from: [{podSelector: {matchLabels: {app: "web"}}}]}]} and .metadata.ownerReferences[0].name == "app"'
+change networkpolicy wall '{"spec": {"ingress": []}}'
+soon networkpolicy wall-primary '.spec | has("ingress") | not'
 # The API server finds one budget of a pod that serves, and keeps to it.
 evict() {
     k create --raw "/api/v1/namespaces/$case/pods/$1/eviction" -f - 2>&1 <<<"{\"apiVersion\": \"policy/v1\", \"kind\": \"Eviction\", \"metadata\": {\"name\": \"$1\"}}"
@@ -42,3 +53,4 @@ refuse
 k delete canary app --timeout="${LIMIT}s" >/dev/null
 eventually copies 0
 [[ $(k get pdb -o name | wc -l) -eq 2 ]]
+[[ $(k get networkpolicies -o name | wc -l) -eq 1 ]]
