@@ -107,7 +107,8 @@ k6_ends_as() {
 }
 if [ -e "$assets/k6-testruns.yaml" ]; then
     kubectl apply --server-side -f "$assets/k6-testruns.yaml" >/dev/null
-    kubectl wait --for=condition=established --timeout=30s crd testruns.k6.io >/dev/null
+    # one that is a moment old has no conditions, which kubectl does not wait for
+    eventually kubectl wait --for=condition=established --timeout=30s crd testruns.k6.io >/dev/null
     printf '%s\n' 'apiVersion: k6.io/v1alpha1' 'kind: TestRun' 'spec: {script: {configMap: {name: smoke, file: test.js}}, arguments: --out json=/dev/stdout}' >"$folder/templates/smoke.yaml"
     # Rights on Jobs are none on TestRuns.
     curl -s -m 20 "http://127.0.0.1:$one/" -d "{\"name\": \"app\", \"namespace\": \"$case\", \"phase\": \"Progressing\", \"checksum\": \"c\",
