@@ -545,7 +545,7 @@ static enum err read_words(struct words *w, int argc, char **argv, struct errinf
     w->flags = arena_array(w->arena, (size_t)argc * 2 + 2, sizeof(*w->flags));
     w->args = arena_array(w->arena, (size_t)argc + 1, sizeof(*w->args));
     w->flags[w->n_flags++] = arena_strdup(w->arena, "ctl");
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc && argv[i]; i++) {
         const char *next = i + 1 < argc ? argv[i + 1] : NULL, *had = next;
         if (strcmp(argv[i], "--") == 0) {
             while (++i < argc)
