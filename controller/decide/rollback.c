@@ -131,8 +131,8 @@ bool rollback_is_in_steps(const struct release *r)
 static bool goes_in_steps(struct release *r, const struct shift *shift)
 {
     return shift->way->n_steps > 0 && r->router->weighted && r->phase != PHASE_Waiting &&
-           !r->weights.matched && !r->at_once && !condition_is_set(r, CONDITION_WRITES) &&
-           shift_may_be_slow(r);
+           !r->weights.matched && r->strategy != STRATEGY_AB_TESTING && !r->at_once &&
+           !condition_is_set(r, CONDITION_WRITES) && shift_may_be_slow(r);
 }
 
 /*

@@ -404,6 +404,7 @@ static void on_drain(void *arg)
     timer_stop(round->poll);
     round->poll = NULL;
     clients_stop(round->clients);
+    stage_on_hook(round->stage, NULL, NULL); /* the controller may call one still */
     view_free(round->view);
     kube_client_free(round->kube);
     http_client_free(round->outside);

@@ -38,7 +38,8 @@ void stage_kill_controller(struct stage *stage);
 bool stage_controller_runs(const struct stage *stage);
 /* Its flags have it lead under a lease. */
 bool stage_controller_leads(const struct stage *stage);
-/* From now on each call of a webhook is reported: about which checksum, and whether it passes. */
+/* From now on each call of a webhook is reported: about which checksum, and whether it passes. NULL: none
+ * is any more. */
 void stage_on_hook(struct stage *stage,
                    void (*called)(void *arg, const char *app, const char *hook,
                                   const char *checksum, bool passes),

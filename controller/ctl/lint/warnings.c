@@ -235,12 +235,13 @@ static void warn_returns(const struct look *look)
 {
     const struct canary_analysis *analysis = look->analysis;
     int64_t interval = tick_canary_interval_ms(look->canary, look->document->lint->settings);
-    bool weights = look->canary->strategy == STRATEGY_CANARY;
-    int has = weights && analysis->bake.for_ms == 0 ? WEIGHT_ALL - analysis->max_weight : 0;
+    bool weights = look->canary->strategy == STRATEGY_CANARY, bakes = analysis->bake.for_ms > 0;
+    bool matches = look->canary->strategy == STRATEGY_AB_TESTING;
+    int has = weights && !bakes ? WEIGHT_ALL - analysis->max_weight : 0;
 
     warn_return(look, &analysis->promotion, "promotion", has, interval);
     warn_return(look, &analysis->rollback, "rollback", has, 0);
-    if (!weights && analysis->rollback.n_steps > 0)
+    if ((matches || (!weights && !bakes)) && analysis->rollback.n_steps > 0)
         document_warn(look->document, field(look, "rollback"),
                       "has no effect: only weights go back in steps");
 }

@@ -34,3 +34,5 @@ soon canary app '.status.phase == "Succeeded"'
 for pushes in '{perDay: null}' '{perDay: 0}' '{perDay: 1, timeZone: Berlin}' '{windows: []}' '{windows: [{from: "9", to: "10:00"}]}' '{windows: [{days: [Monday], from: "09:00", to: "10:00"}]}'; do
     ! k patch canary app --type merge -p "$(gojq --yaml-input -c '{spec: {pushes: .}}' <<<"$pushes")" >/dev/null 2>&1 || fail "pushes: $pushes is taken"
 done
+soon canary app '.status.phase == "Succeeded"'
+soon deployment app '.spec.replicas == 0'
