@@ -29,6 +29,7 @@ k patch canary app --type merge -p '{"spec":{"rollback":{"revisions":2}}}' >/dev
 release 1.0.0
 soon deployment app-primary '.spec.template.spec.containers[0].image == "demo-app:1.0.0"'
 is canary app '.status.pushes.begun == 1'
+soon canary app '.status.phase == "Succeeded"'
 # the schema takes what the controller takes
 for pushes in '{perDay: null}' '{perDay: 0}' '{perDay: 1, timeZone: Berlin}' '{windows: []}' '{windows: [{from: "9", to: "10:00"}]}' '{windows: [{days: [Monday], from: "09:00", to: "10:00"}]}'; do
     ! k patch canary app --type merge -p "$(gojq --yaml-input -c '{spec: {pushes: .}}' <<<"$pushes")" >/dev/null 2>&1 || fail "pushes: $pushes is taken"
