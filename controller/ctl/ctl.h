@@ -70,7 +70,7 @@ struct ctl {
 };
 
 struct ctl_command {
-    const char *name; /* "skip-analysis", of the file skip_analysis.c */
+    const char *name; /* "skip-analysis" */
     const char
         *summary;      /* one line for the list of commands, a sentence; NULL if it is not listed */
     const char *usage; /* the part after the name, "NAME [--why TEXT]" */

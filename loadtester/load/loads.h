@@ -1,12 +1,81 @@
-/*
- * All load tests from many pods: each is found by the name of its object, so that the webhooks of
- * one step ask about one load test. The last LOADS_KEPT are kept for people.
- */
+/* Load tests from many pods: one of them, and all of them. */
 #ifndef LOADTESTER_LOAD_LOADS_H
 #define LOADTESTER_LOAD_LOADS_H
 
-#include "loadtester/load/load_run.h"
+#include "kube/kube_client.h"
+#include "loadtester/load/template.h"
 
+/*
+ * --- One load test: its Job or TestRun is created, watched until it has ended, and the logs of its
+ * pods are read, one after the other, into one summary. The object's name is made of the order, so
+ * a second load tester, or one that has restarted, finds it there (409) and watches it as well.
+ *
+ * The object stays when this process ends. It has a deadline of its own.
+ */
+
+enum load_state {
+    LOAD_CREATING,
+    LOAD_RUNNING,
+    LOAD_READING, /* it has ended, its pods' logs are read */
+    LOAD_SUCCEEDED,
+    LOAD_FAILED,  /* a pod failed, or its log could not be read: figures are incomplete */
+    LOAD_REFUSED, /* the API server did not create it */
+};
+
+/* Outlives all runs. */
+struct load_context {
+    struct loop *loop;
+    struct kube_client *kube;
+    const struct load_policy *policy;
+    int64_t poll_ms; /* between two looks at a running object */
+};
+
+struct load_run {
+    struct load_context *context;
+    struct arena *arena; /* holds the order */
+    struct load_order order;
+    enum load_state state;
+    char *message; /* for people: what it waits for, or its faults */
+    struct load_counts counts;
+    int64_t created_ms, ended_ms; /* wall clock; 0 if not yet */
+    bool adopted;                 /* the object was there already */
+    bool gone;                    /* the object was deleted before its end */
+    void (*on_change)(void *arg, struct load_run *run);
+    void *arg;
+    /* private */
+    struct kube_call *call;
+    struct timer *timer;
+    bool dropped;
+    struct load_pod *pods; /* of the ended object */
+    int n_pods, at_pod, counted, faults, attempts, waits;
+    struct results *results; /* of the pod that is read */
+    int64_t log_bytes;
+};
+
+/* Takes the order's arena. on_change is called at every change of the state, from the loop. */
+struct load_run *load_run_new(struct load_context *context, struct arena *arena,
+                              const struct load_order *order,
+                              void (*on_change)(void *arg, struct load_run *run), void *arg);
+/* Stops watching; the object stays. on_change is not called any more. */
+void load_run_free(struct load_run *run);
+bool load_run_ended(const struct load_run *run);
+/* A new object: {state, figures, pods, step, message, ...}; times in milliseconds. */
+struct json_object *load_run_json(const struct load_run *run);
+/* A percentile of all requests so far, in milliseconds; negative without any. */
+double load_run_ms(const struct load_run *run, double percent);
+
+/*
+ * Deletes the objects of the order's Canary that a selector names: all of them at the end of its
+ * release; with `older`, those of other releases and revisions, and those of other steps that still
+ * run. Failures are logged; the objects end at their deadline.
+ */
+void load_sweep(struct load_context *context, const struct kube_resource *resource,
+                const struct load_order *order, bool older);
+
+/*
+ * --- All load tests from many pods: each is found by the name of its object, so that the webhooks of
+ * one step ask about one load test. The last LOADS_KEPT are kept for people.
+ */
 enum {
     LOADS_KEPT = 256,
     LOADS_PER_NAMESPACE = 64, /* that have not ended, of Canaries of one namespace */

@@ -17,7 +17,7 @@ struct rest {
     struct rest_options options;
     int64_t began_ms, ended_ms; /* ended: all releases; 0 if not yet */
     int64_t asked_ms, quiet_ms, busy;
-    uint64_t phases; /* of all Canaries, in one number */
+    uint64_t steps; /* of all Canaries, in one number */
     bool asking, done;
 };
 
@@ -84,20 +84,22 @@ static bool has_ended(const struct rest *rest, const struct app *app, const char
     return false;
 }
 
-/* One that stood, and was helped by the deadline, goes on: that is no loop. */
-static bool moves(struct rest *rest)
+/* One that stood, and was helped by the deadline, goes on through another release: that is no loop. */
+static bool moves(struct rest *rest, int64_t now)
 {
-    uint64_t phases = 0;
+    uint64_t steps = 0;
 
     for (size_t i = 0; i < rest->options.n_apps; i++) {
         struct json_object *canary =
             view_get(rest->options.view, &user_canaries, rest->options.apps[i]->name);
-        enum phase phase = phase_parse(json_str_at(canary, "status", "phase", NULL));
-        phases = phases * 31 + (uint64_t)phase;
+        struct json_object *status = json_at(canary, "status", NULL);
+        steps = steps * 31 + (uint64_t)phase_parse(json_str_at(status, "phase", NULL));
+        steps = steps * 31 + (uint64_t)json_int_at(status, 0, "iterations", NULL);
+        steps = steps * 31 + (uint64_t)json_int_at(status, 0, "canaryWeight", NULL);
     }
-    bool moved = phases != rest->phases;
-    rest->phases = phases;
-    return moved;
+    bool moved = steps != rest->steps;
+    rest->steps = steps;
+    return moved && now - rest->began_ms < 2 * ENDS_MS;
 }
 
 static bool all_ended(struct rest *rest, int64_t now)
@@ -159,7 +161,7 @@ void rest_step(struct rest *rest)
         rest->ended_ms = 0;
         return;
     }
-    if (moves(rest) || rest->ended_ms == 0)
+    if (moves(rest, now) || rest->ended_ms == 0)
         rest->ended_ms = now;
     if (!rest->asking && now - rest->asked_ms > CALM_MS / 2) {
         rest->asked_ms = now;
