@@ -68,6 +68,14 @@ TEXT
     gojq -e '[.[0].steps[].events] | add | test("paused at weight 50 until it is resumed")' <<<"$output"
 }
 
+@test "a rollback in steps" {
+    sed -i 's/stepWeight: .*/&\n    rollback: {steps: [{weight: 80, for: 30s}, {weight: 95}]}/' canary.yaml
+    run -0 --separate-stderr plan canary.yaml
+    [[ $output == *"A rollback gives the primary 80% for 30s, 95% for 1m0s, then all."* ]]
+    run -0 --separate-stderr plan -o json canary.yaml
+    gojq -e '.[0].rollback == [{primary: 80, for: "30s"}, {primary: 95, for: "1m0s"}]' <<<"$output"
+}
+
 @test "the objects are YAML that can be applied, and JSON has everything" {
     run -0 --separate-stderr plan canary.yaml -o yaml
     gojq --yaml-input -e '.kind == "List" and ([.items[] | "\(.kind) \(.metadata.name)"] | index("VirtualService web", "Deployment web-primary") != null)' <<<"$output"

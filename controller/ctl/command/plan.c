@@ -108,6 +108,27 @@ static void print_end(const struct ctl *ctl, const struct simulation *plan)
                 duration(ctl, last->at_ms), first_line(ctl, last->said));
 }
 
+/* How long a step of a rollback lasts. */
+static const char *lasts(const struct ctl *ctl, const struct canary_return_step *step,
+                         const struct simulation *plan)
+{
+    return duration(ctl, step->for_ms > 0 ? step->for_ms : plan->interval_ms);
+}
+
+/* Each share of the primary in a rollback that is not at once. */
+static void print_way_back(const struct ctl *ctl, const struct canary *canary,
+                           const struct simulation *plan)
+{
+    const struct canary_return *way = &canary->analysis.rollback;
+    const char *text = "";
+
+    for (int i = 0; i < way->n_steps; i++)
+        text = arena_printf(ctl->arena, "%s%s for %s, ", text, percent(ctl, way->steps[i].weight),
+                            lasts(ctl, &way->steps[i], plan));
+    if (canary->strategy == STRATEGY_CANARY && *text)
+        fprintf(ctl->out, "A rollback gives the primary %sthen all.\n", text);
+}
+
 static void print_plan(const struct ctl *ctl, const struct canary *canary,
                        const struct simulation *plan)
 {
@@ -117,6 +138,7 @@ static void print_plan(const struct ctl *ctl, const struct canary *canary,
             duration(ctl, plan->interval_ms));
     print_steps(ctl, plan->steps);
     print_end(ctl, plan);
+    print_way_back(ctl, canary, plan);
     fputc('\n', ctl->out);
     print_list(ctl, "Made:    ", plan->made);
     print_list(ctl, "Changed: ", plan->changed);
@@ -145,6 +167,21 @@ static struct json_object *steps_as_data(const struct ctl *ctl, const struct sim
     return list;
 }
 
+static struct json_object *way_back_as_data(const struct ctl *ctl, const struct canary *canary,
+                                            const struct simulation *plan)
+{
+    struct json_object *list = json_own(ctl->arena, json_object_new_array());
+    const struct canary_return *way = &canary->analysis.rollback;
+
+    for (int i = 0; canary->strategy == STRATEGY_CANARY && i < way->n_steps; i++) {
+        struct json_object *row = json_object_new_object();
+        weight_put(ctl->arena, row, "primary", way->steps[i].weight);
+        json_set_str(row, "for", lasts(ctl, &way->steps[i], plan));
+        json_object_array_add(list, row);
+    }
+    return list;
+}
+
 static struct json_object *as_data(const struct ctl *ctl, const struct canary *canary,
                                    const struct simulation *plan)
 {
@@ -156,6 +193,7 @@ static struct json_object *as_data(const struct ctl *ctl, const struct canary *c
     json_set_str(out, "strategy", plan->strategy);
     json_set_str(out, "interval", duration(ctl, plan->interval_ms));
     json_set(out, "steps", steps_as_data(ctl, plan->steps));
+    json_set(out, "rollback", way_back_as_data(ctl, canary, plan));
     json_set_bool(out, "unfinished", plan->unfinished);
     json_set(out, "made", plan->made);
     json_set(out, "changed", plan->changed);
