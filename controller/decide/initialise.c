@@ -567,7 +567,7 @@ enum rule_result initialise_ports(struct release *r)
     struct service_pods pods = serving_pods(r);
     struct json_object *old = NULL;
     const char *route = NULL;
-    bool adds;
+    bool adds, behind;
     enum rule_result verdict =
         r->target->own_services ? RULE_CONTINUE : services_old_ports(r->tick, &pods, &adds, &old);
 
@@ -577,10 +577,12 @@ enum rule_result initialise_ports(struct release *r)
         condition_clear(r, CONDITION_PORTS);
         return RULE_CONTINUE;
     }
-    verdict = leftover_uses_ports(r, old, &route);
-    if (verdict != RULE_CONTINUE || route) {
+    verdict = leftover_uses_ports(r, old, &route, &behind);
+    if (verdict != RULE_CONTINUE || route || behind) {
         if (route)
             hold_ports(r, route);
+        else if (behind) /* the pause counts from when it has left */
+            condition_clear(r, CONDITION_PORTS);
         return verdict;
     }
     verdict = pause_pass(r, &pause);

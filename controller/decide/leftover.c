@@ -230,7 +230,7 @@ struct route {
 };
 
 static struct route find_route(struct release *r, const struct routes *routes, const char *service,
-                               int64_t port)
+                               int64_t port, bool managed)
 {
     const char *namespace_ = r->canary->namespace_;
     const struct sought sought = {
@@ -242,7 +242,7 @@ static struct route find_route(struct release *r, const struct routes *routes, c
     for (; routes; routes = routes->next) {
         for (size_t i = 0; i < json_len(routes->list); i++) {
             const struct route route = {routes->kind, json_elem(routes->list, i)};
-            if (!is_going(route.object) && !is_managed(r, route.kind, route.object) &&
+            if (!is_going(route.object) && is_managed(r, route.kind, route.object) == managed &&
                 leads_to(json_at(route.object, "spec", NULL), &sought, port))
                 return route;
         }
@@ -256,22 +256,34 @@ static const char *print_route(struct release *r, const struct route *route)
                         r->canary->namespace_);
 }
 
-enum rule_result leftover_uses_ports(struct release *r, struct json_object *ports,
-                                     const char **route)
+static struct route find_route_to(struct release *r, const struct routes *routes,
+                                  struct json_object *ports, bool managed)
 {
     struct route found = {0};
+
+    for (size_t i = 0; !found.object && i < json_len(ports); i++)
+        found = find_route(r, routes, json_str_at(json_elem(ports, i), "name", NULL),
+                           json_int_at(json_elem(ports, i), 0, "port", NULL), managed);
+    return found;
+}
+
+enum rule_result leftover_uses_ports(struct release *r, struct json_object *ports,
+                                     const char **route, bool *behind)
+{
     struct json_object *one;
     struct routes *routes;
 
     *route = NULL;
+    *behind = false;
     if (!read_routes(r, &routes))
         return RULE_NEEDS_FACTS;
-    for (size_t i = 0; !found.object && i < json_len(ports); i++)
-        found = find_route(r, routes, json_str_at(json_elem(ports, i), "name", NULL),
-                           json_int_at(json_elem(ports, i), 0, "port", NULL));
+    struct route found = find_route_to(r, routes, ports, true);
+    *behind = found.object != NULL;
+    if (!found.object)
+        found = find_route_to(r, routes, ports, false);
     if (!found.object)
         return RULE_CONTINUE;
-    *route = print_route(r, &found);
+    *route = *behind ? NULL : print_route(r, &found);
     /* needed by name, it wakes the Canary when it changes */
     return need_object(r->tick, found.kind, r->canary->namespace_, name_of(found.object), &one)
                ? RULE_CONTINUE
@@ -425,7 +437,7 @@ static bool is_kept(struct release *r, struct json_object *service, const struct
         return false;
     if (!edit_is_owned(r->tick, service))
         return is_side;
-    return find_route(r, routes, name, 0).object != NULL;
+    return find_route(r, routes, name, 0, false).object != NULL;
 }
 
 static bool read_all(struct release *r, struct routes **routes, struct json_object **services)
@@ -479,7 +491,7 @@ enum rule_result leftover_disown(struct release *r, enum leave leave)
         return RULE_NEEDS_FACTS;
     for (size_t i = 0; i < json_len(services); i++) {
         struct json_object *service = json_elem(services, i);
-        struct route route = find_route(r, routes, name_of(service), 0);
+        struct route route = find_route(r, routes, name_of(service), 0, false);
         if (!route.object || !is_kept(r, service, routes, leave) ||
             !disown(r, &kube_services, service))
             continue;

@@ -26,9 +26,10 @@ enum rule_result leftover_disown(struct release *r, enum leave leave);
 enum rule_result leftover_report(struct release *r);
 /*
  * *route: one that leads to one of these ports ([{name of the Service, port}]) and that the router
- * does not manage, "HTTPRoute podinfo.test"; NULL if none.
+ * does not manage, "HTTPRoute podinfo.test"; NULL if none. *behind: one that it does manage still
+ * leads there, since its write has not been made yet, or is refused.
  */
 enum rule_result leftover_uses_ports(struct release *r, struct json_object *ports,
-                                     const char **route);
+                                     const char **route, bool *behind);
 
 #endif

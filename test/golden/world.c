@@ -443,6 +443,13 @@ static void check_selector(struct world *world, const char *name, struct json_ob
                  world_kind_selected(world, name, false));
 }
 
+static void check_service(struct world *world, const char *name, struct json_object *before)
+{
+    check_selector(world, name, before);
+    if (!world->safety_off && !json_at(world->canary, "metadata", "deletionTimestamp", NULL))
+        world_routes_check_ports(world, name, before);
+}
+
 static void write_object(struct world *world, const struct effect *effect)
 {
     const char *key = arena_printf(world->arena, "%s/%s", effect->resource->plural, effect->name);
@@ -470,7 +477,7 @@ static void write_object(struct world *world, const struct effect *effect)
     world_merge(world, key,
                 world->drops_percent ? world_routes_pruned(world, effect->body) : effect->body);
     if (strcmp(effect->resource->plural, "services") == 0)
-        check_selector(world, effect->name, live);
+        check_service(world, effect->name, live);
     if (!world->safety_off)
         world_check_number(world, key, live);
 }

@@ -184,6 +184,35 @@ static int64_t sum_of(struct json_object *rule)
            json_int_at(json_elem(backends, 1), 0, "weight", NULL);
 }
 
+static bool has_port(struct json_object *service, int64_t port)
+{
+    struct json_object *ports = json_at(service, "spec", "ports", NULL);
+
+    for (size_t i = 0; i < json_len(ports); i++) {
+        if (json_int_at(json_elem(ports, i), 0, "port", NULL) == port)
+            return true;
+    }
+    return false;
+}
+
+void world_routes_check_ports(struct world *world, const char *name, struct json_object *before)
+{
+    struct json_object *rules = route_rules(world);
+    struct json_object *now = world_get(world, arena_printf(world->arena, "services/%s", name));
+
+    for (size_t i = 0; i < json_len(rules); i++) {
+        struct json_object *backends = json_at(json_elem(rules, i), "backendRefs", NULL);
+        for (size_t k = 0; k < json_len(backends); k++) {
+            const char *service = json_str_at(json_elem(backends, k), "name", NULL);
+            int64_t port = json_int_at(json_elem(backends, k), 0, "port", NULL);
+            if (service && strcmp(service, name) == 0 && has_port(before, port) &&
+                !has_port(now, port))
+                fail_msg("port %lld is taken from the Service %s, and the route leads there",
+                         (long long)port, name);
+        }
+    }
+}
+
 /* Every rule of its own: those that hold a client by its cookie as well. */
 void world_routes_check(struct world *world, bool at_zero)
 {
