@@ -116,13 +116,13 @@ END
 }
 
 argo_runs() { [ -n "$(kubectl -n argo-rollouts get pods -l app.kubernetes.io/name=argo-rollouts -o name)" ]; }
+# A controller ends with its pod: what it has read before is not written after, however slow this one is.
 argo_look() { # NAME SERVICE
-    local hash
-    hash=$(kubectl -n argo get service "$2" -o jsonpath='{.spec.selector.rollouts-pod-template-hash}') || return 0
-    if kubectl -n argo get rollout "$1" -o name >/dev/null 2>&1; then
-        [ "$hash" = "$HASH" ] || kubectl -n argo patch service "$2" --type=merge -p '{"spec":{"selector":{"rollouts-pod-template-hash":"'"$HASH"'"}}}'
-    elif [ -n "$hash" ]; then
-        kubectl -n argo patch service "$2" --type=merge -p '{"spec":{"selector":{"rollouts-pod-template-hash":null}}}'
+    local hash version wanted=null
+    read -r version hash < <(kubectl -n argo get service "$2" -o jsonpath='{.metadata.resourceVersion} {.spec.selector.rollouts-pod-template-hash}') || [ -n "$version" ] || return 0
+    ! kubectl -n argo get rollout "$1" -o name >/dev/null 2>&1 || wanted="\"$HASH\""
+    if [ "${hash:+\"$hash\"}" != "${wanted/null/}" ] && argo_runs; then
+        kubectl -n argo patch service "$2" --type=merge -p '{"metadata":{"resourceVersion":"'"$version"'"},"spec":{"selector":{"rollouts-pod-template-hash":'"$wanted"'}}}'
     fi
 }
 # The controller: looks at all Services as long as it has a pod. The file counts its rounds.
