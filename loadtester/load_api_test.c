@@ -22,7 +22,7 @@ static struct {
     struct load_policy policy;
     struct http_server *server;
     struct http_client *client;
-    /* what the API server answers */
+    /* the answer of the API server */
     int create_status;  /* 201, 409, 403, 500 */
     const char *status; /* of the Job */
     const char *phases[PODS];

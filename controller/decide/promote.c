@@ -253,16 +253,11 @@ static enum rule_result finalise(struct release *r)
     return RULE_DONE;
 }
 
-static struct shift promotion_shift(const struct release *r)
-{
-    return (struct shift){.way = &r->canary->analysis.promotion, .field = "promotionStep"};
-}
-
 /* The next weight follows from the status, so that a step routed before a crash is not made twice.
  */
 static enum rule_result shift_traffic(struct release *r)
 {
-    const struct shift shift = promotion_shift(r);
+    const struct shift shift = {.way = &r->canary->analysis.promotion, .field = "promotionStep"};
     int equal = r->canary->analysis.step_weight_promotion;
     bool by_steps = (equal > 0 || shift.way->n_steps > 0) && shift_may_be_slow(r);
     int left = r->weights.canary;

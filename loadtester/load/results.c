@@ -12,7 +12,7 @@ static const int64_t MAX_REQUESTS = 1000000000000; /* of one pod */
 
 struct results_format {
     const char *name;
-    const char *begins; /* what the first line is, for errors */
+    const char *begins; /* the first line, for errors */
     bool whole;         /* one JSON text instead of lines */
     /* A line without its end, or the whole text. ERR_INVALID: the log is not of this format. */
     enum err (*read)(struct results *results, const char *line, size_t len);
@@ -107,6 +107,15 @@ static const char *field(const struct results *results, char **fields, int n, in
     return at >= 0 && at < n ? fields[at] : "";
 }
 
+/* The first line of a table names its columns. expected: for errors. */
+static enum err read_header(struct results *results, char *fields[], int n,
+                            const char *const names[3], const char *expected)
+{
+    find_columns(results, fields, n, names);
+    results->has_header = results->columns[0] >= 0 && results->columns[1] >= 0;
+    return results->has_header ? ERR_OK : bad_line(results, expected);
+}
+
 /* hey -o csv: "response-time,...,status-code,offset", in seconds, a line for each answer. */
 static enum err read_hey(struct results *results, const char *line, size_t len)
 {
@@ -118,10 +127,8 @@ static enum err read_hey(struct results *results, const char *line, size_t len)
 
     (void)len;
     if (!results->has_header) {
-        find_columns(results, fields, n, names);
-        results->has_header = results->columns[0] >= 0 && results->columns[1] >= 0;
-        if (!results->has_header)
-            err = bad_line(results, "the header of hey -o csv (response-time,...,status-code)");
+        err = read_header(results, fields, n, names,
+                          "the header of hey -o csv (response-time,...,status-code)");
     } else if (read_number(field(results, fields, n, 0), &seconds) &&
                read_number(field(results, fields, n, 1), &status)) {
         results->counts.requests++;
@@ -145,10 +152,8 @@ static enum err read_jtl(struct results *results, const char *line, size_t len)
 
     (void)len;
     if (!results->has_header) {
-        find_columns(results, fields, n, names);
-        results->has_header = results->columns[0] >= 0 && results->columns[1] >= 0;
-        if (!results->has_header)
-            err = bad_line(results, "the header of a JTL file (timeStamp,elapsed,...,success)");
+        err = read_header(results, fields, n, names,
+                          "the header of a JTL file (timeStamp,elapsed,...,success)");
     } else {
         const char *success = field(results, fields, n, 1);
         bool good = strcmp(success, "true") == 0;

@@ -32,7 +32,7 @@ struct world {
     const char *closed;          /* names of webhooks that refuse, space-separated */
     const char *open;            /* names of rollback webhooks that agree; the others refuse */
     const char *unasked;         /* names of webhooks that cannot be asked */
-    const char *answered;        /* what webhooks that agree answer */
+    const char *answered;        /* the answer of webhooks that agree */
     struct json_object *asked;   /* webhooks in the order they were asked in the last tick */
     const char *about;           /* the checksum that they were asked about, "" if none was */
     bool remembers; /* what was deleted, as it was last seen: the process has not begun anew */

@@ -103,7 +103,7 @@ const char *begun_finishes(struct model *model, const struct cluster *facts,
                : NULL;
 }
 
-/* What bakes has everything, and nothing is promoted that has not, unless a person promotes it. */
+/* A release that bakes has all traffic, and none is promoted before it has, unless by a person. */
 const char *begun_baked(struct model *model, const struct cluster *facts,
                         const struct cluster *after)
 {

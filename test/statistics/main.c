@@ -221,7 +221,7 @@ static double least(const struct scene *scene)
     return -log(opt.rate) / (a * log(a / p) + (1 - a) * log((1 - a) / (1 - p)));
 }
 
-/* What no test can be faster than: the bound, or one look at the first step. */
+/* The fewest requests that any test can take: the bound, or one look at the first step. */
 static double fastest(const struct scene *scene)
 {
     return fmax(least(scene), scene->per_second * LOOK_SECONDS * scene_weight(scene, 0));

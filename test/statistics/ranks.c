@@ -17,7 +17,7 @@ static int by_size(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* What ties take from the variance of the statistic: the sum of t^3 - t over groups of t equal ones. */
+/* The part of the variance that ties take: the sum of t^3 - t over groups of t equal ones. */
 static double ties(double values[], size_t n)
 {
     double sum = 0;
