@@ -24,7 +24,7 @@ static bool is_given(const struct release *r)
     return r->canary->pushes.per_day > 0 || r->canary->pushes.n_windows > 0;
 }
 
-/* Not a push that its time is meant for. */
+/* True for a revision that is never held: it leads back, or a person has asked for it. */
 static bool is_free(struct release *r)
 {
     const char *until;
