@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decide/compared.h"
 #include "kube/secret.h"
 #include "metric/backend.h"
 #include "metric/family.h"
@@ -49,7 +50,7 @@ enum rule_result counts_judged(struct release *r, int index)
 
     if (!may_be_judged(metric))
         return RULE_DONE;
-    if (canary_metric_is_builtin(metric))
+    if (canary_metric_is_builtin(metric) || metric->compares)
         return RULE_CONTINUE;
     if (!need_object(r->tick, &metric_templates, metrics_template_namespace(r, metric),
                      metric->template_ref.name, &template))
@@ -330,11 +331,13 @@ enum rule_result counts_refusal(struct release *r, const char **sentence)
         if (!need_object(r->tick, &metric_templates, metrics_template_namespace(r, metric),
                          metric->template_ref.name, &template))
             return RULE_NEEDS_FACTS;
-        *sentence = refuse_template(r, i, template, &judged);
+        judged = judged || metric->compares;
+        *sentence = metric->compares ? compared_refusal(r, i, template)
+                                     : refuse_template(r, i, template, &judged);
     }
     if (!*sentence && !judged)
         *sentence = "spec.analysis.judge: no metric can be judged, for no MetricTemplate of it has "
-                    "queries; add spec.queries to one, or a built-in metric";
+                    "queries; add spec.queries to one, or compare: primary, or a built-in metric";
     return RULE_CONTINUE;
 }
 
@@ -436,4 +439,36 @@ const struct template_means *metrics_means(const struct release *r)
     *means = (struct template_means){
         .budget = r->tick->budget, .kept = r->tick->templates, .owner = r->canary->namespace_};
     return means;
+}
+
+struct render_model metrics_model(const struct release *r, const struct canary_metric *metric,
+                                  const char *interval)
+{
+    struct render_model model = render_model_of(r->canary, interval, metric->variables);
+
+    model.means = metrics_means(r);
+    if (r->info.revision)
+        model.route = r->info.revision; /* the subject of its metrics */
+    return model;
+}
+
+const char *metrics_render(struct arena *arena, struct json_object *template,
+                           const struct render_model *model, struct metric_question *question,
+                           struct errinfo *ei)
+{
+    const struct {
+        const char *name, *text, **out;
+    } fields[] = {
+        {"query", json_str_at(template, "spec", "query", NULL), &question->query},
+        {"path", json_str_at(question->spec, "path", NULL), &question->path},
+        {"body", json_str_at(question->spec, "body", NULL), &question->body},
+    };
+    bool own_request = metric_backend_find(question->backend)->own_request;
+
+    for (size_t i = 0; i < (own_request ? sizeof(fields) / sizeof(fields[0]) : 1); i++) {
+        const char *text = fields[i].text ? fields[i].text : "";
+        if (render_query(arena, text, model, fields[i].out, ei) != ERR_OK)
+            return fields[i].name;
+    }
+    return NULL;
 }

@@ -7,6 +7,7 @@
 
 #include "decide/release.h"
 #include "judge/judge.h"
+#include "metric/template.h"
 
 /* In whole seconds, so that windows adjoin. */
 struct counts_window {
@@ -40,5 +41,13 @@ enum rule_result metrics_template_question(struct release *r, int index,
                                            struct json_object **template, const char **why);
 /* Resources for rendering queries: one budget for all of this round. */
 const struct template_means *metrics_means(const struct release *r);
+/* The words of its queries; interval may be "". */
+struct render_model metrics_model(const struct release *r, const struct canary_metric *metric,
+                                  const char *interval);
+/* Renders the query, and the path and body of a backend that has them. NULL, or the field that
+ * cannot be rendered. */
+const char *metrics_render(struct arena *arena, struct json_object *template,
+                           const struct render_model *model, struct metric_question *question,
+                           struct errinfo *ei);
 
 #endif

@@ -9,9 +9,15 @@ enum { SECOND_MS = 1000, LEAST_LOOKS = 6 };
 
 /* --- the policy of a metric */
 
+/* Of a number that is compared, if the spec does not say it. */
+static const double NUMBER_RATIO = 0.1;
+
 static struct judge_tolerance tolerance_of(const struct canary_judge *judge,
                                            const struct canary_metric *metric)
 {
+    if (metric->compares && !metric->judge.has_tolerance)
+        return (struct judge_tolerance){.ratio = NUMBER_RATIO};
+
     const struct canary_tolerance *given = metric->judge.has_tolerance ? &metric->judge.tolerate
                                            : canary_metric_is_duration(metric) ? &judge->latency
                                                                                : &judge->error_rate;
@@ -91,6 +97,20 @@ static void read_samples(struct release *r, struct json_object *entry, struct ju
         memcpy(out->samples.samples, samples, (size_t)n * sizeof(*samples));
 }
 
+/* A number whose worse side was another one begins anew. */
+static bool read_evidence(struct json_object *entry, const struct canary_metric *metric,
+                          struct judged_metric *out)
+{
+    struct json_object *json = json_at(entry, "evidence", NULL);
+
+    if (!metric->compares)
+        return judge_read(json, &out->evidence);
+    if (judge_numbers_read(json, &out->numbers) && out->numbers.lower == metric->judge.lower)
+        return true;
+    judge_numbers_begin(&out->numbers, metric->judge.lower);
+    return false;
+}
+
 static void read_metric(struct release *r, struct json_object *list, int index, int n,
                         struct judged *judged)
 {
@@ -99,15 +119,19 @@ static void read_metric(struct release *r, struct json_object *list, int index, 
     struct json_object *entry = entry_of(list, metric->name, nth_of(judged, metric->name));
     struct judged_metric *out = &judged->metrics[judged->n++];
 
-    *out = (struct judged_metric){
-        .index = index, .name = metric->name, .policy = judged_policy(judge, metric, n)};
+    *out = (struct judged_metric){.index = index,
+                                  .name = metric->name,
+                                  .compares = metric->compares,
+                                  .policy = judged_policy(judge, metric, n)};
     judge_begin(&out->evidence);
-    read_samples(r, entry, out);
+    judge_numbers_begin(&out->numbers, metric->judge.lower);
+    if (!out->compares)
+        read_samples(r, entry, out);
     if (!entry || !is_of_policy(entry, &out->policy))
         return;
     out->counted_s = time_at(entry, "lastLook") / SECOND_MS;
     out->says = json_str_at(entry, "says", NULL);
-    if (judge_read(json_at(entry, "evidence", NULL), &out->evidence)) {
+    if (read_evidence(entry, metric, out)) {
         out->from = number_at(entry, "from");
         out->first_s = time_at(entry, "first") / SECOND_MS;
     }
@@ -172,7 +196,9 @@ static struct json_object *metric_json(struct release *r, const struct judged_me
     set_number(tolerate, "points", metric->policy.tolerate.points);
     set_number(tolerate, "ratio", metric->policy.tolerate.ratio);
     json_set(entry, "tolerate", tolerate);
-    json_set(entry, "evidence", judge_write(r->tick->arena, &metric->evidence));
+    json_set(entry, "evidence",
+             metric->compares ? judge_numbers_write(r->tick->arena, &metric->numbers)
+                              : judge_write(r->tick->arena, &metric->evidence));
     if (metric->samples.n > 0 || metric->before)
         json_set(entry, "looks", samples_json(r, metric));
     return entry;
@@ -211,18 +237,20 @@ const char *judged_sentence(struct arena *arena, const struct judged *judged)
 
 enum judge_verdict judged_verdict(const struct judged_metric *metric)
 {
-    return judge_verdict(&metric->evidence, &metric->policy);
+    return metric->compares ? judge_numbers_verdict(&metric->numbers, &metric->policy)
+                            : judge_verdict(&metric->evidence, &metric->policy);
 }
 
 double judged_requests(const struct judged_metric *metric)
 {
-    return metric->evidence.canary.total - metric->from;
+    return (metric->compares ? (double)metric->numbers.looks : metric->evidence.canary.total) -
+           metric->from;
 }
 
 bool judged_is_silent(const struct judged_metric *metric, const struct canary_judge *judge)
 {
     return judged_verdict(metric) != JUDGE_NOT_WORSE &&
-           judged_requests(metric) < (double)judge->min_requests;
+           judged_requests(metric) < (metric->compares ? 1 : (double)judge->min_requests);
 }
 
 /* --- samples */

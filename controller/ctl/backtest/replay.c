@@ -91,7 +91,7 @@ static bool has_values(const struct run *run, const char *name)
 /* A template is judged if it was: whether it has queries, the policy does not say. */
 static bool is_judged(const struct run *run, const struct canary_metric *metric)
 {
-    if (!run->analysis->judge.given || metric->judge.off)
+    if (!run->analysis->judge.given || metric->judge.off || metric->compares)
         return false;
     return canary_metric_is_builtin(metric) ||
            (metric->template_ref.name &&
@@ -167,9 +167,14 @@ static const char *missing(struct run *run)
     for (int i = 0; i < run->analysis->n_metrics; i++) {
         const struct canary_metric *metric = &run->analysis->metrics[i];
         bool judged = is_judged(run, metric);
+        if (metric->compares)
+            note(run, arena_printf(run->arena,
+                                   "%s: the history has no looks at it, so that it is not compared "
+                                   "with the primary's",
+                                   metric->name));
         if (judged && !past_series_of(run->past, metric->name))
             return arena_printf(run->arena, "no counts of %s were kept", metric->name);
-        if (can_be_checked(run, metric))
+        if (can_be_checked(run, metric) || metric->compares)
             continue;
         if (judged)
             note(run, arena_printf(run->arena,

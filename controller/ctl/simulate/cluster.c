@@ -526,7 +526,7 @@ struct metric_answer assumed_metric(const struct tick *tick, const struct metric
     if (index < 0 || index >= analysis->n_metrics || !question->query)
         return answer;
     const struct canary_metric *metric = &analysis->metrics[index];
-    answer.value = assumed_is_count(question)
+    answer.value = assumed_is_count(question) && !metric->compares
                        ? good_count(metric, question->id)
                        : good_value(metric) / unit_of(tick, metric, question->id);
     return answer;
