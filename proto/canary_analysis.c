@@ -35,6 +35,11 @@ bool canary_metric_is_builtin(const struct canary_metric *metric)
     return canary_metric_is_success_rate(metric) || canary_metric_is_duration(metric);
 }
 
+bool canary_metric_is_latency(const struct canary_metric *metric)
+{
+    return metric->compares && canary_metric_is_duration(metric);
+}
+
 /* --- spec.analysis.judge, and the judge of a metric */
 
 enum {
@@ -95,14 +100,19 @@ static bool parse_amount(const char *text, struct canary_tolerance *out)
     return isfinite(out->points);
 }
 
-static bool read_amount(struct json_reader *r, struct json_object *json,
+static bool read_amount(struct json_reader *r, struct json_object *json, bool latency,
                         struct canary_tolerance *out)
 {
     const char *text = canary_read_name(r, json, "tolerate", JSON_OPTIONAL);
 
     if (text == NULL)
         return false;
-    if (!parse_amount(text, out))
+    if (latency && (!parse_tolerance(text, most_times, out) || out->points > 0))
+        json_reader_fail(r, json, "tolerate",
+                         "expected a part of the primary's latency such as \"10 %%\", of at most "
+                         "1000, found \"%s\"",
+                         text);
+    else if (!latency && !parse_amount(text, out))
         json_reader_fail(r, json, "tolerate",
                          "expected a part of the primary's number such as \"10 %%\", of at most "
                          "1000, or an amount such as \"20\" or \"5Mi\", found \"%s\"",
@@ -153,10 +163,11 @@ static void read_compare(struct json_reader *r, struct json_object *metric, bool
         return;
     if (strcmp(to, "primary") != 0)
         json_reader_fail(r, metric, "compare", "expected primary, found \"%s\"", to);
-    else if (canary_metric_is_builtin(out) || out->template_ref.name == NULL)
+    else if (!canary_metric_is_duration(out) &&
+             (canary_metric_is_success_rate(out) || out->template_ref.name == NULL))
         json_reader_fail(r, metric, "compare",
-                         "expected on a metric with a templateRef, whose query is asked for canary "
-                         "and primary, found on \"%s\"",
+                         "expected on request-duration or a metric with a templateRef, which are "
+                         "asked for canary and primary, found on \"%s\"",
                          out->name);
     else if (!judged)
         json_reader_fail(r, metric, "compare", "expected only with spec.analysis.judge");
@@ -174,6 +185,8 @@ static void read_worse(struct json_reader *r, struct json_object *json, struct c
         json_reader_fail(r, json, "worse", "expected higher or lower, found \"%s\"", worse);
     else if (!out->compares)
         json_reader_fail(r, json, "worse", "expected only with compare: primary");
+    else if (canary_metric_is_duration(out) && out->judge.lower)
+        json_reader_fail(r, json, "worse", "expected higher on request-duration, found \"lower\"");
 }
 
 static void canary_read_metric_judge(struct json_reader *r, struct json_object *metric, bool judged,
@@ -185,9 +198,9 @@ static void canary_read_metric_judge(struct json_reader *r, struct json_object *
     if (json == NULL)
         return;
     out->judge.off = !json_read_bool(r, json, "enabled", true);
-    out->judge.has_tolerance = out->compares
-                                   ? read_amount(r, json, &out->judge.tolerate)
-                                   : read_tolerance(r, json, "tolerate", &out->judge.tolerate);
+    out->judge.has_tolerance =
+        out->compares ? read_amount(r, json, canary_metric_is_duration(out), &out->judge.tolerate)
+                      : read_tolerance(r, json, "tolerate", &out->judge.tolerate);
     read_worse(r, json, out);
     if (out->judge.off && out->compares)
         json_reader_fail(r, metric, "compare", "expected without judge.enabled: false");
@@ -206,7 +219,7 @@ static void check_duration(struct json_reader *r, struct json_object *array, int
     double most = metric->has_range ? metric->max : metric->threshold;
     bool has_most = metric->has_range ? metric->has_max : metric->has_threshold;
 
-    if (metric->judge.off || !canary_metric_is_duration(metric))
+    if (metric->judge.off || !canary_metric_is_duration(metric) || metric->compares)
         return;
     if (!has_most || !(most > 0) || !isfinite(most))
         json_reader_fail(r, json_read_elem(r, array, (size_t)index), NULL,

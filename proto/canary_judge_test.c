@@ -88,6 +88,17 @@ CASE(test_compare)
     }
 }
 
+CASE(test_latency)
+{
+    const struct canary_metric metric =
+        view(arena, "{'type':'sequential'}",
+             "{'name':'request-duration','compare':'primary','judge':{'tolerate':'20 %'}}")
+            .metrics[0];
+
+    assert_true(canary_metric_is_latency(&metric) && !metric.has_range);
+    assert_true(metric.judge.has_tolerance && metric.judge.tolerate.ratio == 0.2);
+}
+
 CASE(test_mistakes_in_the_judge)
 {
     canary_testing_mistakes(arena, "judge");

@@ -16,7 +16,8 @@ static struct judge_tolerance tolerance_of(const struct canary_judge *judge,
                                            const struct canary_metric *metric)
 {
     if (metric->compares && !metric->judge.has_tolerance)
-        return (struct judge_tolerance){.ratio = NUMBER_RATIO};
+        return (struct judge_tolerance){.ratio =
+                                            canary_metric_is_latency(metric) ? 0 : NUMBER_RATIO};
 
     const struct canary_tolerance *given = metric->judge.has_tolerance ? &metric->judge.tolerate
                                            : canary_metric_is_duration(metric) ? &judge->latency
@@ -97,14 +98,23 @@ static void read_samples(struct release *r, struct json_object *entry, struct ju
         memcpy(out->samples.samples, samples, (size_t)n * sizeof(*samples));
 }
 
+static enum judged_kind kind_of(const struct canary_metric *metric)
+{
+    if (canary_metric_is_latency(metric))
+        return JUDGED_LATENCY;
+    return metric->compares ? JUDGED_NUMBER : JUDGED_REQUESTS;
+}
+
 /* A number whose worse side was another one begins anew. */
 static bool read_evidence(struct json_object *entry, const struct canary_metric *metric,
                           struct judged_metric *out)
 {
     struct json_object *json = json_at(entry, "evidence", NULL);
 
-    if (!metric->compares)
+    if (out->kind == JUDGED_REQUESTS)
         return judge_read(json, &out->evidence);
+    if (out->kind == JUDGED_LATENCY)
+        return judge_latency_read(json, &out->latency);
     if (judge_numbers_read(json, &out->numbers) && out->numbers.lower == metric->judge.lower)
         return true;
     judge_numbers_begin(&out->numbers, metric->judge.lower);
@@ -121,11 +131,11 @@ static void read_metric(struct release *r, struct json_object *list, int index, 
 
     *out = (struct judged_metric){.index = index,
                                   .name = metric->name,
-                                  .compares = metric->compares,
+                                  .kind = kind_of(metric),
                                   .policy = judged_policy(judge, metric, n)};
     judge_begin(&out->evidence);
     judge_numbers_begin(&out->numbers, metric->judge.lower);
-    if (!out->compares)
+    if (out->kind == JUDGED_REQUESTS)
         read_samples(r, entry, out);
     if (!entry || !is_of_policy(entry, &out->policy))
         return;
@@ -183,6 +193,19 @@ static struct json_object *samples_json(struct release *r, const struct judged_m
     return samples;
 }
 
+static struct json_object *evidence_json(struct arena *arena, const struct judged_metric *metric)
+{
+    switch (metric->kind) {
+    case JUDGED_NUMBER:
+        return judge_numbers_write(arena, &metric->numbers);
+    case JUDGED_LATENCY:
+        return judge_latency_write(arena, &metric->latency);
+    case JUDGED_REQUESTS:
+        break;
+    }
+    return judge_write(arena, &metric->evidence);
+}
+
 static struct json_object *metric_json(struct release *r, const struct judged_metric *metric)
 {
     struct json_object *entry = edit_object(r->tick->arena);
@@ -196,9 +219,7 @@ static struct json_object *metric_json(struct release *r, const struct judged_me
     set_number(tolerate, "points", metric->policy.tolerate.points);
     set_number(tolerate, "ratio", metric->policy.tolerate.ratio);
     json_set(entry, "tolerate", tolerate);
-    json_set(entry, "evidence",
-             metric->compares ? judge_numbers_write(r->tick->arena, &metric->numbers)
-                              : judge_write(r->tick->arena, &metric->evidence));
+    json_set(entry, "evidence", evidence_json(r->tick->arena, metric));
     if (metric->samples.n > 0 || metric->before)
         json_set(entry, "looks", samples_json(r, metric));
     return entry;
@@ -237,20 +258,31 @@ const char *judged_sentence(struct arena *arena, const struct judged *judged)
 
 enum judge_verdict judged_verdict(const struct judged_metric *metric)
 {
-    return metric->compares ? judge_numbers_verdict(&metric->numbers, &metric->policy)
-                            : judge_verdict(&metric->evidence, &metric->policy);
+    switch (metric->kind) {
+    case JUDGED_NUMBER:
+        return judge_numbers_verdict(&metric->numbers, &metric->policy);
+    case JUDGED_LATENCY:
+        return judge_latency_verdict(&metric->latency, &metric->policy);
+    case JUDGED_REQUESTS:
+        break;
+    }
+    return judge_verdict(&metric->evidence, &metric->policy);
 }
 
 double judged_requests(const struct judged_metric *metric)
 {
-    return (metric->compares ? (double)metric->numbers.looks : metric->evidence.canary.total) -
-           metric->from;
+    double all = metric->kind == JUDGED_NUMBER    ? (double)metric->numbers.looks
+                 : metric->kind == JUDGED_LATENCY ? judge_latency_requests(&metric->latency)
+                                                  : metric->evidence.canary.total;
+
+    return all - metric->from;
 }
 
 bool judged_is_silent(const struct judged_metric *metric, const struct canary_judge *judge)
 {
     return judged_verdict(metric) != JUDGE_NOT_WORSE &&
-           judged_requests(metric) < (metric->compares ? 1 : (double)judge->min_requests);
+           judged_requests(metric) <
+               (metric->kind == JUDGED_NUMBER ? 1 : (double)judge->min_requests);
 }
 
 /* --- samples */

@@ -10,18 +10,23 @@
 
 #include "decide/release.h"
 #include "judge/judge.h"
+#include "judge/latency.h"
 #include "judge/numbers.h"
 
 /* JUDGED_LOOKS: samples kept for all metrics together; each metric gets its share, at least a few.
  */
 enum { JUDGED_METRICS = 10, JUDGED_SAMPLES = 60 };
 
+/* What is compared: counts of requests (evidence), a number, or histograms of latency. */
+enum judged_kind { JUDGED_REQUESTS, JUDGED_NUMBER, JUDGED_LATENCY };
+
 struct judged_metric {
     int index; /* in spec.analysis.metrics */
     const char *name;
-    bool compares; /* a number is compared: numbers counts, and not evidence */
+    enum judged_kind kind;
     struct judge_evidence evidence;
     struct judge_numbers numbers;
+    struct judge_latency latency;
     int64_t counted_s; /* counted up to this Unix time; 0: nothing yet */
     int64_t first_s;   /* start of the first window with requests of the canary; 0 if none */
     double from;       /* requests of the canary, or looks at its number, before this step */

@@ -145,6 +145,29 @@ static enum rule_result look_at_numbers(struct release *r, struct judged_metric 
     return RULE_CONTINUE;
 }
 
+/* Like counts. */
+static enum rule_result look_at_latency(struct release *r, struct judged_metric *metric,
+                                        int64_t end_s)
+{
+    const struct counts_window window = {.end_s = end_s, .length_s = end_s - metric->counted_s};
+    struct histograms now = {0};
+    enum rule_result verdict = counts_histograms(r, metric->index, &window, &now);
+
+    if (verdict == RULE_NEEDS_FACTS)
+        return verdict;
+    if (verdict == RULE_DONE) {
+        metric->says = arena_printf(r->tick->arena, "not counted yet: %s", now.why);
+        return RULE_CONTINUE;
+    }
+    (void)judge_latency_add(&metric->latency, &metric->policy, &now.canary, &now.primary);
+    metric->says =
+        judge_latency_sentence(r->tick->arena, &metric->latency, &metric->policy, now.unit_ms);
+    if (metric->first_s == 0 && now.canary.n > 0 && now.canary.counts[now.canary.n - 1] > 0)
+        metric->first_s = metric->counted_s;
+    metric->counted_s = end_s;
+    return RULE_CONTINUE;
+}
+
 /* CONTINUE: done, or not now. A window that could not be counted stays open: the next sample covers
  * it. */
 static enum rule_result sample(struct release *r, struct judged_metric *metric, int64_t end_s)
@@ -159,8 +182,10 @@ static enum rule_result sample(struct release *r, struct judged_metric *metric, 
         metric->says = guarded;
         return RULE_CONTINUE;
     }
-    if (metric->compares)
+    if (metric->kind == JUDGED_NUMBER)
         return look_at_numbers(r, metric, end_s);
+    if (metric->kind == JUDGED_LATENCY)
+        return look_at_latency(r, metric, end_s);
     enum rule_result verdict = counts_ask(r, metric->index, &window, &counts);
     if (verdict == RULE_NEEDS_FACTS)
         return verdict;
@@ -175,6 +200,20 @@ static enum rule_result sample(struct release *r, struct judged_metric *metric, 
     if (metric->first_s == 0 && counts.canary.total > 0)
         metric->first_s = end_s - window.length_s;
     metric->says = judge_sentence(r->tick->arena, &metric->evidence, &metric->policy, counts.bad);
+    return RULE_CONTINUE;
+}
+
+static enum rule_result learn_latency(struct release *r, struct judged_metric *metric,
+                                      const struct counts_window *window)
+{
+    const struct judge_histogram none = {0};
+    struct histograms past = {0};
+    enum rule_result verdict = counts_histograms(r, metric->index, window, &past);
+
+    if (verdict == RULE_NEEDS_FACTS)
+        return verdict;
+    for (int i = 0; verdict == RULE_CONTINUE && i < window->before; i++)
+        (void)judge_latency_add(&metric->latency, &metric->policy, &none, &past.before[i]);
     return RULE_CONTINUE;
 }
 
@@ -193,8 +232,10 @@ static enum rule_result sample_before(struct release *r, struct judged_metric *m
 
     if (r->judged->pods[SIDE_PRIMARY] == 0)
         return RULE_CONTINUE;
-    if (metric->compares)
+    if (metric->kind == JUDGED_NUMBER)
         return compared_learn(r, metric->index, &window, &metric->numbers);
+    if (metric->kind == JUDGED_LATENCY)
+        return learn_latency(r, metric, &window);
     enum rule_result verdict = counts_ask(r, metric->index, &window, &counts);
     if (verdict == RULE_NEEDS_FACTS)
         return verdict;
@@ -220,8 +261,10 @@ static enum rule_result sample_all(struct release *r)
             metric->says = left_out_text(r);
         } else if (metric->counted_s == 0 || metric->counted_s > end_s) {
             /* the first window begins; or a clock was set back */
-            bool is_first = metric->compares ? metric->numbers.looks == 0
-                                             : metric->samples.n == 0 && !metric->before;
+            bool is_first = metric->kind == JUDGED_NUMBER ? metric->numbers.looks == 0
+                            : metric->kind == JUDGED_LATENCY
+                                ? metric->latency.n == 0
+                                : metric->samples.n == 0 && !metric->before;
             enum rule_result one = is_first ? sample_before(r, metric, end_s) : RULE_CONTINUE;
             verdict = one != RULE_CONTINUE ? one : verdict;
             metric->counted_s = end_s;
@@ -313,7 +356,7 @@ static const struct judged_metric *silent_one(const struct release *r)
 
 static const char *too_little(struct release *r, const struct judged_metric *metric)
 {
-    if (metric->compares)
+    if (metric->kind == JUDGED_NUMBER)
         return arena_printf(
             r->tick->arena, "%s has not been compared with the primary since the last step%s%s",
             metric->name, metric->says ? "; " : "", metric->says ? metric->says : "");
@@ -340,7 +383,7 @@ static enum rule_result conclude(struct release *r, const struct judged_metric *
     const char *name = release_canary(r), *silence = too_little(r, silent), *text, *told;
 
     duration_format(r->canary->analysis.judge.max_wait_ms * MS_NS, lasted);
-    if (silent->compares) {
+    if (silent->kind == JUDGED_NUMBER) {
         text =
             arena_printf(r->tick->arena, "No values to judge %s for %s: %s", name, lasted, silence);
         told = "No values to judge the canary";

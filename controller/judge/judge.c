@@ -211,8 +211,8 @@ static const char *tolerated(struct arena *arena, const struct judge_policy *pol
                         percent(arena, fmin(judge_limit(&null, primary), 1)));
 }
 
-static const char *counted(struct arena *arena, const struct judge_evidence *evidence,
-                           const struct judge_policy *policy, const char *bad)
+const char *judge_counted(struct arena *arena, const struct judge_evidence *evidence,
+                          const struct judge_policy *policy, const char *bad)
 {
     struct judge_counts canary = evidence->canary, primary = evidence->primary;
 
@@ -224,8 +224,7 @@ static const char *counted(struct arena *arena, const struct judge_evidence *evi
                         tolerated(arena, policy, share_of(primary)));
 }
 
-/* NULL if both had requests. */
-static const char *silence(const struct judge_evidence *evidence)
+const char *judge_silence(const struct judge_evidence *evidence)
 {
     bool canary = evidence->canary.total > 0, primary = evidence->primary.total > 0;
 
@@ -240,12 +239,12 @@ static const char *silence(const struct judge_evidence *evidence)
 const char *judge_sentence(struct arena *arena, const struct judge_evidence *evidence,
                            const struct judge_policy *policy, const char *bad)
 {
-    const char *none = silence(evidence), *counts;
+    const char *none = judge_silence(evidence), *counts;
     double share = log(policy->share);
 
     if (none)
         return none;
-    counts = counted(arena, evidence, policy, bad);
+    counts = judge_counted(arena, evidence, policy, bad);
     switch (judge_verdict(evidence, policy)) {
     case JUDGE_WORSE:
         return arena_printf(arena, "%s; odds that chance alone does this: %s", counts,

@@ -13,6 +13,7 @@
 #include "engine/recent.h"
 #include "engine/snapshot.h"
 #include "judge/judge.h"
+#include "judge/latency.h"
 #include "judge/numbers.h"
 #include "metric/family.h"
 #include "metric/template.h"
@@ -228,11 +229,24 @@ static void show_numbers(struct json_object *out, const struct judge_numbers *nu
     json_object_object_add(out, "worse", part(judge_numbers_log_worse(numbers), policy));
 }
 
+/* Latency: the requests at the bound with the most evidence. */
+static void show_latency(struct json_object *out, const struct judge_latency *latency,
+                         const struct judge_policy *policy)
+{
+    const struct judge_evidence *evidence = judge_latency_evident(latency, policy);
+
+    json_object_object_add(out, "canary", pair(evidence->canary));
+    json_object_object_add(out, "primary", pair(evidence->primary));
+    json_set_str(out, "verdict", verdicts[judge_latency_verdict(latency, policy)]);
+    json_object_object_add(out, "worse", part(judge_latency_log_worse(latency, policy), policy));
+}
+
 static struct json_object *show_metric(struct json_object *from, struct judge_policy policy)
 {
     struct json_object *out = json_object_new_object();
     struct judge_evidence evidence;
     struct judge_numbers numbers;
+    struct judge_latency latency;
 
     policy.tolerate =
         (struct judge_tolerance){.points = number_at(json_at(from, "tolerate", NULL), "points"),
@@ -242,6 +256,10 @@ static struct json_object *show_metric(struct json_object *from, struct judge_po
     json_set_str(out, "lastLook", json_str_at(from, "lastLook", NULL));
     if (judge_numbers_read(json_at(from, "evidence", NULL), &numbers)) {
         show_numbers(out, &numbers, &policy);
+        return out;
+    }
+    if (judge_latency_read(json_at(from, "evidence", NULL), &latency)) {
+        show_latency(out, &latency, &policy);
         return out;
     }
     (void)judge_read(json_at(from, "evidence", NULL),

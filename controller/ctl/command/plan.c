@@ -137,6 +137,13 @@ static void print_compared(const struct ctl *ctl, const struct canary_analysis *
         const struct canary_tolerance *tolerate = &metric->judge.tolerate;
         if (!metric->compares)
             continue;
+        if (canary_metric_is_latency(metric)) {
+            fprintf(ctl->out,
+                    "request-duration is compared with the primary's every %s, at all bounds of "
+                    "the histogram: rolled back when longer by more than %g %%.\n",
+                    duration(ctl, analysis->judge.every_ms), tolerate->ratio * 100);
+            continue;
+        }
         const char *by = !metric->judge.has_tolerance ? "10 %"
                          : tolerate->points > 0
                              ? arena_printf(ctl->arena, "%.15g", tolerate->points)
