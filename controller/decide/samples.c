@@ -401,7 +401,7 @@ static enum rule_result conclude(struct release *r, const struct judged_metric *
     case INCONCLUSIVE_ROLLBACK:
         (void)condition_set(r, CONDITION_CHECKS, waits_on, text);
         event_warning(r, "Rolling back %s, it cannot be judged: %s", release_canary(r), text);
-        plan_alert(r->tick, "error", false, told)->reason = text;
+        plan_alert(r->tick, "error", false, "%s", told)->reason = text;
         return rollback_run(r, false);
     case INCONCLUSIVE_WAIT:
         break;

@@ -107,7 +107,7 @@ static double dependence_of(const double values[], int n, double noise)
 static void learn(struct judge_numbers *numbers, double values[], int n)
 {
     take_line_away(values, n);
-    numbers->noise = spread_of(values, n);
+    numbers->noise = cut(spread_of(values, n));
     int block = numbers->noise > 0
                     ? (int)ceil(fmin(dependence_of(values, n, numbers->noise), NUMBERS_LOOKS))
                     : PLAIN_BLOCK;
@@ -210,13 +210,15 @@ static void compare(struct judge_numbers *numbers, const struct judge_policy *po
 
     for (int i = 0; i < numbers->n; i++)
         away[i] = (numbers->canary[i] - numbers->primary[i]) * (numbers->lower ? -1 : 1);
-    numbers->difference = median(away, numbers->n);
+    numbers->difference = cut(median(away, numbers->n));
     numbers->level = median(numbers->primary, numbers->n);
     numbers->tolerated = tolerated(numbers, policy, numbers->level);
     bool beyond = numbers->difference > numbers->tolerated;
     bet(numbers, numbers->comparisons, beyond);
-    numbers->comparisons++;
-    numbers->beyond += beyond;
+    if (numbers->comparisons < JUDGE_MAX_LOOKS) {
+        numbers->comparisons++;
+        numbers->beyond += beyond;
+    }
     remember(numbers, numbers->difference);
     numbers->n = 0;
 }
@@ -392,7 +394,7 @@ static int get(struct json_object *json, const char *key, double values[], int m
             !json_object_is_type(value, json_type_double))
             return -1;
         values[i] = json_object_get_double(value);
-        if (!(fabs(values[i]) <= 2 * MOST_VALUE)) /* a difference of two */
+        if (!(fabs(values[i]) <= MOST_VALUE))
             return -1;
     }
     return (int)len;

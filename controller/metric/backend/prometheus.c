@@ -201,7 +201,7 @@ static struct metric_answer read_histogram(struct arena *arena,
                          MOST_BOUNDS));
     qsort(buckets, (size_t)n, sizeof(*buckets), by_bound);
     double *bounds = arena_array(arena, (size_t)n, sizeof(*bounds));
-    double *values = arena_array(arena, (size_t)(n * times), sizeof(*values));
+    double *values = arena_array(arena, (size_t)n * (size_t)times, sizeof(*values));
     for (int i = 0; i < n; i++) {
         bounds[i] = buckets[i].bound;
         const char *fault =
