@@ -159,6 +159,28 @@ static void begin(struct run *run)
             begin_metric(run, &run->analysis->metrics[i], judged);
 }
 
+static bool all_compared(const struct run *run)
+{
+    for (int i = 0; i < run->analysis->n_metrics; i++) {
+        if (!run->analysis->metrics[i].compares)
+            return false;
+    }
+    return true;
+}
+
+/* The history keeps no looks at numbers and histograms: such a metric is left out. The sentence if
+ * there is no other one. */
+static const char *not_compared(struct run *run, const struct canary_metric *metric)
+{
+    const char *text = arena_printf(run->arena,
+                                    "%s: the history has no looks of both sides, so that it is not "
+                                    "compared with the primary's",
+                                    metric->name);
+
+    note(run, text);
+    return all_compared(run) ? text : NULL;
+}
+
 /* The part of the policy that cannot be replayed; NULL if all can. */
 static const char *missing(struct run *run)
 {
@@ -167,14 +189,14 @@ static const char *missing(struct run *run)
     for (int i = 0; i < run->analysis->n_metrics; i++) {
         const struct canary_metric *metric = &run->analysis->metrics[i];
         bool judged = is_judged(run, metric);
-        if (metric->compares)
-            note(run, arena_printf(run->arena,
-                                   "%s: the history has no looks at it, so that it is not compared "
-                                   "with the primary's",
-                                   metric->name));
         if (judged && !past_series_of(run->past, metric->name))
             return arena_printf(run->arena, "no counts of %s were kept", metric->name);
-        if (can_be_checked(run, metric) || metric->compares)
+        if (metric->compares) {
+            const char *alone = not_compared(run, metric);
+            none = alone ? alone : none;
+            continue;
+        }
+        if (can_be_checked(run, metric))
             continue;
         if (judged)
             note(run, arena_printf(run->arena,
