@@ -184,7 +184,7 @@ static struct metric_answer histogram_at_times(struct world *world, int times,
 {
     int most = json_object_object_length(value), n = 0;
     double *bounds = arena_array(world->arena, (size_t)most, sizeof(*bounds));
-    double *values = arena_array(world->arena, (size_t)(most * times), sizeof(*values));
+    double *values = arena_array(world->arena, (size_t)most * (size_t)times, sizeof(*values));
 
     json_object_object_foreach(value, bound, count)
     {
