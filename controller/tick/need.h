@@ -1,8 +1,8 @@
 /*
  * The questions of a rule: objects of the cluster, metrics, webhooks. A known fact is returned
- * (true). An unknown one is recorded as a need of the tick, and the rule returns RULE_NEEDS_FACTS:
- * it is called again from the top with the fact (fact.h). Trees are borrowed, live as long as the
- * tick, and are never changed.
+ * (true), and so is an object that a watch shows (tick->answer). An unknown one is recorded as a
+ * need of the tick, and the rule returns RULE_NEEDS_FACTS: it is called again from the top with
+ * the fact (fact.h). Trees are borrowed, live as long as the tick, and are never changed.
  */
 #ifndef TICK_NEED_H
 #define TICK_NEED_H

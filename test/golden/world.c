@@ -750,6 +750,12 @@ static void check_advance(const struct world *world, const char *text)
     }
 }
 
+/* Objects are at hand, as where a watch shows them. */
+static void answer_at_once(void *arg, struct tick *tick, const struct need *need)
+{
+    answer_need(arg, tick, need);
+}
+
 const char *world_tick(struct world *world)
 {
     struct arena *arena = arena_new();
@@ -778,6 +784,9 @@ const char *world_tick(struct world *world)
                                                    : world->other_gone ? PEER_GONE
                                                                        : PEER_UNKNOWN,
                                           .told = world->other_told};
+    world->in_rounds = !world->in_rounds;
+    tick->answer = world->in_rounds ? NULL : answer_at_once;
+    tick->answer_arg = world;
     forget_alerts(world);
     show_alerts(world, tick);
     const char *known = world_checksum(world);

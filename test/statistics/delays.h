@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
+#include "judge/dice.h"
 #include "judge/latency.h"
-#include "test/statistics/dice.h"
 
 struct delay_world {
     const char *name;

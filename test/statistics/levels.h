@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
+#include "judge/dice.h"
 #include "judge/numbers.h"
-#include "test/statistics/dice.h"
 
 /* LEVELS_LOOKS: of a release, an hour; LEVELS_BEFORE: windows of the primary before it. */
 enum { LEVELS_SECONDS = 10, LEVELS_LOOKS = 360, LEVELS_BEFORE = 180 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/option.h"
+#include "judge/power.h"
 #include "test/statistics/bounds.h"
 #include "test/statistics/delays.h"
 #include "test/statistics/levels.h"
@@ -13,7 +14,7 @@ static struct {
     int64_t runs, seed, before;
     double rate;
     const char *lie;
-    bool exposure, few, numbers, latency;
+    bool exposure, few, promises, numbers, latency;
 } opt;
 
 static const char *const lies[] = {
@@ -34,6 +35,8 @@ static const struct option_row rows[] = {
                "looks at the primary alone before the canary has requests; the controller has 180"),
     OPTION(BOOL, "few", &opt.few, .help = "only the cells in which lies are found"),
     OPTION(BOOL, "exposure", &opt.exposure, .help = "the table of exposure instead"),
+    OPTION(BOOL, "promises", &opt.promises,
+           .help = "what the power of a policy promises, beside what happens"),
     OPTION(BOOL, "numbers", &opt.numbers,
            .help = "the table of numbers that are compared (compare: primary) instead"),
     OPTION(BOOL, "latency", &opt.latency, .help = "the table of latency as a whole instead"),
@@ -363,12 +366,80 @@ static int latency(void)
     return tally.wrong > 0;
 }
 
+/* --- promises */
+
+enum { STEPS = 5 };
+static const double WANTED = 0.9, POINTS = 5;
+
+static double found_of(const struct scene *scene, double *requests)
+{
+    struct cell cell = {.scene = *scene, .metrics = 1};
+    struct judging judging = judging_of(&cell);
+    struct mean judged = {0};
+    double found = 0;
+
+    *requests = 0;
+    for (int64_t i = 0; i < opt.runs; i++) {
+        struct dice dice = dice_of_run(scene, i);
+        struct outcome outcome = release_judged(scene, &judging, &dice);
+        add(&judged, outcome);
+        found += outcome.worse;
+    }
+    *requests = judged.requests;
+    return found / (double)opt.runs;
+}
+
+/* The least regression that is promised, and how often it is found. */
+static bool keep(double per_second, double primary)
+{
+    struct power_stretch stretches[STEPS];
+    struct scene scene = {
+        .world = &worlds[0], .per_second = per_second, .primary = primary, .steps = STEPS};
+    struct power_course course = {.stretches = stretches,
+                                  .n = STEPS,
+                                  .per_second = per_second,
+                                  .primary = primary,
+                                  .every_s = LOOK_SECONDS,
+                                  .before = (int)opt.before};
+    const struct judge_policy policy = {.false_alarm_rate = opt.rate, .share = 1};
+
+    for (int i = 0; i < STEPS; i++) {
+        double weight = scene_weight(&scene, i);
+        stretches[i] = (struct power_stretch){STEP_SECONDS, weight, 1 - weight};
+    }
+    scene.canary = power_least(&policy, &course, WANTED);
+    if (isnan(scene.canary)) {
+        printf("%5g %6.2f %% | nothing\n", per_second, primary * 100);
+        return true;
+    }
+    double promised = power_of(&policy, &course, scene.canary, POWER_MOST).share * 100, requests;
+    double found = found_of(&scene, &requests) * 100;
+    bool kept = fabs(promised - found) <= POINTS;
+    printf("%5g %6.2f %% | %6.2f %% %5.1f %% | %5.1f %% %7.0f%s\n", per_second, primary * 100,
+           scene.canary * 100, promised, found, requests, kept ? "" : " WRONG");
+    fflush(stdout);
+    return kept;
+}
+
+static int promises(void)
+{
+    static const double rates[] = {1, 5, 50, 500, 5000};
+    bool kept = true;
+
+    printf("req/s, bad     | promised          | found, after requests to the canary\n");
+    for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++)
+        for (size_t k = 0; k < sizeof(shares) / sizeof(shares[0]); k++)
+            kept &= keep(rates[i], shares[k]);
+    return kept ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
     struct arena *arena = arena_new();
 
     option_parse(&program, arena, argc, argv);
-    int status = opt.numbers    ? numbers()
+    int status = opt.promises   ? promises()
+                 : opt.numbers  ? numbers()
                  : opt.latency  ? latency()
                  : opt.exposure ? exposure()
                                 : false_alarms();
