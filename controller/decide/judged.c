@@ -280,9 +280,11 @@ double judged_requests(const struct judged_metric *metric)
 
 bool judged_is_silent(const struct judged_metric *metric, const struct canary_judge *judge)
 {
+    if (metric->kind == JUDGED_NUMBER)
+        return judged_requests(metric) < 1 || metric->numbers.comparisons == 0 ||
+               judge_numbers_beyond(&metric->numbers);
     return judged_verdict(metric) != JUDGE_NOT_WORSE &&
-           judged_requests(metric) <
-               (metric->kind == JUDGED_NUMBER ? 1 : (double)judge->min_requests);
+           judged_requests(metric) < (double)judge->min_requests;
 }
 
 /* --- samples */

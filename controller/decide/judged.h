@@ -61,8 +61,8 @@ struct judge_policy judged_policy(const struct canary_judge *judge,
 enum judge_verdict judged_verdict(const struct judged_metric *metric);
 /* Requests of the canary since the last step, or looks at its number. */
 double judged_requests(const struct judged_metric *metric);
-/* True if not enough for a step: no verdict, and too few requests of the canary, or no look at its
- * number. */
+/* True if not enough for a step: no verdict, and too few requests of the canary. Of a number: no look
+ * since the last step, no comparison yet, or the last one was beyond what is tolerated. */
 bool judged_is_silent(const struct judged_metric *metric, const struct canary_judge *judge);
 /* Keeps one more sample, from begin_s to end_s, beside the evidence. */
 void judged_keep_sample(struct release *r, struct judged_metric *metric, int64_t begin_s,

@@ -354,12 +354,20 @@ static const struct judged_metric *silent_one(const struct release *r)
     return NULL;
 }
 
+/* What a number lacks for a step. */
+static const char *no_number(const struct judged_metric *metric)
+{
+    if (judged_requests(metric) < 1)
+        return "has not been compared with the primary since the last step";
+    return judge_numbers_beyond(&metric->numbers) ? "is beyond what is tolerated"
+                                                  : "has not been compared with the primary yet";
+}
+
 static const char *too_little(struct release *r, const struct judged_metric *metric)
 {
     if (metric->kind == JUDGED_NUMBER)
-        return arena_printf(
-            r->tick->arena, "%s has not been compared with the primary since the last step%s%s",
-            metric->name, metric->says ? "; " : "", metric->says ? metric->says : "");
+        return arena_printf(r->tick->arena, "%s %s%s%s", metric->name, no_number(metric),
+                            metric->says ? "; " : "", metric->says ? metric->says : "");
     return arena_printf(
         r->tick->arena,
         "%s has seen %.0f requests of the canary since the last step, of the %lld that a step "
@@ -384,9 +392,8 @@ static enum rule_result conclude(struct release *r, const struct judged_metric *
 
     duration_format(r->canary->analysis.judge.max_wait_ms * MS_NS, lasted);
     if (silent->kind == JUDGED_NUMBER) {
-        text =
-            arena_printf(r->tick->arena, "No values to judge %s for %s: %s", name, lasted, silence);
-        told = "No values to judge the canary";
+        text = arena_printf(r->tick->arena, "No verdict on %s for %s: %s", name, lasted, silence);
+        told = "No verdict on the canary";
     } else {
         text = arena_printf(r->tick->arena, "Too little traffic to judge %s for %s: %s", name,
                             lasted, silence);

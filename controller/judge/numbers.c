@@ -253,6 +253,11 @@ bool judge_numbers_add(struct judge_numbers *numbers, const struct judge_policy 
     return true;
 }
 
+bool judge_numbers_beyond(const struct judge_numbers *numbers)
+{
+    return numbers->comparisons > 0 && numbers->difference > numbers->tolerated;
+}
+
 /* --- verdicts */
 
 static const double SHRINKS = 0.8;

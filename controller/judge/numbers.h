@@ -86,6 +86,9 @@ void judge_numbers_learn(struct judge_numbers *numbers, const double values[], i
 bool judge_numbers_add(struct judge_numbers *numbers, const struct judge_policy *policy,
                        double canary, double primary);
 
+/* The last comparison was beyond what is tolerated. */
+bool judge_numbers_beyond(const struct judge_numbers *numbers);
+
 /* Natural logarithm of what has been won against "not worse". */
 double judge_numbers_log_worse(const struct judge_numbers *numbers);
 
