@@ -69,7 +69,8 @@ enum canary_policy {
 };
 
 /* Tolerance of the canary relative to the primary: its share of bad requests is at most (1 + ratio)
- * * the primary's share + points. Shares: 0.002 is 0.2 %. */
+ * * the primary's share + points. Shares: 0.002 is 0.2 %. Of a compared number, points is an amount
+ * in its own unit, and either is tolerated; of latency, ratio is the part by which it may be longer. */
 struct canary_tolerance {
     double ratio, points;
 };
@@ -96,7 +97,8 @@ struct canary_judge {
 /* spec.analysis.metrics[].judge */
 struct canary_metric_judge {
     bool given;
-    bool off; /* only its thresholds are used */
+    bool off;   /* only its thresholds are used */
+    bool lower; /* of a compared number: a lower one is worse */
     bool has_tolerance;
     struct canary_tolerance tolerate;
 };
@@ -137,6 +139,9 @@ struct canary_metric {
     bool has_min, has_max; /* of thresholdRange */
     double min, max;
     enum canary_policy no_data; /* default FAIL */
+    /* compare: primary. Its template is asked for both sides, and the judge compares the numbers; of
+     * request-duration it compares the histograms. */
+    bool compares;
     struct canary_metric_judge judge;
     struct canary_load_test load_test;
 };
@@ -144,6 +149,8 @@ struct canary_metric {
 bool canary_metric_is_success_rate(const struct canary_metric *metric);
 bool canary_metric_is_duration(const struct canary_metric *metric);
 bool canary_metric_is_builtin(const struct canary_metric *metric);
+/* request-duration with compare: primary: the whole latency is judged. */
+bool canary_metric_is_latency(const struct canary_metric *metric);
 
 /* The empty type is HOOK_ROLLOUT. */
 enum hook_type {

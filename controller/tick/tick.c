@@ -398,11 +398,11 @@ static const char *metric_key(struct tick *tick, const struct metric_question *q
     const char *secret = json_str_at(question->secret, "metadata", "name", NULL);
 
     return arena_printf(
-        arena, "metric %s %s %s %lld %lld %d %lld %g %s %s %s %s\n%s\n%s", question->id,
+        arena, "metric %s %s %s %lld %lld %d %lld %g %d %s %s %s %s\n%s\n%s", question->id,
         question->backend ? question->backend : "", question->address ? question->address : "",
         (long long)question->interval_ms, (long long)question->at_s, question->times,
-        (long long)question->every_s, question->bucket, secret ? secret : "", spec,
-        question->only_namespace ? question->only_namespace : "",
+        (long long)question->every_s, question->bucket, question->histogram, secret ? secret : "",
+        spec, question->only_namespace ? question->only_namespace : "",
         question->query ? question->query : "(probe)", question->path ? question->path : "",
         question->body ? question->body : "");
 }

@@ -268,7 +268,7 @@ CASE(test_questions_share_no_answer)
     struct json_object *spec = json_own(arena, json_object_new_object());
     const struct metric_question question = {
         .id = "metrics[0]", .backend = "prometheus", .address = "http://a", .query = "up"};
-    struct metric_question others[] = {question, question, question, question, question,
+    struct metric_question others[] = {question, question, question, question, question, question,
                                        question, question, question, question, question};
     const struct metric_answer *answer;
 
@@ -283,6 +283,7 @@ CASE(test_questions_share_no_answer)
     others[7].bucket = 0.5;
     others[8].path = "/a";
     others[9].body = "a";
+    others[10].histogram = true;
     assert_false(need_metric(tick, &question, &answer));
     fact_metric(tick, tick->needs, (struct metric_answer){.outcome = METRIC_VALUE, .value = 1});
     assert_true(need_metric(tick, &question, &answer));

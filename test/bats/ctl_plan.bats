@@ -76,6 +76,24 @@ TEXT
     gojq -e '.[0].rollback == [{primary: 80, for: "30s"}, {primary: 95, for: "1m0s"}]' <<<"$output"
 }
 
+@test "a number that is compared with the primary's" {
+    sed -i 's/{name: request-success-rate.*/{name: memory, templateRef: {name: memory}, compare: primary, judge: {worse: lower, tolerate: 5Mi}}/; s/^    threshold: 2/    threshold: 2\n    judge: {type: sequential, every: 20s}/' canary.yaml
+    cat >template.yaml <<'YAML'
+apiVersion: flagger.app/v1beta1
+kind: MetricTemplate
+metadata: {name: memory, namespace: shop}
+spec: {query: 'memory{app="{{ workload }}"}', provider: {type: prometheus, address: 'http://p'}}
+YAML
+    run -0 --separate-stderr plan canary.yaml template.yaml
+    grep -Fx "memory is compared with the primary's every 20s: rolled back when lower by more than 5242880, and than it varies by itself." <<<"$output"
+    sed -i 's/workload/service/' template.yaml
+    run -1 plan canary.yaml template.yaml
+    [[ $output == *'spec.analysis.metrics[0].compare: '*'MetricTemplate memory.shop asks the same for canary and primary'* ]]
+    sed -i 's/{name: memory.*/{name: request-duration, compare: primary}/' canary.yaml
+    run -0 --separate-stderr plan canary.yaml
+    grep -Fx "request-duration is compared with the primary's every 20s, at all bounds of the histogram: rolled back when longer by more than 0 %." <<<"$output"
+}
+
 @test "the objects are YAML that can be applied, and JSON has everything" {
     run -0 --separate-stderr plan canary.yaml -o yaml
     gojq --yaml-input -e '.kind == "List" and ([.items[] | "\(.kind) \(.metadata.name)"] | index("VirtualService web", "Deployment web-primary") != null)' <<<"$output"

@@ -89,7 +89,7 @@ struct stretches stretches_of_past(struct arena *arena, const struct past *past)
 static bool is_judged(const struct canary_analysis *analysis, const struct canary_metric *metric)
 {
     return analysis->judge.given && !metric->judge.off &&
-           (canary_metric_is_builtin(metric) || metric->judge.given);
+           (canary_metric_is_builtin(metric) || metric->judge.given || metric->compares);
 }
 
 static const char *word_of(struct arena *arena, const struct canary_metric *metric)
@@ -139,7 +139,7 @@ const struct promise *promises_of(struct arena *arena, const struct canary_analy
         n += is_judged(analysis, &analysis->metrics[i]);
     for (int i = 0; stretches->n > 0 && i < analysis->n_metrics; i++) {
         const struct canary_metric *metric = &analysis->metrics[i];
-        if (!is_judged(analysis, metric))
+        if (!is_judged(analysis, metric) || metric->compares) /* not by counts */
             continue;
         *last = promise_of(arena, &analysis->judge, metric, n, stretches,
                            given->per_second > 0 ? *given : traffic_of(past, metric->name));

@@ -39,7 +39,7 @@ struct stretches stretches_of_plan(struct arena *arena, const struct canary_anal
 struct stretches stretches_of_past(struct arena *arena, const struct past *past);
 
 /*
- * One for each metric that the judge compares, in their order; NULL if there is none, or without
+ * One for each metric that the judge compares by counts, in their order; NULL if there is none, or without
  * stretches. `given`, or with per_second 0 the traffic of `past`, which may be NULL.
  */
 const struct promise *promises_of(struct arena *arena, const struct canary_analysis *analysis,

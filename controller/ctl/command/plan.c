@@ -139,6 +139,33 @@ static void print_way_back(const struct ctl *ctl, const struct canary *canary,
         fprintf(ctl->out, "A rollback gives the primary %sthen all.\n", text);
 }
 
+/* Each number that is compared with the primary's. */
+static void print_compared(const struct ctl *ctl, const struct canary_analysis *analysis)
+{
+    for (int i = 0; i < analysis->n_metrics; i++) {
+        const struct canary_metric *metric = &analysis->metrics[i];
+        const struct canary_tolerance *tolerate = &metric->judge.tolerate;
+        if (!metric->compares)
+            continue;
+        if (canary_metric_is_latency(metric)) {
+            fprintf(ctl->out,
+                    "request-duration is compared with the primary's every %s, at all bounds of "
+                    "the histogram: rolled back when longer by more than %g %%.\n",
+                    duration(ctl, analysis->judge.every_ms), tolerate->ratio * 100);
+            continue;
+        }
+        const char *by = !metric->judge.has_tolerance ? "10 %"
+                         : tolerate->points > 0
+                             ? arena_printf(ctl->arena, "%.15g", tolerate->points)
+                             : arena_printf(ctl->arena, "%g %%", tolerate->ratio * 100);
+        fprintf(ctl->out,
+                "%s is compared with the primary's every %s: rolled back when %s by more than %s, "
+                "and than it varies by itself.\n",
+                print_clean(ctl->arena, metric->name), duration(ctl, analysis->judge.every_ms),
+                metric->judge.lower ? "lower" : "higher", by);
+    }
+}
+
 static void print_promises(const struct ctl *ctl, const struct promise *promises)
 {
     for (const struct promise *promise = promises; promise; promise = promise->next)
@@ -156,6 +183,7 @@ static void print_plan(const struct ctl *ctl, const struct canary *canary,
     print_steps(ctl, plan->steps);
     print_end(ctl, plan);
     print_way_back(ctl, canary, plan);
+    print_compared(ctl, &canary->analysis);
     fputc('\n', ctl->out);
     print_promises(ctl, promises);
     print_list(ctl, "Made:    ", plan->made);
