@@ -272,6 +272,10 @@ struct canary_scale {
     bool match_weight; /* the pods of the first step */
 };
 
+/* A revision that is pushed while another one is released: it is released in its place, or it waits
+ * until that has ended, the last one alone or each in its turn. */
+enum canary_new_revision { NEW_REVISION_RESTART, NEW_REVISION_FINISH, NEW_REVISION_QUEUE };
+
 struct canary_analysis {
     struct json_object *json; /* NULL if there is no analysis, which means skipAnalysis */
     int64_t interval_ms;      /* 60 s if missing; the caller applies the minimum */
@@ -298,8 +302,8 @@ struct canary_analysis {
     int primary_ready_threshold; /* percent, 100 */
     int canary_ready_threshold;  /* percent, 100 */
     bool waits_for_primary; /* also for one without a ready pod, without limit; default false */
-    bool finishes;          /* another revision waits until the release has ended; default false */
-    bool any_capacity;      /* a share may grow regardless of the canary's pods; default false */
+    enum canary_new_revision on_new_revision; /* default RESTART */
+    bool any_capacity; /* a share may grow regardless of the canary's pods; default false */
     struct canary_scale scale;
     int matched_share;         /* percent of the requests that `match` may select; default 100 */
     struct json_object *match; /* non-empty array or NULL */
