@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "base/zone.h"
 #include "proto/phase.h"
 #include "proto/weight.h"
 
@@ -247,13 +248,13 @@ enum { CANARY_MAX_WINDOWS = 16 };
 struct canary_window {
     unsigned days; /* on which it opens: a bit each, of Monday the lowest */
     int from, to;  /* minutes of the day; with `to` not above `from` it closes on the next day */
-    int offset;    /* minutes that local time is ahead of UTC */
+    struct zone zone;
 };
 
 /* spec.pushes: when releases begin. */
 struct canary_pushes {
-    int per_day; /* releases that begin in a day at most; 0: any number */
-    int offset;  /* of the day: minutes that local time is ahead of UTC */
+    int per_day;      /* releases that begin in a day at most; 0: any number */
+    struct zone zone; /* of the day */
     struct canary_window *windows;
     int n_windows; /* 0: at any time */
 };
