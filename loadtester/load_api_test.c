@@ -429,6 +429,7 @@ CASE(the_stages_of_a_testrun_are_watched)
         {"{}", "running", "the TestRun is in the stage (none)"},
         {"{\"stage\":\"initialization\"}", "running", "the TestRun is in the stage initialization"},
         {"{\"stage\":\"started\"}", "running", "the TestRun is in the stage started"},
+        {"{\"stage\":\"stopped\"}", "running", "the TestRun is in the stage stopped"},
         {"{\"stage\":\"finished\"}", "succeeded", "3 of 3 pods counted"},
     };
     static const char log[] =

@@ -618,6 +618,15 @@ enum rule_result companions_sources(struct release *r, struct companion out[COMP
     return verdict;
 }
 
+bool companions_has_service(const struct release *r, const char *name)
+{
+    struct companion sources[COMPANIONS_MAX];
+    const struct companion one = {&kube_services, name};
+    int n = sources_of(json_at(r->canary->status.json, "companions", NULL), sources);
+
+    return is_among(&one, sources, n);
+}
+
 /* Deletes recorded copies of what is not in the list any more. */
 static enum rule_result leave_others(struct release *r, struct json_object *noted,
                                      struct json_object *now)

@@ -33,6 +33,8 @@ struct companion {
 enum { COMPANIONS_MAX = 64 };
 enum rule_result companions_sources(struct release *r, struct companion out[COMPANIONS_MAX],
                                     int *count);
+/* True if this Service, of others, has a copy for the primary, or is to get one. */
+bool companions_has_service(const struct release *r, const char *name);
 /* The resource of a kind that spec.companions may name; NULL if it may not. */
 const struct kube_resource *companions_resource(const char *kind);
 /* "PodDisruptionBudget": these kinds, for messages; owned by the arena. */

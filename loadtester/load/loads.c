@@ -418,7 +418,7 @@ static void see_testrun(struct load_run *run, struct arena *arena, struct json_o
 
     if (stage && strcmp(stage, "finished") == 0) {
         begin_reading(run);
-    } else if (stage && (strcmp(stage, "error") == 0 || strcmp(stage, "stopped") == 0)) {
+    } else if (stage && strcmp(stage, "error") == 0) { /* "stopped" comes before "finished" */
         fail(run, "the TestRun %s has ended in the stage %s", run->order.name, stage);
     } else if (is_late(run, object)) {
         load_sweep(run->context, run->order.resource, &run->order, false, NULL, NULL);

@@ -106,15 +106,14 @@ eventually scraped metrics 2
 canary "interval: 5s, iterations: 4, threshold: 3"
 comes Initialized
 clients_at_service
-# Without copies the primary is open, has no budget, and nothing measures it; which is told.
+# Without copies the primary is open, has no budget, and nothing measures it; which is told. The target keeps its pods for the Service.
 eventually outsider app=podinfo-primary
-eventually scraped "$case/pods" 0
 told 'NetworkPolicy wall' && told 'ServiceMonitor services'
 list="{kind: NetworkPolicy, name: wall}, {kind: PodDisruptionBudget, name: one}, {kind: PodMonitor, name: pods}, {kind: ServiceMonitor, name: services}$policy"
 k patch canary podinfo --type merge -p "$(gojq --yaml-input -c . <<<"{spec: {companions: [$list]}}")"
 all_copied() { [ "$(copies)" -eq "$count" ]; }
 eventually all_copied
-holds() { walled app=podinfo-primary && scraped "$case/pods-primary" 2 && scraped metrics-primary 2; }
+holds() { walled app=podinfo-primary && scraped "$case/pods-primary" 2 && scraped metrics-primary 2 && scraped "$case/pods" 0; }
 eventually holds
 if [ -n "$istio" ]; then [ "$(k get authorizationpolicy callers-primary -o json | gojq -c '[.spec.selector.matchLabels.app, .spec.action]')" = '["podinfo-primary","ALLOW"]' ] || fail "the copy of the AuthorizationPolicy is another one"; fi
 

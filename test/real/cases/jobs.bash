@@ -67,6 +67,15 @@ python3 test/real/percentiles.py "$folder/answer" "$folder/logs/$case".load-app-
 eventually ends_as succeeded "$two" hey Progressing 'weight 10'
 jobs_are 1
 
+# Logs of more than a megabyte each.
+long() {
+    curl -s -m 20 "http://127.0.0.1:$one/" -d "{\"name\": \"app\", \"namespace\": \"$case\", \"phase\": \"Progressing\", \"checksum\": \"c\", \"release\": \"r\", \"step\": \"weight 15\",
+        \"metadata\": {\"type\": \"job\", \"template\": \"hey\", \"parallelism\": \"2\", \"url\": \"http://127.0.0.1:$two/healthz\", \"requests\": \"40000\"}}" >"$folder/answer"
+    [ "$(gojq -r '"\(.state) \(.requests) \(.message)"' "$folder/answer")" = "succeeded 40000 2 of 2 pods counted" ]
+}
+eventually long
+[ "$(cat "$folder/logs/$case".load-app-*.log | wc -c)" -gt 2000000 ]
+
 # A pod that fails is named.
 eventually ends_as failed "$one" broken Progressing 'weight 10' ', "concurrency": "3"'
 [[ $(gojq -r .message "$folder/answer") == "0 of 8 pods counted"*"failed: exit status 3 of container load"* ]]
