@@ -2,7 +2,8 @@
  * The webhook of a step starts its load test, or asks how it goes: 202 while it is created and
  * runs, 200 at its end, each with the JSON of load_run_json(); 500 with a sentence if it was
  * refused, or is outside the bounds of the metadata. In a phase that ends a release (Succeeded,
- * Failed) it deletes the load tests of its Canary.
+ * Failed) it deletes the load tests of its Canary: 200 when they are deleted, 500 with a sentence if
+ * one could not be.
  */
 #include "loadtester/tester_api.h"
 
@@ -100,6 +101,40 @@ static void wait_for(struct tester_api *api, struct http_conn_request *req,
     reply_full(req, "too many wait for this load test already");
 }
 
+/* A request that waits until load tests are deleted. */
+struct ending {
+    struct http_conn_request *req; /* NULL if the client has disconnected */
+};
+
+static void on_ending_gone(void *arg)
+{
+    struct ending *ending = arg;
+    ending->req = NULL;
+}
+
+static void on_swept(void *arg, const char *why)
+{
+    struct ending *ending = arg;
+
+    if (ending->req && why)
+        http_reply_text(ending->req, 500,
+                        arena_printf(http_req_arena(ending->req),
+                                     "the load tests could not be deleted: %s", why));
+    else if (ending->req)
+        http_reply(ending->req, 200, NULL, "", 0);
+    free(ending);
+}
+
+static void end_all(struct tester_api *api, struct http_conn_request *req,
+                    const struct load_order *order)
+{
+    struct ending *ending = heap_alloc(sizeof(*ending));
+
+    ending->req = req;
+    http_req_on_gone(req, on_ending_gone, ending);
+    loads_end(api->loads, order, on_swept, ending);
+}
+
 static bool ends_release(const struct webhook_message *message)
 {
     return strcmp(message->phase, "Succeeded") == 0 || strcmp(message->phase, "Failed") == 0;
@@ -112,9 +147,8 @@ void load_api_post(struct tester_api *api, struct http_conn_request *req,
     const char *text = arena_strdup(http_req_arena(req), order->plan.text), *full;
 
     if (ends_release(order->message)) {
-        loads_end(api->loads, order->plan.load);
+        end_all(api, req, order->plan.load);
         arena_free(order->arena);
-        http_reply(req, 202, NULL, "", 0);
         return;
     }
     const struct load_run *run = loads_ask(api->loads, order->arena, order->plan.load, &full);

@@ -28,7 +28,10 @@ static struct {
     const char *phases[PODS];
     const char *logs[PODS];
     bool missing, foreign;
-    bool older; /* a Job of an earlier step is listed */
+    bool older;        /* a Job of an earlier step is listed */
+    int delete_status; /* 200, 403 */
+    bool holds;        /* the creation is not answered, but by the case */
+    struct http_conn_request *held;
     int creates, deletes;
     char body[8192], deleted[256];
     /* the last answer of the load tester */
@@ -87,14 +90,19 @@ static void answer(struct fake_api *api, struct http_conn_request *req,
     if (strcmp(seen->method, "POST") == 0) {
         w.creates++;
         snprintf(w.body, sizeof(w.body), "%s", seen->body);
-        if (w.create_status == 201)
+        if (w.holds)
+            w.held = req;
+        else if (w.create_status == 201)
             http_reply_json(req, 201, seen->body);
         else
             fake_status(req, w.create_status, "made to fail");
     } else if (strcmp(seen->method, "DELETE") == 0) {
         w.deletes++;
         snprintf(w.deleted, sizeof(w.deleted), "%s?%s", seen->path, seen->query);
-        http_reply_json(req, 200, "{}");
+        if (w.delete_status == 200)
+            http_reply_json(req, 200, "{}");
+        else
+            fake_status(req, w.delete_status, "made to fail");
     } else {
         answer_get(req, seen->path);
     }
@@ -106,6 +114,7 @@ static int set_up(void **state)
 
     memset(&w, 0, sizeof(w));
     w.create_status = 201;
+    w.delete_status = 200;
     w.status = "{\"active\":3}";
     w.api = fake_start(answer, NULL);
     fake_connect(w.api, &(struct kube_client_options){0});
@@ -151,11 +160,10 @@ static void on_answer(void *arg, const struct http_result *result)
     snprintf(w.text, sizeof(w.text), "%s", result->err == ERR_OK ? result->body : "");
 }
 
-static int ask(struct arena *arena, const char *path, const char *body)
+static void send_request(struct arena *arena, const char *path, const char *body)
 {
     const char *url =
         arena_printf(arena, "http://127.0.0.1:%d%s", http_server_port(w.server), path);
-    int before = w.answers;
 
     (void)http_send(w.client,
                     &(struct http_request){.method = body ? "POST" : "GET",
@@ -163,18 +171,30 @@ static int ask(struct arena *arena, const char *path, const char *body)
                                            .body = body,
                                            .body_len = body ? strlen(body) : 0},
                     on_answer, NULL);
+}
+
+static int ask(struct arena *arena, const char *path, const char *body)
+{
+    int before = w.answers;
+
+    send_request(arena, path, body);
     FAKE_WAIT(w.api, w.answers > before);
     return w.code;
 }
 
+static const char *message(struct arena *arena, const char *phase, const char *step,
+                           const char *more)
+{
+    return arena_printf(arena,
+                        "{\"name\":\"podinfo\",\"namespace\":\"test\",\"phase\":\"%s\","
+                        "\"checksum\":\"c1\",\"release\":\"r1\",\"step\":\"%s\",\"metadata\":{"
+                        "\"type\":\"job\",\"template\":\"hey\",\"parallelism\":\"3\"%s}}",
+                        phase, step, more);
+}
+
 static int hook(struct arena *arena, const char *phase, const char *step, const char *more)
 {
-    return ask(arena, "/",
-               arena_printf(arena,
-                            "{\"name\":\"podinfo\",\"namespace\":\"test\",\"phase\":\"%s\","
-                            "\"checksum\":\"c1\",\"release\":\"r1\",\"step\":\"%s\",\"metadata\":{"
-                            "\"type\":\"job\",\"template\":\"hey\",\"parallelism\":\"3\"%s}}",
-                            phase, step, more));
+    return ask(arena, "/", message(arena, phase, step, more));
 }
 
 /* Asks until the load test has this state. */
@@ -248,12 +268,42 @@ CASE(the_end_of_a_release_ends_its_load)
     assert_int_equal(hook(arena, "Progressing", "weight 10", ""), 202);
     w.older = true;
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(hook(arena, phases[i], "weight 10", ""), 202);
-        FAKE_WAIT(w.api, w.deletes == i + 1);
+        int before = w.deletes; /* the new step may be ending older ones */
+        assert_int_equal(hook(arena, phases[i], "weight 10", ""), 200);
+        assert_true(w.deletes > before);
     }
     assert_int_equal(ask(arena, "/load-tests/test/podinfo", NULL), 200);
     assert_string_equal(w.text, "{\"loadTests\":[]}");
     assert_int_equal(w.creates, 1);
+}
+
+CASE(an_end_that_fails_is_answered_with_its_reason)
+{
+    assert_int_equal(hook(arena, "Progressing", "weight 10", ""), 202);
+    w.older = true;
+    w.delete_status = 403;
+    assert_int_equal(hook(arena, "Failed", "weight 10", ""), 500);
+    assert_string_equal(w.text, "the load tests could not be deleted: DELETE jobs load/older: "
+                                "denied: made to fail");
+    w.delete_status = 200;
+    assert_int_equal(hook(arena, "Failed", "weight 10", ""), 200);
+    assert_true(w.deletes >= 2);
+}
+
+/* The API server may create it after the list of those to delete. */
+CASE(a_job_that_is_created_at_the_end_is_deleted)
+{
+    w.holds = true;
+    send_request(arena, "/", message(arena, "Progressing", "weight 10", ""));
+    FAKE_WAIT(w.api, w.held != NULL);
+    assert_int_equal(hook(arena, "Failed", "weight 10", ""), 200);
+    assert_int_equal(w.deletes, 0);
+    w.older = true;
+    http_reply_json(w.held, 201, w.body);
+    FAKE_WAIT(w.api, w.deletes == 1 && w.answers == 2);
+    w.holds = false;
+    assert_int_equal(hook(arena, "Progressing", "weight 10", ""), 202);
+    assert_int_equal(w.creates, 2);
 }
 
 CASE(a_job_that_is_there_is_watched_and_not_doubled)
@@ -304,7 +354,7 @@ CASE(a_log_that_cannot_be_read_is_named)
         w.logs[2] = cases[i].log;
         ask_until(arena, "failed");
         assert_non_null(strstr(json_str_at(reply(arena), "message", NULL), cases[i].message));
-        assert_int_equal(hook(arena, "Failed", "weight 10", ""), 202);
+        assert_int_equal(hook(arena, "Failed", "weight 10", ""), 200);
     }
 }
 
@@ -379,6 +429,7 @@ CASE(the_stages_of_a_testrun_are_watched)
         {"{}", "running", "the TestRun is in the stage (none)"},
         {"{\"stage\":\"initialization\"}", "running", "the TestRun is in the stage initialization"},
         {"{\"stage\":\"started\"}", "running", "the TestRun is in the stage started"},
+        {"{\"stage\":\"stopped\"}", "running", "the TestRun is in the stage stopped"},
         {"{\"stage\":\"finished\"}", "succeeded", "3 of 3 pods counted"},
     };
     static const char log[] =

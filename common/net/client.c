@@ -564,9 +564,12 @@ static void set_callbacks(struct http_call *call)
     curl_easy_setopt(call->easy, CURLOPT_HEADERDATA, call);
     curl_easy_setopt(call->easy, CURLOPT_RESOLVER_START_FUNCTION, on_lookup);
     curl_easy_setopt(call->easy, CURLOPT_RESOLVER_START_DATA, call);
-    /* curl reads up to a hundred buffers of a connection at a time: with many streams, small ones
-     * bound the time of an iteration. */
-    if (call->pool == call->client->streams)
+    /*
+     * curl reads up to a hundred buffers of a connection at a time: with many streams, small ones
+     * bound the time of an iteration. Not of one that has an end, such as a log: where many frames
+     * of HTTP/2 come at once, curl 7.88 stops reading with a buffer smaller than they are.
+     */
+    if (call->pool == call->client->streams && call->timeout_ms < 0)
         curl_easy_setopt(call->easy, CURLOPT_BUFFERSIZE, (long)STREAM_BUFFER);
     if (!call->reach)
         return;

@@ -6,7 +6,6 @@
 #include "decide/condition.h"
 #include "decide/release.h"
 #include "decide/steering.h"
-#include "proto/webhook_message.h"
 
 enum rule_result checks_failed(struct release *r, const char *reason, const char *fmt, ...)
 {
@@ -80,10 +79,7 @@ void hooks_post_rollout(struct release *r, enum phase phase)
     const struct canary_analysis *analysis = &r->canary->analysis;
 
     for (int i = 0; i < analysis->n_webhooks; i++) {
-        const struct canary_webhook *hook = &analysis->webhooks[i];
-        bool runs_load = (hook->type == HOOK_ROLLOUT || hook->type == HOOK_PRE_ROLLOUT) &&
-                         webhook_is_load(hook->metadata);
-        if (hook->type == HOOK_POST_ROLLOUT || runs_load)
+        if (analysis->webhooks[i].type == HOOK_POST_ROLLOUT)
             plan_hook(r->tick, i, phase);
     }
 }

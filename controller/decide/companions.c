@@ -10,11 +10,15 @@
  * For those that spec.companions names, the primary gets a copy NAME-primary that follows the
  * original at any time: a changed budget applies at once, not only to the pods of the target. A
  * copy never selects a pod of its source: the API server refuses every eviction of a pod with two
- * budgets, so that no node could be drained. What a policy says of peers is copied as it is. A
- * ServiceMonitor is not copied: it selects Services, and those of the primary have ports of their
- * own. None of this delays a release. status.companions
- * lists the copies before the first is made, so that copies the spec no longer names are found
- * without a request.
+ * budgets, so that no node could be drained. What a policy says of peers is copied as it is. None of
+ * this delays a release. status.companions lists the copies before the first is made, so that copies
+ * the spec no longer names are found without a request.
+ *
+ * A ServiceMonitor selects Services, by labels of their own. A copy of it would find the same ones,
+ * and their pods would be measured twice. So it is its Services that are copied, those that lead to
+ * the pods of the target and not to those of the primary: the copy has their labels and ports, and
+ * the monitor finds it by itself. Services are listed when the monitor is named, and at the end of
+ * each release; status.companions has their names.
  */
 #include "decide/companions.h"
 
@@ -57,9 +61,10 @@ static const struct {
     {.resource = &network_policies, .selector = "podSelector", .copied = true},
     {.resource = &authorizations, .selector = "selector", .copied = true},
     {.resource = &monitors, .selector = "selector", .copied = true},
-    {.resource = &service_monitors},
+    {.resource = &service_monitors, .copied = true},
 };
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), NAMED = 5 };
+/* MAX_SERVICES: of one monitor. */
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), NAMED = 5, MAX_SERVICES = 8 };
 
 static struct json_object *labels_of(struct json_object *workload)
 {
@@ -113,6 +118,18 @@ bool companions_are_named(const struct canary *canary, const char *kind, const c
     return false;
 }
 
+static bool leads_to(struct json_object *service, struct json_object *workload)
+{
+    return services_select(json_at(service, "spec", "selector", NULL),
+                           json_at(workload, "spec", "template", NULL));
+}
+
+static bool monitor_finds(struct json_object *monitor, struct json_object *service)
+{
+    return primary_selects(json_at(monitor, "spec", "selector", NULL),
+                           json_at(service, "metadata", "labels", NULL));
+}
+
 /*
  * True if a selected Service leads to pods of the target and none leads to those of the primary.
  * The Service of the canary is expected to.
@@ -120,19 +137,17 @@ bool companions_are_named(const struct canary *canary, const char *kind, const c
 static bool monitor_is_unfit(struct release *r, struct json_object *monitor,
                              struct json_object *services)
 {
-    struct json_object *selector = json_at(monitor, "spec", "selector", NULL);
     bool leads = false;
 
     for (size_t i = 0; i < json_len(services); i++) {
         struct json_object *service = json_elem(services, i);
-        struct json_object *pods = json_at(service, "spec", "selector", NULL);
         const char *name = json_str_at(service, "metadata", "name", NULL);
         if (!name || strcmp(name, r->canary->service.canary_name) == 0 ||
-            !primary_selects(selector, json_at(service, "metadata", "labels", NULL)))
+            !monitor_finds(monitor, service))
             continue;
-        if (services_select(pods, json_at(r->info.primary, "spec", "template", NULL)))
+        if (leads_to(service, r->info.primary))
             return false;
-        leads |= services_select(pods, json_at(r->info.object, "spec", "template", NULL));
+        leads |= leads_to(service, r->info.object);
     }
     return leads;
 }
@@ -187,6 +202,8 @@ static void report(struct release *r, const char *names, int count)
         event_warning(r, "%s", text);
 }
 
+static enum rule_result refresh(struct release *r);
+
 enum rule_result companions_check(struct release *r)
 {
     const char *names = "";
@@ -215,7 +232,7 @@ enum rule_result companions_check(struct release *r)
         report(r, names, count);
     else
         condition_clear(r, CONDITION_COMPANIONS);
-    return RULE_CONTINUE;
+    return refresh(r);
 }
 
 /* --- copies */
@@ -329,6 +346,126 @@ static void reconcile_copy(struct release *r, const struct scaler_copy *copy, co
     }
 }
 
+/* --- copies of Services */
+
+/* The source's selector with the primary's value, and its ports, without those of the nodes. */
+static void set_service_spec(struct release *r, struct json_object *source, const char *value,
+                             struct json_object *to)
+{
+    struct arena *arena = r->tick->arena;
+    struct json_object *from = json_at(source, "spec", NULL), *spec = json_sub(to, "spec");
+    struct json_object *selector = json_copy(arena, json_at(from, "selector", NULL));
+    struct json_object *ports = json_copy(arena, json_at(from, "ports", NULL));
+    const char *address = json_str_at(from, "clusterIP", NULL);
+
+    json_set_str(selector, r->info.label, value);
+    for (size_t i = 0; i < json_len(ports); i++)
+        json_del(json_elem(ports, i), "nodePort");
+    json_set(spec, "selector", selector);
+    json_set(spec, "ports", ports);
+    if (!json_at(spec, "type", NULL))
+        json_set_str(spec, "type", "ClusterIP");
+    if (!json_at(spec, "clusterIP", NULL) && address && strcmp(address, "None") == 0)
+        json_set_str(spec, "clusterIP", address); /* a headless one */
+    if (json_at(from, "publishNotReadyAddresses", NULL))
+        json_set(spec, "publishNotReadyAddresses", json_at(from, "publishNotReadyAddresses", NULL));
+}
+
+/* The monitor finds the copy by these. */
+static void set_service_labels(struct release *r, struct json_object *source,
+                               struct json_object *to)
+{
+    struct json_object *labels = json_sub(json_sub(to, "metadata"), "labels");
+    struct json_object *wanted =
+        edit_of_source(r->tick->arena, json_at(source, "metadata", "labels", NULL));
+
+    if (!json_object_is_type(wanted, json_type_object))
+        return;
+    json_object_object_foreach(wanted, key, value)
+    {
+        json_set(labels, key, value);
+    }
+}
+
+static void reconcile_service(struct release *r, const struct scaler_copy *copy, const char *name,
+                              struct uncopied *all)
+{
+    const char *value = json_str_at(labels_of(r->info.primary), r->info.label, NULL);
+
+    if (copy->live && !edit_is_owned(r->tick, copy->live)) {
+        add_uncopied(r, all, "NameTaken",
+                     arena_printf(r->tick->arena,
+                                  "Service %s.%s is not of %s, and is not written: %s is not "
+                                  "copied; delete or rename it",
+                                  copy->name, r->canary->namespace_, release_canary(r), name));
+    } else if (!copy->source) {
+        leave_copy(r, copy, "its source is gone");
+    } else if (leads_to(copy->source, r->info.primary)) {
+        leave_copy(r, copy, "its source leads to the same pods");
+    } else if (value && leads_to(copy->source, r->info.object)) {
+        struct json_object *to = scaler_copy_base(r->tick, copy);
+        set_service_labels(r, copy->source, to);
+        set_service_spec(r, copy->source, value, to);
+        scaler_copy_write(r->tick, copy, to);
+    }
+}
+
+static bool copy_service(struct release *r, const char *name, bool wanted, struct uncopied *all)
+{
+    struct scaler_copy copy = {
+        .resource = &kube_services,
+        .name = arena_printf(r->tick->arena, "%s-primary", name),
+    };
+    const char *namespace_ = r->canary->namespace_;
+    bool known = need_object(r->tick, copy.resource, namespace_, name, &copy.source);
+
+    known = need_object(r->tick, copy.resource, namespace_, copy.name, &copy.live) && known;
+    if (!known)
+        return false;
+    if (!wanted)
+        copy.source = NULL;
+    reconcile_service(r, &copy, name, all);
+    return true;
+}
+
+/* Of the monitor itself only its selector matters, which is read when Services are listed. */
+static bool copy_monitor(struct release *r, struct json_object *entry, struct uncopied *all)
+{
+    struct json_object *services = json_at(entry, "services", NULL), *monitor;
+    const char *name = json_str_at(entry, "name", NULL), *denied;
+    const char *namespace_ = r->canary->namespace_;
+    bool known =
+        need_object_if_allowed(r->tick, &service_monitors, namespace_, name, &monitor, &denied);
+
+    if (!known)
+        return false;
+    for (size_t i = 0; i < json_len(services); i++)
+        known =
+            copy_service(r, json_object_get_string(json_elem(services, i)), monitor != NULL, all) &&
+            known;
+    if (denied)
+        add_uncopied(r, all, "Forbidden",
+                     arena_printf(r->tick->arena,
+                                  "the Services of ServiceMonitor %s.%s are not copied: %s", name,
+                                  namespace_, denied));
+    else if (!monitor)
+        add_uncopied(r, all, "SourceMissing",
+                     arena_printf(r->tick->arena,
+                                  "ServiceMonitor %s.%s, which spec.companions names, is not "
+                                  "there; the pods of %s have none",
+                                  name, namespace_, primary_name(r->tick)));
+    else if (json_len(services) == 0)
+        add_uncopied(r, all, "SelectsOthers",
+                     arena_printf(r->tick->arena,
+                                  "ServiceMonitor %s.%s finds no Service that leads to the pods of "
+                                  "%s and not to those of %s; nothing is copied, take it out of "
+                                  "spec.companions",
+                                  name, namespace_, release_target(r), primary_name(r->tick)));
+    return known;
+}
+
+/* --- all copies */
+
 static bool copy_one(struct release *r, const struct canary_ref *ref, struct uncopied *all)
 {
     const char *denied, *copy_denied;
@@ -355,45 +492,196 @@ static bool copy_one(struct release *r, const struct canary_ref *ref, struct unc
     return true;
 }
 
-/* Deletes recorded copies that the spec does not name. */
-static enum rule_result leave_unnamed(struct release *r, struct json_object *noted)
+/* {kind, name}; services NULL: without them. */
+static struct json_object *entry_new(struct release *r, const char *kind, const char *name,
+                                     struct json_object *services)
 {
-    enum rule_result verdict = RULE_CONTINUE;
+    struct json_object *one = edit_object(r->tick->arena);
 
-    for (size_t i = 0; i < json_len(noted); i++) {
-        const char *kind = json_str_at(json_elem(noted, i), "kind", NULL);
-        const char *name = json_str_at(json_elem(noted, i), "name", NULL);
-        const struct kube_resource *resource = kind ? companions_resource(kind) : NULL;
-        if (!resource || !name || companions_are_named(r->canary, kind, name))
-            continue;
-        if (scaler_copy_leave(r->tick, resource, name) != RULE_CONTINUE)
-            verdict = RULE_NEEDS_FACTS;
-    }
-    return verdict;
+    json_set_str(one, "kind", kind);
+    json_set_str(one, "name", name);
+    if (services)
+        json_set(one, "services", services);
+    return one;
 }
 
-/* In the form of status.companions; NULL if none. */
-static struct json_object *named(struct release *r)
+static bool is_monitor(const char *kind)
+{
+    return kind && strcmp(kind, service_monitors.kind) == 0;
+}
+
+/* Those of others that lead to the target alone, by the labels that the monitor selects. */
+static struct json_object *services_found(struct release *r, struct json_object *monitor,
+                                          struct json_object *services)
 {
     struct json_object *out = edit_array(r->tick->arena);
 
-    for (int i = 0; i < r->canary->n_companions; i++) {
-        struct json_object *one = edit_object(r->tick->arena);
-        json_set_str(one, "kind", r->canary->companions[i].kind);
-        json_set_str(one, "name", r->canary->companions[i].name);
-        edit_add(out, one);
+    for (size_t i = 0; monitor && i < json_len(services) && json_len(out) < MAX_SERVICES; i++) {
+        struct json_object *service = json_elem(services, i);
+        const char *name = json_str_at(service, "metadata", "name", NULL);
+        if (name && strcmp(name, r->canary->service.name) != 0 &&
+            strcmp(name, r->canary->service.canary_name) != 0 && !edit_is_owned(r->tick, service) &&
+            monitor_finds(monitor, service) && leads_to(service, r->info.object) &&
+            !leads_to(service, r->info.primary))
+            edit_add(out, json_own(r->tick->arena, json_object_new_string(name)));
     }
-    return json_len(out) ? out : NULL;
+    return out;
+}
+
+/* The list of status.companions as the spec wants it; *out is NULL if it is empty. */
+static enum rule_result list_wanted(struct release *r, struct json_object **out)
+{
+    struct json_object *list = edit_array(r->tick->arena), *services = NULL;
+    bool known = true;
+
+    for (int i = 0; i < r->canary->n_companions; i++) {
+        const struct canary_ref *ref = &r->canary->companions[i];
+        struct json_object *monitor = NULL, *found = NULL;
+        const char *denied;
+        if (is_monitor(ref->kind)) {
+            known = need_object_if_allowed(r->tick, &service_monitors, r->canary->namespace_,
+                                           ref->name, &monitor, &denied) &&
+                    need_objects(r->tick, &kube_services, r->canary->namespace_, &services) &&
+                    known;
+            found = services_found(r, monitor, services);
+        }
+        edit_add(list, entry_new(r, ref->kind, ref->name, found));
+    }
+    *out = json_len(list) ? list : NULL;
+    return known ? RULE_CONTINUE : RULE_NEEDS_FACTS;
+}
+
+/* The same list without Services; NULL if it is empty. */
+static struct json_object *list_named(struct release *r)
+{
+    struct json_object *list = edit_array(r->tick->arena);
+
+    for (int i = 0; i < r->canary->n_companions; i++)
+        edit_add(list,
+                 entry_new(r, r->canary->companions[i].kind, r->canary->companions[i].name, NULL));
+    return json_len(list) ? list : NULL;
+}
+
+static struct json_object *without_services(struct release *r, struct json_object *list)
+{
+    struct json_object *out = edit_array(r->tick->arena);
+
+    for (size_t i = 0; i < json_len(list); i++)
+        edit_add(out, entry_new(r, json_str_at(json_elem(list, i), "kind", NULL),
+                                json_str_at(json_elem(list, i), "name", NULL), NULL));
+    return list ? out : NULL;
+}
+
+/* Adds the names of the copied objects of an entry, with their resources. */
+static int add_sources(struct json_object *entry, struct companion *out, int n)
+{
+    const char *kind = json_str_at(entry, "kind", NULL), *name = json_str_at(entry, "name", NULL);
+    struct json_object *services = json_at(entry, "services", NULL);
+
+    if (!is_monitor(kind) && kind && name && companions_resource(kind) && n < COMPANIONS_MAX)
+        out[n++] = (struct companion){companions_resource(kind), name};
+    for (size_t i = 0; is_monitor(kind) && i < json_len(services) && n < COMPANIONS_MAX; i++)
+        out[n++] =
+            (struct companion){&kube_services, json_object_get_string(json_elem(services, i))};
+    return n;
+}
+
+static int sources_of(struct json_object *list, struct companion out[COMPANIONS_MAX])
+{
+    int n = 0;
+
+    for (size_t i = 0; i < json_len(list); i++)
+        n = add_sources(json_elem(list, i), out, n);
+    return n;
+}
+
+static bool is_among(const struct companion *one, const struct companion *list, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i].resource == one->resource && strcmp(list[i].name, one->name) == 0)
+            return true;
+    return false;
+}
+
+enum rule_result companions_sources(struct release *r, struct companion out[COMPANIONS_MAX],
+                                    int *count)
+{
+    struct companion wanted[COMPANIONS_MAX];
+    struct json_object *now;
+    enum rule_result verdict = list_wanted(r, &now);
+    int n = sources_of(now, wanted);
+
+    *count = sources_of(json_at(r->canary->status.json, "companions", NULL), out);
+    for (int i = 0; i < n && *count < COMPANIONS_MAX; i++)
+        if (!is_among(&wanted[i], out, *count))
+            out[(*count)++] = wanted[i];
+    return verdict;
+}
+
+bool companions_has_service(const struct release *r, const char *name)
+{
+    struct companion sources[COMPANIONS_MAX];
+    const struct companion one = {&kube_services, name};
+    int n = sources_of(json_at(r->canary->status.json, "companions", NULL), sources);
+
+    return is_among(&one, sources, n);
+}
+
+/* Deletes recorded copies of what is not in the list any more. */
+static enum rule_result leave_others(struct release *r, struct json_object *noted,
+                                     struct json_object *now)
+{
+    struct companion before[COMPANIONS_MAX], after[COMPANIONS_MAX];
+    enum rule_result verdict = RULE_CONTINUE;
+    int n = sources_of(noted, before), kept = sources_of(now, after);
+
+    for (int i = 0; i < n; i++)
+        if (!is_among(&before[i], after, kept) &&
+            scaler_copy_leave(r->tick, before[i].resource, before[i].name) != RULE_CONTINUE)
+            verdict = RULE_NEEDS_FACTS;
+    return verdict;
+}
+
+static struct json_object *noted_of(const struct release *r)
+{
+    return json_at(r->canary->status.json, "companions", NULL);
+}
+
+static bool is_noted(struct release *r)
+{
+    return json_same(without_services(r, noted_of(r)), list_named(r));
+}
+
+/* Services that a monitor finds since they were listed. Their copies are made by the next tick. */
+static enum rule_result refresh(struct release *r)
+{
+    struct json_object *now;
+    bool has_monitor = false;
+
+    for (int i = 0; i < r->canary->n_companions; i++)
+        has_monitor |= is_monitor(r->canary->companions[i].kind);
+    if (!has_monitor || !is_noted(r))
+        return RULE_CONTINUE;
+    enum rule_result verdict = list_wanted(r, &now);
+    if (verdict != RULE_CONTINUE || json_same(noted_of(r), now))
+        return verdict;
+    verdict = leave_others(r, noted_of(r), now);
+    if (verdict == RULE_CONTINUE)
+        status_object(r, "companions", now);
+    return verdict;
 }
 
 /*
  * The record is written after copies are deleted and before others are made. The report about
  * unfit companions is stale then. DONE: the next tick makes the copies.
  */
-static enum rule_result note(struct release *r, struct json_object *noted, struct json_object *now)
+static enum rule_result note(struct release *r)
 {
-    enum rule_result verdict = leave_unnamed(r, noted);
+    struct json_object *now;
+    enum rule_result verdict = list_wanted(r, &now);
 
+    if (verdict == RULE_CONTINUE)
+        verdict = leave_others(r, noted_of(r), now);
     if (verdict == RULE_CONTINUE && !release_is_initialising(r))
         verdict = companions_check(r);
     if (verdict != RULE_CONTINUE)
@@ -405,19 +693,21 @@ static enum rule_result note(struct release *r, struct json_object *noted, struc
 
 enum rule_result companions_copy(struct release *r)
 {
-    struct json_object *noted = json_at(r->canary->status.json, "companions", NULL);
-    struct json_object *now = named(r);
+    struct json_object *noted = noted_of(r);
     struct uncopied all = {0};
     bool known = true;
 
     if (r->target->own_services || !r->info.label)
         return RULE_CONTINUE;
-    if (!json_same(noted, now))
-        return note(r, noted, now);
-    if (now && !r->info.primary)
+    if (!is_noted(r))
+        return note(r);
+    if (noted && !r->info.primary)
         return RULE_CONTINUE;
     for (int i = 0; i < r->canary->n_companions; i++)
-        known = copy_one(r, &r->canary->companions[i], &all) && known;
+        known = (is_monitor(r->canary->companions[i].kind)
+                     ? copy_monitor(r, json_elem(noted, (size_t)i), &all)
+                     : copy_one(r, &r->canary->companions[i], &all)) &&
+                known;
     if (!known)
         return RULE_NEEDS_FACTS;
     if (!all.reason)

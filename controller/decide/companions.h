@@ -22,7 +22,20 @@ bool companions_unfit(const char *kind, struct json_object *object, struct json_
  * first.
  */
 enum rule_result companions_copy(struct release *r);
-/* The resource of a kind that can be copied; NULL if it cannot. */
+/*
+ * The objects that have a copy, or are to get one: of a ServiceMonitor its Services. Names live as
+ * long as the tick. CONTINUE or NEEDS_FACTS.
+ */
+struct companion {
+    const struct kube_resource *resource;
+    const char *name; /* the copy's has "-primary" behind it */
+};
+enum { COMPANIONS_MAX = 64 };
+enum rule_result companions_sources(struct release *r, struct companion out[COMPANIONS_MAX],
+                                    int *count);
+/* True if this Service, of others, has a copy for the primary, or is to get one. */
+bool companions_has_service(const struct release *r, const char *name);
+/* The resource of a kind that spec.companions may name; NULL if it may not. */
 const struct kube_resource *companions_resource(const char *kind);
 /* "PodDisruptionBudget": these kinds, for messages; owned by the arena. */
 const char *companions_kinds(struct arena *arena);

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "decide/companions.h"
 #include "decide/condition.h"
 #include "decide/release.h"
 #include "decide/rules.h"
@@ -328,7 +329,8 @@ enum rule_result owners_check_pods(struct release *r)
  * Service made later had no endpoints before either. A condition records the finding; while it
  * stands, the search is repeated before the target goes to zero, and when the Service changes. A
  * person may scale the target to zero meanwhile; the pods of the next release stay. An annotation
- * on the Service allows it to lose its endpoints.
+ * on the Service allows it to lose its endpoints, and so does spec.companions, which makes a copy of it
+ * for the primary.
  *
  * Deleting a Canary deletes its primary. The primary stays, with everything that its pods read, if
  * a Service of others selects it: the Service of a Canary that changed its target still leads to
@@ -384,8 +386,9 @@ static bool is_in_the_way(struct release *r, struct json_object *service,
     const char *may_go = json_str_at(service, "metadata", "annotations", MAY_GO, NULL);
 
     return name && !is_named_by(r->canary, name) && !edit_is_owned(r->tick, service) &&
-           !is_left_canary(r, service) && !(may_go && strcmp(may_go, "true") == 0) &&
-           selects(service, template) && !(instead && selects(service, instead));
+           !companions_has_service(r, name) && !is_left_canary(r, service) &&
+           !(may_go && strcmp(may_go, "true") == 0) && selects(service, template) &&
+           !(instead && selects(service, instead));
 }
 
 /*

@@ -192,13 +192,13 @@ static bool edit_routes(struct release *r, edit_fn edit)
 
 static bool edit_companions(struct release *r, edit_fn edit)
 {
-    bool known = true;
+    struct companion sources[COMPANIONS_MAX];
+    int count;
+    bool known = companions_sources(r, sources, &count) == RULE_CONTINUE;
 
-    for (int i = 0; i < r->canary->n_companions; i++) {
-        const struct canary_ref *ref = &r->canary->companions[i];
-        const struct kube_resource *resource = companions_resource(ref->kind);
-        const char *name = arena_printf(r->tick->arena, "%s-primary", ref->name);
-        known = (!resource || edit_one(r, resource, name, edit)) && known;
+    for (int i = 0; i < count; i++) {
+        const char *name = arena_printf(r->tick->arena, "%s-primary", sources[i].name);
+        known = edit_one(r, sources[i].resource, name, edit) && known;
     }
     return known;
 }

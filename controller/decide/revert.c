@@ -56,11 +56,12 @@ void finalizer_keep(struct release *r)
 {
     /*
      * a Canary that waits for another's end may be deleted in that moment; in a separate cluster
-     * only we delete the routes; a pinned target would stay pinned
+     * only we delete the routes; a pinned target would stay pinned; load tests would run on
      */
     bool wanted = r->canary->revert_on_deletion || r->tick->successor || r->tick->locked_out ||
                   r->tick->settings->mesh_apart ||
-                  r->canary->analysis.on_new_revision != NEW_REVISION_RESTART;
+                  r->canary->analysis.on_new_revision != NEW_REVISION_RESTART ||
+                  load_tests_may_run(r->canary);
 
     if (finalizer_is_set(r->canary->json) != wanted)
         finalizer_plan(r->tick, r->canary->json, wanted);
@@ -73,6 +74,8 @@ enum { CLOCK_GRAIN_MS = 1000 }; /* resolution of times in a status */
 /* The last plan of this Canary: no status after it, since the object may be gone. */
 static enum rule_result let_canary_go(struct release *r)
 {
+    if (load_tests_are_left(r))
+        return RULE_DONE; /* it is tried again (load_tests.c) */
     if (r->status)
         return tick_broken(r->tick, "the last plan of a Canary would write its status");
     finalizer_plan(r->tick, r->canary->json, false);
@@ -373,6 +376,9 @@ enum rule_result revert_canary(struct release *r)
     release_requeue(r, REQUEUE_NEVER);
     if (!finalizer_is_set(r->canary->json))
         return RULE_DONE;
+    enum rule_result verdict = load_tests_end(r);
+    if (verdict != RULE_CONTINUE)
+        return verdict;
     if (r->target)
         return revert(r);
     if (r->canary->revert_on_deletion)

@@ -418,10 +418,10 @@ static void see_testrun(struct load_run *run, struct arena *arena, struct json_o
 
     if (stage && strcmp(stage, "finished") == 0) {
         begin_reading(run);
-    } else if (stage && (strcmp(stage, "error") == 0 || strcmp(stage, "stopped") == 0)) {
+    } else if (stage && strcmp(stage, "error") == 0) { /* "stopped" comes before "finished" */
         fail(run, "the TestRun %s has ended in the stage %s", run->order.name, stage);
     } else if (is_late(run, object)) {
-        load_sweep(run->context, run->order.resource, &run->order, false);
+        load_sweep(run->context, run->order.resource, &run->order, false, NULL, NULL);
         fail(run, "it took longer than --job-max-duration, and was deleted");
     } else {
         set_message(run, arena_printf(arena, "the TestRun is in the stage %.40s",
@@ -592,20 +592,27 @@ struct json_object *load_run_json(const struct load_run *run)
 /* --- deletion */
 
 struct sweep {
-    struct load_context *context;
+    struct load_context context; /* a copy: it may outlive that of all load tests */
     struct arena *arena;
     const struct kube_resource *resource;
     char of_release[LOAD_HASH];
     bool older;
     int calls;
+    const char *why; /* the first failure, NULL if none */
+    load_swept_fn done;
+    void *arg;
 };
 
 static void sweep_end(struct sweep *sweep, const struct kube_result *result)
 {
     if (result->err != ERR_OK && result->err != ERR_NOT_FOUND && result->err != ERR_CANCELLED)
         log_warn("load_not_deleted", NULL, result->info->text);
+    if (result->err != ERR_OK && result->err != ERR_NOT_FOUND && !sweep->why)
+        sweep->why = arena_strdup(sweep->arena, result->info->text);
     if (--sweep->calls > 0)
         return;
+    if (sweep->done)
+        sweep->done(sweep->arg, sweep->why);
     arena_free(sweep->arena);
     free(sweep);
 }
@@ -635,10 +642,10 @@ static bool on_swept(void *arg, struct json_object *item, bool whole)
     if (!name || (sweep->older && same_release && has_ended(item)))
         return true; /* results of an earlier step, for people */
     sweep->calls++;
-    (void)kube_send(sweep->context->kube,
+    (void)kube_send(sweep->context.kube,
                     &(struct kube_request){.verb = KUBE_DELETE,
                                            .resource = sweep->resource,
-                                           .namespace_ = sweep->context->policy->namespace_,
+                                           .namespace_ = sweep->context.policy->namespace_,
                                            .name = name,
                                            .query = "propagationPolicy=Background"},
                     on_deleted, sweep);
@@ -646,7 +653,7 @@ static bool on_swept(void *arg, struct json_object *item, bool whole)
 }
 
 void load_sweep(struct load_context *context, const struct kube_resource *resource,
-                const struct load_order *order, bool older)
+                const struct load_order *order, bool older, load_swept_fn done, void *arg)
 {
     struct sweep *sweep = heap_alloc(sizeof(*sweep));
     struct arena *arena = arena_new();
@@ -655,8 +662,13 @@ void load_sweep(struct load_context *context, const struct kube_resource *resour
                              order->of_canary, order->of_step)
               : arena_printf(arena, LOAD_LABEL_CANARY "=%s", order->of_canary);
 
-    *sweep = (struct sweep){
-        .context = context, .arena = arena, .resource = resource, .older = older, .calls = 1};
+    *sweep = (struct sweep){.context = *context,
+                            .arena = arena,
+                            .resource = resource,
+                            .older = older,
+                            .calls = 1,
+                            .done = done,
+                            .arg = arg};
     memcpy(sweep->of_release, order->of_release, LOAD_HASH);
     (void)kube_send(context->kube,
                     &(struct kube_request){.verb = KUBE_LIST,
@@ -683,6 +695,7 @@ struct item {
     struct loads_waiter *waiters;
     int n_waiters;
     bool over; /* its release has ended: only for lists */
+    bool ends; /* it has ended while the object was created, which is deleted then */
 };
 
 struct loads {
@@ -746,7 +759,7 @@ static struct item *find(const struct loads *loads, const char *name)
 
     TAILQ_FOREACH(item, &loads->items, link)
     {
-        if (!item->over && strcmp(item->run->order.name, name) == 0)
+        if (!item->over && !item->ends && strcmp(item->run->order.name, name) == 0)
             return item;
     }
     return NULL;
@@ -769,8 +782,10 @@ static void on_change(void *arg, struct load_run *run)
 {
     struct item *item = arg;
 
-    if (run->state == LOAD_RUNNING && !run->adopted)
-        load_sweep(&item->loads->context, run->order.resource, &run->order, true);
+    if (run->state == LOAD_RUNNING && (item->ends || !run->adopted))
+        load_sweep(&item->loads->context, run->order.resource, &run->order, !item->ends, NULL,
+                   NULL);
+    item->over = item->over || (item->ends && run->state != LOAD_CREATING);
     call_waiters(item, run);
 }
 
@@ -847,11 +862,11 @@ void loads_answered(struct loads *loads, const struct load_run *run)
         item->over = true;
 }
 
-void loads_end(struct loads *loads, const struct load_order *order)
+void loads_end(struct loads *loads, const struct load_order *order, load_swept_fn done, void *arg)
 {
     struct item *item, *next;
 
-    load_sweep(&loads->context, order->resource, order, false);
+    load_sweep(&loads->context, order->resource, order, false, done, arg);
     for (item = TAILQ_FIRST(&loads->items); item; item = next) {
         next = TAILQ_NEXT(item, link);
         const struct load_order *other = &item->run->order;
@@ -859,6 +874,8 @@ void loads_end(struct loads *loads, const struct load_order *order)
             continue;
         if (load_run_ended(item->run))
             item->over = true;
+        else if (item->run->state == LOAD_CREATING)
+            item->ends = true;
         else
             drop(loads, item);
     }

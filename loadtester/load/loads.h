@@ -67,10 +67,12 @@ double load_run_ms(const struct load_run *run, double percent);
 /*
  * Deletes the objects of the order's Canary that a selector names: all of them at the end of its
  * release; with `older`, those of other releases and revisions, and those of other steps that still
- * run. Failures are logged; the objects end at their deadline.
+ * run. Failures are logged, and the objects end at their deadline. done, NULL if of no interest, is
+ * called once; why is NULL when all are deleted, else the first failure, owned by the caller.
  */
+typedef void (*load_swept_fn)(void *arg, const char *why);
 void load_sweep(struct load_context *context, const struct kube_resource *resource,
-                const struct load_order *order, bool older);
+                const struct load_order *order, bool older, load_swept_fn done, void *arg);
 
 /*
  * --- All load tests from many pods: each is found by the name of its object, so that the webhooks of
@@ -103,8 +105,9 @@ bool loads_wait(struct loads *loads, const struct load_run *run, loads_fn fn, vo
 /* Forgets a load test that was refused or deleted, once a webhook was answered with that: the next
  * one tries again. */
 void loads_answered(struct loads *loads, const struct load_run *run);
-/* The end of a release: deletes all objects of the order's Canary and kind. */
-void loads_end(struct loads *loads, const struct load_order *order);
+/* The end of a release: deletes all objects of the order's Canary and kind, also one that is being
+ * created. done as of load_sweep(). */
+void loads_end(struct loads *loads, const struct load_order *order, load_swept_fn done, void *arg);
 /* {"loadTests": [...]}, newest first; namespace and name NULL for all. Owned by the arena. */
 const char *loads_list(const struct loads *loads, struct arena *arena, const char *namespace_,
                        const char *name);

@@ -1,6 +1,7 @@
 # What the cluster is made of, and where it lies. Sourced by build-programs, build-images and run.
 readonly KUBERNETES=v1.36.3 LIBRARIES=v0.36.3 COREDNS=v1.12.4 PROMETHEUS=v0.53.4 PODINFO=v1.8.1-0.20250910200901-e86405a8674e
 readonly GATEWAY_API=v1.3.0 METRICS_SERVER=v0.8.0 FLAGGER=1.44.0 CLOUDNATIVE_PG=1.27.0 KEDA=2.16.1
+readonly KUBE_ROUTER=2.1.0 PROMETHEUS_OPERATOR=0.85.0 ISTIO=v0.0.0-20260827124520-eed52ebb66ad K6_OPERATOR=0.0.19 K6=0.52.0
 readonly PODINFO_VERSIONS='6.0.0 6.0.1 6.0.2 6.1.0 6.7.0 6.7.1'
 # The programs of the control plane and the node, beside those of test/real; and all else: programs, storage of buildah, registry.
 CLUSTER_ASSETS=${KUBEBUILDER_ASSETS:-${XDG_CACHE_HOME:-$HOME/.cache}/flagger-c/envtest}

@@ -7,6 +7,7 @@
 #include "begun.h"
 #include "judged.h"
 #include "numbers.h"
+#include "proto/webhook_message.h"
 #include "router/router.h"
 #include "said.h"
 #include "test/health.h"
@@ -135,11 +136,43 @@ void rules_happened(struct model *model, const struct cluster *before, const str
     note_traffic(model, after, ghost);
 }
 
+/* The load tester has not taken their end for too long, which is told. */
+static bool leaves_load(struct model *model, const struct outcome *outcome)
+{
+    struct json_object *value;
+
+    for (int i = 0; i < outcome->steps; i++) {
+        const struct step *step = ticks_step(model->ticks, outcome, i);
+        if (step->kind == EFFECT_STATUS && outcome->warned &&
+            json_object_object_get_ex(
+                json_at(objects_patch_tree(model->objects, step->patch), "status", NULL),
+                "loadTests", &value) &&
+            !value)
+            return true;
+    }
+    return false;
+}
+
+/* A webhook was called that starts one, or it has taken their end. */
+static void note_load(struct model *model, const struct cluster *facts,
+                      const struct outcome *outcome, struct ghost *ghost)
+{
+    const struct canary_analysis *analysis = &model_canary(model, facts)->analysis;
+
+    for (int i = 0; i < analysis->n_webhooks; i++)
+        if (webhook_is_load(analysis->webhooks[i].metadata) &&
+            outcome->answers[Q_ROLLOUT] != NOT_ASKED)
+            ghost->flags |= GHOST_LOAD;
+    if (outcome->answers[Q_LOAD_END] == PASS || leaves_load(model, outcome))
+        ghost->flags &= (uint8_t)~GHOST_LOAD;
+}
+
 const char *rules_decided(struct model *model, const struct cluster *facts,
                           const struct outcome *outcome, struct ghost *ghost)
 {
     int needed = model->scenario->passes > 0 ? model->scenario->passes : 1;
 
+    note_load(model, facts, outcome, ghost);
     if (outcome->broken)
         return "the rules come to a decision";
     if (outcome->reads_prose)
@@ -920,6 +953,19 @@ const char *rules_refused(struct model *model, const struct cluster *before,
     return check_shares(model, before, after, outcome, ghost);
 }
 
+/* It is ended, or asked for again, before the Canary rests or goes. */
+static const char *check_load(const struct canary *canary, const struct outcome *outcome,
+                              const struct ghost *ghost)
+{
+    bool runs = canary && !canary->suspend && !canary->deleting &&
+                (said_analysing(canary) || canary->status.phase == PHASE_Promoting ||
+                 canary->status.phase == PHASE_Finalising);
+
+    return ghost->flags & GHOST_LOAD && !runs && (!canary || outcome->sleeps)
+               ? "no load test runs when no release is under way"
+               : NULL;
+}
+
 const char *rules_done(struct model *model, const struct cluster *before,
                        const struct cluster *after, const struct outcome *outcome, bool due,
                        const struct ghost *ghost)
@@ -927,6 +973,8 @@ const char *rules_done(struct model *model, const struct cluster *before,
     const struct canary *canary = model_canary(model, after);
 
     const char *told = check_told(model, before, after, outcome);
+    if (!told)
+        told = check_load(canary, outcome, ghost);
     if (told)
         return told;
     if (canary && stalls(model, before, after, outcome))

@@ -39,7 +39,8 @@ enum {
     GHOST_ALARM = 8,   /* the judge has written that the canary is worse */
     GHOST_SHOWN = 16,  /* ... that it is not worse */
     GHOST_PREPARED =
-        32, /* the pre-rollout hooks have passed for the revision, and that is written */
+        32,          /* the pre-rollout hooks have passed for the revision, and that is written */
+    GHOST_LOAD = 64, /* a load test runs, or may */
     GHOST_JUDGED = GHOST_ALARM | GHOST_SHOWN,
     GHOST_CAUSES = GHOST_DOOMED | GHOST_STOPPED,
 };

@@ -11,6 +11,7 @@
 #include "looks.h"
 #include "pool.h"
 #include "prose.h"
+#include "proto/webhook_message.h"
 #include "tick/wake.h"
 
 /* REWORDED: of so many clusters, one is decided on once more in other words; with all of them a
@@ -201,7 +202,11 @@ static enum question question_of(const struct tick *tick, const struct need *nee
 {
     if (need->kind == NEED_METRIC)
         return looks_asks(need) ? Q_LOOK : Q_METRIC;
-    switch (tick->canary->analysis.webhooks[need->webhook].type) {
+    const struct canary_webhook *hook = &tick->canary->analysis.webhooks[need->webhook];
+    if (webhook_is_load(hook->metadata) &&
+        (need->phase == PHASE_Succeeded || need->phase == PHASE_Failed))
+        return Q_LOAD_END;
+    switch (hook->type) {
     case HOOK_CONFIRM_ROLLOUT:
         return Q_CONFIRM_ROLLOUT;
     case HOOK_PRE_ROLLOUT:
@@ -240,7 +245,8 @@ static void answer_metric(struct tick *tick, const struct need *need, uint8_t an
 static void answer_hook(struct tick *tick, const struct need *need, uint8_t answer,
                         struct attempt *attempt)
 {
-    snprintf(attempt->about, sizeof(attempt->about), "%s", need->checksum);
+    if (question_of(tick, need) != Q_LOAD_END) /* which lets nothing in */
+        snprintf(attempt->about, sizeof(attempt->about), "%s", need->checksum);
     fact_hook(
         tick, need,
         (struct hook_answer){.passed = answer == PASS, .text = answer == PASS ? "OK" : "refused"});
@@ -735,6 +741,7 @@ static const char *const question_names[QUESTIONS] = {
     [Q_ROLLBACK] = "rollback",
     [Q_METRIC] = "metric",
     [Q_LOOK] = "look",
+    [Q_LOAD_END] = "end of the load tests",
 };
 static const char *const answer_names[] = {"not asked", "passes", "fails", "no values", "error"};
 

@@ -18,7 +18,8 @@ enum question {
     Q_CONFIRM_PROMOTION,
     Q_ROLLBACK,
     Q_METRIC,
-    Q_LOOK, /* of the judge: looks.h */
+    Q_LOOK,     /* of the judge: looks.h */
+    Q_LOAD_END, /* sent to the webhook that runs load tests */
     QUESTIONS
 };
 /* How it was answered. NONE and ERROR are a metric's: no values, and a server that is away. */

@@ -38,20 +38,22 @@ def log_of(namespace, pod):
 
 
 class Kubelet(http.server.BaseHTTPRequestHandler):
-    """GET /containerLogs/NAMESPACE/POD/CONTAINER"""
+    """GET /containerLogs/NAMESPACE/POD/CONTAINER: each line is sent by itself, as a kubelet does."""
+    protocol_version = 'HTTP/1.1'
 
     def do_GET(self):  # pylint: disable=invalid-name
         parts = self.path.split('?')[0].split('/')
         try:
             with open(log_of(parts[2], parts[3]), 'rb') as log:
-                text = log.read()
+                lines = log.read().splitlines(keepends=True)
         except (OSError, IndexError):
             self.send_error(404)
             return
         self.send_response(200)
-        self.send_header('Content-Length', str(len(text)))
+        self.send_header('Transfer-Encoding', 'chunked')
         self.end_headers()
-        self.wfile.write(text)
+        for line in lines + [b'']:
+            self.wfile.write(b'%x\r\n%s\r\n' % (len(line), line))
 
     def log_message(self, format, *args):  # pylint: disable=redefined-builtin
         pass

@@ -1,4 +1,4 @@
-"""Exact figures of all requests of hey's logs (-o csv), beside those of a load tester.
+"""Exact figures of all requests of the logs of hey (-o csv) or k6 (--out json), beside those of a load tester.
 
 percentiles.py FIGURES.json LOG...     exits with 1 if a percentile is not that of all samples within 5 %, or a count is another
 """
@@ -6,15 +6,30 @@ import json
 import math
 import sys
 
+
+def of_hey(lines):
+    """Of each request: milliseconds, and whether it failed."""
+    for line in lines[1:]:
+        fields = line.split(',')
+        yield float(fields[0]) * 1000, not 200 <= int(fields[6]) < 400
+
+
+def of_k6(lines):
+    points = [json.loads(line) for line in lines if line.startswith('{"')]
+    values = {name: [point['data']['value'] for point in points if point['type'] == 'Point' and point['metric'] == name]
+              for name in ('http_req_duration', 'http_req_failed')}
+    return zip(values['http_req_duration'], (value > 0 for value in values['http_req_failed']), strict=True)
+
+
 with open(sys.argv[1], encoding='utf-8') as text:
     figures = json.load(text)
 samples, failures = [], 0
 for name in sys.argv[2:]:
     with open(name, encoding='utf-8') as log:
-        for line in log.read().splitlines()[1:]:
-            fields = line.split(',')
-            samples.append(float(fields[0]) * 1000)
-            failures += not 200 <= int(fields[6]) < 400
+        lines = log.read().splitlines()
+    for milliseconds, failed in (of_k6 if any(line.startswith('{"') for line in lines) else of_hey)(lines):
+        samples.append(milliseconds)
+        failures += failed
 samples.sort()
 good = figures['requests'] == len(samples) and figures['failures'] == failures
 for percent in (50, 90, 95, 99):

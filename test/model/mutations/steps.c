@@ -569,6 +569,13 @@ static const struct rule advance_always = {.name = "canary_advance",
 MUTATION("a release goes forward by a spec that is refused", "refusals", .rule = canary_advance,
          .row = &advance_always)
 
+/* --- load tests */
+
+MUTATION("load tests are not ended with their release", "load tests", .rule = load_tests_end,
+         .ask = mutation_nothing)
+MUTATION("load tests begin without a record of it", "load tests", .rule = load_tests_begin,
+         .ask = mutation_nothing)
+
 /* --- a promotion in steps */
 
 MUTATION("a step of the promotion is recorded and not routed", "promotion in steps",

@@ -67,6 +67,15 @@ python3 test/real/percentiles.py "$folder/answer" "$folder/logs/$case".load-app-
 eventually ends_as succeeded "$two" hey Progressing 'weight 10'
 jobs_are 1
 
+# Logs of more than a megabyte each.
+long() {
+    curl -s -m 20 "http://127.0.0.1:$one/" -d "{\"name\": \"app\", \"namespace\": \"$case\", \"phase\": \"Progressing\", \"checksum\": \"c\", \"release\": \"r\", \"step\": \"weight 15\",
+        \"metadata\": {\"type\": \"job\", \"template\": \"hey\", \"parallelism\": \"2\", \"url\": \"http://127.0.0.1:$two/healthz\", \"requests\": \"40000\"}}" >"$folder/answer"
+    [ "$(gojq -r '"\(.state) \(.requests) \(.message)"' "$folder/answer")" = "succeeded 40000 2 of 2 pods counted" ]
+}
+eventually long
+[ "$(cat "$folder/logs/$case".load-app-*.log | wc -c)" -gt 2000000 ]
+
 # A pod that fails is named.
 eventually ends_as failed "$one" broken Progressing 'weight 10' ', "concurrency": "3"'
 [[ $(gojq -r .message "$folder/answer") == "0 of 8 pods counted"*"failed: exit status 3 of container load"* ]]
@@ -134,8 +143,8 @@ else
 fi
 
 # Releases of the real controller, judged by them.
-load() { # BOUNDS
-    echo "$STEPS, webhooks: [{name: load, url: \"http://127.0.0.1:$one/\", metadata: {type: job, template: hey, parallelism: \"8\", requests: \"800\", url: \"http://127.0.0.1:$two/healthz\"}}],
+load() { # BOUNDS [TEMPLATE]
+    echo "$STEPS, webhooks: [{name: load, url: \"http://127.0.0.1:$one/\", metadata: {type: job, template: ${2:-hey}, parallelism: \"8\", requests: \"800\", url: \"http://127.0.0.1:$two/healthz\"}}],
       metrics: [{name: slowest, loadTest: {figure: p99}, thresholdRange: {$1}}, {name: enough, loadTest: {figure: requests}, thresholdRange: {min: 800}}]"
 }
 deployment
@@ -153,4 +162,25 @@ release 3.0.0
 comes Failed
 runs app-primary 2.0.0
 told 'advancement slowest '
+eventually jobs_are 0
+# What ends a release in the middle ends its load test: a suspension, the spec before, and the Canary's deletion, also while the load tester is away.
+canary app gatewayapi:v1 "$(load 'max: 30000' slow)"
+release 4.0.0
+eventually jobs_are 1
+is canary app '.status.loadTests.revision != null and .metadata.finalizers == ["finalizer.flagger.app"]'
+change canary app '{"spec": {"suspend": true}}'
+eventually jobs_are 0
+is canary app '.status.phase == "Progressing" and .status.loadTests == null'
+change canary app '{"spec": {"suspend": false}}'
+eventually jobs_are 1
+release 2.0.0
+comes Succeeded
+eventually jobs_are 0
+release 4.0.0
+eventually jobs_are 1
+kill -KILL "${helpers[-1]}"
+k delete canary app --wait=false >/dev/null
+eventually told 'could not be ended, it is tried again: load said: '
+tester "$one"
+k wait canary app --for=delete --timeout=120s >/dev/null
 eventually jobs_are 0
