@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "base/zone.h"
 #include "proto/phase.h"
 #include "proto/weight.h"
 
@@ -69,7 +70,8 @@ enum canary_policy {
 };
 
 /* Tolerance of the canary relative to the primary: its share of bad requests is at most (1 + ratio)
- * * the primary's share + points. Shares: 0.002 is 0.2 %. */
+ * * the primary's share + points. Shares: 0.002 is 0.2 %. Of a compared number, points is an amount
+ * in its own unit, and either is tolerated; of latency, ratio is the part by which it may be longer. */
 struct canary_tolerance {
     double ratio, points;
 };
@@ -96,7 +98,8 @@ struct canary_judge {
 /* spec.analysis.metrics[].judge */
 struct canary_metric_judge {
     bool given;
-    bool off; /* only its thresholds are used */
+    bool off;   /* only its thresholds are used */
+    bool lower; /* of a compared number: a lower one is worse */
     bool has_tolerance;
     struct canary_tolerance tolerate;
 };
@@ -137,6 +140,9 @@ struct canary_metric {
     bool has_min, has_max; /* of thresholdRange */
     double min, max;
     enum canary_policy no_data; /* default FAIL */
+    /* compare: primary. Its template is asked for both sides, and the judge compares the numbers; of
+     * request-duration it compares the histograms. */
+    bool compares;
     struct canary_metric_judge judge;
     struct canary_load_test load_test;
 };
@@ -144,6 +150,8 @@ struct canary_metric {
 bool canary_metric_is_success_rate(const struct canary_metric *metric);
 bool canary_metric_is_duration(const struct canary_metric *metric);
 bool canary_metric_is_builtin(const struct canary_metric *metric);
+/* request-duration with compare: primary: the whole latency is judged. */
+bool canary_metric_is_latency(const struct canary_metric *metric);
 
 /* The empty type is HOOK_ROLLOUT. */
 enum hook_type {
@@ -247,13 +255,13 @@ enum { CANARY_MAX_WINDOWS = 16 };
 struct canary_window {
     unsigned days; /* on which it opens: a bit each, of Monday the lowest */
     int from, to;  /* minutes of the day; with `to` not above `from` it closes on the next day */
-    int offset;    /* minutes that local time is ahead of UTC */
+    struct zone zone;
 };
 
 /* spec.pushes: when releases begin. */
 struct canary_pushes {
-    int per_day; /* releases that begin in a day at most; 0: any number */
-    int offset;  /* of the day: minutes that local time is ahead of UTC */
+    int per_day;      /* releases that begin in a day at most; 0: any number */
+    struct zone zone; /* of the day */
     struct canary_window *windows;
     int n_windows; /* 0: at any time */
 };
@@ -271,6 +279,10 @@ struct canary_scale {
     int percent;       /* of the primary's pods; 0 if none */
     bool match_weight; /* the pods of the first step */
 };
+
+/* A revision that is pushed while another one is released: it is released in its place, or it waits
+ * until that has ended, the last one alone or each in its turn. */
+enum canary_new_revision { NEW_REVISION_RESTART, NEW_REVISION_FINISH, NEW_REVISION_QUEUE };
 
 struct canary_analysis {
     struct json_object *json; /* NULL if there is no analysis, which means skipAnalysis */
@@ -298,8 +310,8 @@ struct canary_analysis {
     int primary_ready_threshold; /* percent, 100 */
     int canary_ready_threshold;  /* percent, 100 */
     bool waits_for_primary; /* also for one without a ready pod, without limit; default false */
-    bool finishes;          /* another revision waits until the release has ended; default false */
-    bool any_capacity;      /* a share may grow regardless of the canary's pods; default false */
+    enum canary_new_revision on_new_revision; /* default RESTART */
+    bool any_capacity; /* a share may grow regardless of the canary's pods; default false */
     struct canary_scale scale;
     int matched_share;         /* percent of the requests that `match` may select; default 100 */
     struct json_object *match; /* non-empty array or NULL */

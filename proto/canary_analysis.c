@@ -13,6 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/quantity.h"
 #include "proto/canary_parts.h"
 #include "proto/webhook_message.h"
 #include "proto/weight.h"
@@ -34,6 +35,11 @@ bool canary_metric_is_builtin(const struct canary_metric *metric)
     return canary_metric_is_success_rate(metric) || canary_metric_is_duration(metric);
 }
 
+bool canary_metric_is_latency(const struct canary_metric *metric)
+{
+    return metric->compares && canary_metric_is_duration(metric);
+}
+
 /* --- spec.analysis.judge, and the judge of a metric */
 
 enum {
@@ -42,10 +48,10 @@ enum {
     MOST_METRICS = 10,
     TOLERANCE_DIGITS = 20,
 };
-static const double default_rate = 0.01, largest_rate = 0.5, percent = 100;
+static const double default_rate = 0.01, largest_rate = 0.5, percent = 100, most_times = 10;
 
 /* "10 %" is relative to the primary's share, "0.2 %-points" a share of all requests. */
-static bool parse_tolerance(const char *text, struct canary_tolerance *out)
+static bool parse_tolerance(const char *text, double most, struct canary_tolerance *out)
 {
     size_t len = strspn(text, "0123456789.");
     char *end;
@@ -53,7 +59,7 @@ static bool parse_tolerance(const char *text, struct canary_tolerance *out)
     if (len == 0 || len > TOLERANCE_DIGITS || !isdigit((unsigned char)text[0]))
         return false;
     double value = strtod(text, &end) / percent;
-    if (end != text + len || value > 1)
+    if (end != text + len || value > most)
         return false;
     end += strspn(end, " ");
     if (strcmp(end, "%") == 0)
@@ -72,10 +78,44 @@ static bool read_tolerance(struct json_reader *r, struct json_object *json, cons
 
     if (text == NULL)
         return false;
-    if (!parse_tolerance(text, out))
+    if (!parse_tolerance(text, 1, out))
         json_reader_fail(r, json, key,
                          "expected a part of the primary's share such as \"10 %%\", or of all "
                          "requests such as \"0.2 %%-points\", of at most 100, found \"%s\"",
+                         text);
+    return true;
+}
+
+/* Of a compared number: "10 %" of the primary's, or an amount such as "5Mi". */
+static bool parse_amount(const char *text, struct canary_tolerance *out)
+{
+    struct quantity quantity;
+    struct errinfo ignored;
+
+    if (parse_tolerance(text, most_times, out))
+        return out->points == 0;
+    if (!isdigit((unsigned char)text[0]) || quantity_parse(text, &quantity, &ignored) != ERR_OK)
+        return false;
+    *out = (struct canary_tolerance){.points = (double)quantity.wide * pow(10, quantity.scale)};
+    return isfinite(out->points);
+}
+
+static bool read_amount(struct json_reader *r, struct json_object *json, bool latency,
+                        struct canary_tolerance *out)
+{
+    const char *text = canary_read_name(r, json, "tolerate", JSON_OPTIONAL);
+
+    if (text == NULL)
+        return false;
+    if (latency && (!parse_tolerance(text, most_times, out) || out->points > 0))
+        json_reader_fail(r, json, "tolerate",
+                         "expected a part of the primary's latency such as \"10 %%\", of at most "
+                         "1000, found \"%s\"",
+                         text);
+    else if (!latency && !parse_amount(text, out))
+        json_reader_fail(r, json, "tolerate",
+                         "expected a part of the primary's number such as \"10 %%\", of at most "
+                         "1000, or an amount such as \"20\" or \"5Mi\", found \"%s\"",
                          text);
     return true;
 }
@@ -113,6 +153,42 @@ static void canary_read_judge(struct json_reader *r, struct json_object *analysi
     check(r, json, out);
 }
 
+static void read_compare(struct json_reader *r, struct json_object *metric, bool judged,
+                         struct canary_metric *out)
+{
+    const char *to = canary_read_name(r, metric, "compare", JSON_OPTIONAL);
+
+    out->compares = to != NULL;
+    if (to == NULL)
+        return;
+    if (strcmp(to, "primary") != 0)
+        json_reader_fail(r, metric, "compare", "expected primary, found \"%s\"", to);
+    else if (!canary_metric_is_duration(out) &&
+             (canary_metric_is_success_rate(out) || out->template_ref.name == NULL))
+        json_reader_fail(r, metric, "compare",
+                         "expected on request-duration or a metric with a templateRef, which are "
+                         "asked for canary and primary, found on \"%s\"",
+                         out->name);
+    else if (!judged)
+        json_reader_fail(r, metric, "compare", "expected only with spec.analysis.judge");
+}
+
+/* worse: of a compared number only. */
+static void read_worse(struct json_reader *r, struct json_object *json, struct canary_metric *out)
+{
+    const char *worse = canary_read_name(r, json, "worse", JSON_OPTIONAL);
+
+    if (worse == NULL)
+        return;
+    out->judge.lower = strcmp(worse, "lower") == 0;
+    if (!out->judge.lower && strcmp(worse, "higher") != 0)
+        json_reader_fail(r, json, "worse", "expected higher or lower, found \"%s\"", worse);
+    else if (!out->compares)
+        json_reader_fail(r, json, "worse", "expected only with compare: primary");
+    else if (canary_metric_is_duration(out) && out->judge.lower)
+        json_reader_fail(r, json, "worse", "expected higher on request-duration, found \"lower\"");
+}
+
 static void canary_read_metric_judge(struct json_reader *r, struct json_object *metric, bool judged,
                                      struct canary_metric *out)
 {
@@ -122,8 +198,13 @@ static void canary_read_metric_judge(struct json_reader *r, struct json_object *
     if (json == NULL)
         return;
     out->judge.off = !json_read_bool(r, json, "enabled", true);
-    out->judge.has_tolerance = read_tolerance(r, json, "tolerate", &out->judge.tolerate);
-    if (!judged)
+    out->judge.has_tolerance =
+        out->compares ? read_amount(r, json, canary_metric_is_duration(out), &out->judge.tolerate)
+                      : read_tolerance(r, json, "tolerate", &out->judge.tolerate);
+    read_worse(r, json, out);
+    if (out->judge.off && out->compares)
+        json_reader_fail(r, metric, "compare", "expected without judge.enabled: false");
+    else if (!judged)
         json_reader_fail(r, metric, "judge", "expected only with spec.analysis.judge");
     else if (!out->judge.off && !canary_metric_is_builtin(out) && out->template_ref.name == NULL)
         json_reader_fail(r, metric, "judge",
@@ -138,7 +219,7 @@ static void check_duration(struct json_reader *r, struct json_object *array, int
     double most = metric->has_range ? metric->max : metric->threshold;
     bool has_most = metric->has_range ? metric->has_max : metric->has_threshold;
 
-    if (metric->judge.off || !canary_metric_is_duration(metric))
+    if (metric->judge.off || !canary_metric_is_duration(metric) || metric->compares)
         return;
     if (!has_most || !(most > 0) || !isfinite(most))
         json_reader_fail(r, json_read_elem(r, array, (size_t)index), NULL,
@@ -167,7 +248,8 @@ static void canary_check_judge(struct json_reader *r, struct json_object *analys
     if (judged == 0)
         json_reader_fail(r, analysis, "judge",
                          "expected a metric that it can judge: request-success-rate, "
-                         "request-duration or a MetricTemplate with queries, found none");
+                         "request-duration or a MetricTemplate with queries or compare: primary, "
+                         "found none");
 }
 
 /* --- metrics, webhooks, alerts */
@@ -299,6 +381,7 @@ static void read_metric(struct json_reader *r, struct json_object *json, bool ju
     out->variables = canary_read_map(r, json, "templateVariables");
     out->threshold = read_bound(r, json, "threshold", &out->has_threshold);
     read_load_test(r, json, out);
+    read_compare(r, json, judged, out);
     canary_read_metric_judge(r, json, judged, out);
     struct json_object *range = json_read_obj(r, json, "thresholdRange", JSON_OPTIONAL);
     if (range == NULL)

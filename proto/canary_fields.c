@@ -94,7 +94,7 @@ static const struct canary_field analysis[] = {
     ANALYSIS("canaryReadyThreshold", FIELD_INT, canary_ready_threshold, TO_PERCENT,
              .missing = PERCENT),
     ANALYSIS("onPrimaryNotReady", FIELD_SECOND, waits_for_primary, WORDS("forward", "wait")),
-    ANALYSIS("onNewRevision", FIELD_SECOND, finishes, WORDS("restart", "finish")),
+    ANALYSIS("onNewRevision", FIELD_WORD, on_new_revision, WORDS("restart", "finish", "queue")),
     ANALYSIS("onMetricError", FIELD_WORD, on_metric_error, WORDS("fail", "hold")),
     ANALYSIS("onNoRequests", FIELD_WORD, on_no_requests, WORDS("fail", "hold", "pass"),
              .missing = POLICY_HOLD),

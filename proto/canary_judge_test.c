@@ -58,6 +58,47 @@ CASE(test_defaults)
     assert_int_equal(judge.on_inconclusive, INCONCLUSIVE_WAIT);
 }
 
+CASE(test_compare)
+{
+    static const struct {
+        const char *judge;
+        bool has, lower;
+        double ratio, points;
+    } rows[] = {
+        {"", false, false, 0, 0},
+        {",'judge':{'tolerate':'10 %'}", true, false, 0.1, 0},
+        {",'judge':{'tolerate':'250%','worse':'lower'}", true, true, 2.5, 0},
+        {",'judge':{'tolerate':'5Mi','worse':'higher'}", true, false, 0, 5 * 1024 * 1024},
+        {",'judge':{'tolerate':'0.5'}", true, false, 0, 0.5},
+        {",'judge':{'tolerate':'250m'}", true, false, 0, 0.25},
+        {",'judge':{'tolerate':'0'}", true, false, 0, 0},
+    };
+
+    EACH_ROW (row, rows) {
+        const struct canary_metric metric =
+            view(arena, "{'type':'sequential'}",
+                 arena_printf(arena,
+                              "{'name':'m','templateRef':{'name':'m'},'compare':'primary'%s}",
+                              row->judge))
+                .metrics[0];
+        assert_true(metric.compares && !metric.judge.off);
+        assert_true(metric.judge.has_tolerance == row->has && metric.judge.lower == row->lower);
+        assert_float_equal(metric.judge.tolerate.ratio, row->ratio, 1e-12);
+        assert_float_equal(metric.judge.tolerate.points, row->points, 1e-9);
+    }
+}
+
+CASE(test_latency)
+{
+    const struct canary_metric metric =
+        view(arena, "{'type':'sequential'}",
+             "{'name':'request-duration','compare':'primary','judge':{'tolerate':'20 %'}}")
+            .metrics[0];
+
+    assert_true(canary_metric_is_latency(&metric) && !metric.has_range);
+    assert_true(metric.judge.has_tolerance && metric.judge.tolerate.ratio == 0.2);
+}
+
 CASE(test_mistakes_in_the_judge)
 {
     canary_testing_mistakes(arena, "judge");

@@ -1,7 +1,4 @@
-/*
- * spec.pushes: when releases begin, and how many in a day. Local time is an offset from UTC: names
- * such as Europe/Berlin need time zone data, which the image does not have.
- */
+/* spec.pushes: when releases begin, and how many in a day. */
 #include "proto/canary.h"
 
 #include <ctype.h>
@@ -45,23 +42,30 @@ static int read_minutes(struct json_reader *r, struct json_object *json, const c
     return minutes;
 }
 
-/* "UTC" or "+02:00" */
-static int read_offset(struct json_reader *r, struct json_object *json, int missing)
+static struct zone fixed(int minutes)
+{
+    return (struct zone){.offset = minutes, .summer = minutes};
+}
+
+/* "UTC", "+02:00" or "Europe/Berlin" */
+static struct zone read_zone(struct json_reader *r, struct json_object *json, struct zone missing)
 {
     const char *text = canary_read_name(r, json, "timeZone", JSON_OPTIONAL);
+    struct zone zone;
 
     if (text == NULL)
         return missing;
     if (strcmp(text, "UTC") == 0)
-        return 0;
+        return fixed(0);
+    if (zone_find(text, &zone))
+        return zone;
     int minutes = text[0] == '+' || text[0] == '-' ? parse_minutes(text + 1) : -1;
     if (minutes < 0 || minutes > MOST_OFFSET)
-        json_reader_fail(
-            r, json, "timeZone",
-            "expected UTC or an offset such as +02:00, up to 14 hours (there is no data "
-            "for names such as Europe/Berlin), found \"%s\"",
-            text);
-    return text[0] == '-' ? -minutes : minutes;
+        json_reader_fail(r, json, "timeZone",
+                         "expected UTC, a time zone such as Europe/Berlin, or an offset such as "
+                         "+02:00, up to 14 hours, found \"%s\"",
+                         text);
+    return fixed(text[0] == '-' ? -minutes : minutes);
 }
 
 static unsigned read_days(struct json_reader *r, struct json_object *json)
@@ -81,6 +85,8 @@ static unsigned read_days(struct json_reader *r, struct json_object *json)
             day++;
         if (day == WEEK)
             canary_fail_element(r, array, i, "Mon, Tue, Wed, Thu, Fri, Sat or Sun");
+        else if (out & 1u << day)
+            canary_fail_element(r, array, i, "each day once");
         else
             out |= 1u << day;
     }
@@ -107,7 +113,7 @@ static void read_windows(struct json_reader *r, struct json_object *json, struct
             .days = read_days(r, element),
             .from = read_minutes(r, element, "from", DAY - 1),
             .to = read_minutes(r, element, "to", DAY),
-            .offset = read_offset(r, element, out->offset),
+            .zone = read_zone(r, element, out->zone),
         };
         if (r->err == ERR_OK && window->from == window->to)
             json_reader_fail(r, element, "to", "expected another time than from, found both at %s",
@@ -123,7 +129,7 @@ void canary_read_pushes(struct json_reader *r, struct json_object *spec, struct 
     if (json == NULL)
         return;
     canary_read_fields(r, json, FIELDS_PUSHES, out);
-    out->offset = read_offset(r, json, 0);
+    out->zone = read_zone(r, json, fixed(0));
     read_windows(r, json, out);
     if (r->err == ERR_OK && out->per_day == 0 && out->n_windows == 0)
         json_reader_fail(r, json, NULL, "expected perDay, windows or both, found neither");
@@ -146,14 +152,16 @@ static bool is_day_of(const struct canary_window *window, int64_t day)
 /* The first minute from `now` on at which it is open, both in UTC. */
 static int64_t opens_at(const struct canary_window *window, int64_t now)
 {
-    int64_t local = now + window->offset, today = floor_div(local, DAY);
+    int64_t today = floor_div(now + zone_offset(&window->zone, now), DAY);
     int lasts = window->to - window->from + (window->to <= window->from ? DAY : 0);
 
-    /* one that began yesterday may last until today */
-    for (int64_t day = today - 1; day <= today + WEEK; day++) {
-        int64_t begins = day * DAY + window->from;
-        if (is_day_of(window, day) && local < begins + lasts)
-            return (local > begins ? local : begins) - window->offset;
+    /* one that began yesterday may last until today; one that the clocks leave out comes in a week */
+    for (int64_t day = today - 1; day <= today + 2 * WEEK; day++) {
+        int64_t local = day * DAY + window->from;
+        int64_t begins = zone_to_utc(&window->zone, local);
+        int64_t ends = zone_to_utc(&window->zone, local + lasts);
+        if (is_day_of(window, day) && begins < ends && now < ends)
+            return now > begins ? now : begins;
     }
     return now; /* not reached: each window has a day */
 }
@@ -169,14 +177,20 @@ int64_t canary_pushes_open_ms(const struct canary_pushes *pushes, int64_t now_ms
     return pushes->n_windows == 0 || first == now ? now_ms : first * MINUTE_MS;
 }
 
+static int64_t day_ms(const struct canary_pushes *pushes, int64_t now_ms, int later)
+{
+    int64_t now = floor_div(now_ms, MINUTE_MS);
+    int64_t day = floor_div(now + zone_offset(&pushes->zone, now), DAY) + later;
+
+    return zone_to_utc(&pushes->zone, day * DAY) * MINUTE_MS;
+}
+
 int64_t canary_pushes_day_ms(const struct canary_pushes *pushes, int64_t now_ms)
 {
-    int64_t now = floor_div(now_ms, MINUTE_MS) + pushes->offset;
-
-    return (floor_div(now, DAY) * DAY - pushes->offset) * MINUTE_MS;
+    return day_ms(pushes, now_ms, 0);
 }
 
 int64_t canary_pushes_next_day_ms(const struct canary_pushes *pushes, int64_t now_ms)
 {
-    return canary_pushes_day_ms(pushes, now_ms) + (int64_t)DAY * MINUTE_MS;
+    return day_ms(pushes, now_ms, 1);
 }

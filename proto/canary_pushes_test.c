@@ -43,7 +43,7 @@ CASE(test_when_the_next_window_opens)
 /* Minute by minute, without a calendar: the windows of a day, and those of the day before. */
 static bool is_open(const struct canary_window *window, int64_t minute)
 {
-    int64_t local = minute + window->offset + (int64_t)WEEK * DAY; /* not negative */
+    int64_t local = minute + window->zone.offset + (int64_t)WEEK * DAY; /* not negative */
     int64_t day = local / DAY + 3, of_day = local % DAY;
     bool today = (window->days >> day % WEEK & 1) != 0;
     bool yesterday = (window->days >> (day + WEEK - 1) % WEEK & 1) != 0;
@@ -58,9 +58,9 @@ CASE(test_each_minute_of_two_weeks)
     static const struct canary_window windows[] = {
         {.days = 1, .from = 540, .to = 960},
         {.days = 0x7f, .from = 0, .to = DAY},
-        {.days = 0x41, .from = 1320, .to = 360, .offset = 120},
-        {.days = 0x14, .from = 1439, .to = 1, .offset = -840},
-        {.days = 0x20, .from = 0, .to = 1, .offset = 840},
+        {.days = 0x41, .from = 1320, .to = 360, .zone = {120, 120, {0}, {0}}},
+        {.days = 0x14, .from = 1439, .to = 1, .zone = {-840, -840, {0}, {0}}},
+        {.days = 0x20, .from = 0, .to = 1, .zone = {840, 840, {0}, {0}}},
     };
 
     for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++) {
@@ -80,7 +80,7 @@ CASE(test_each_minute_of_two_weeks)
 
 CASE(test_a_day_is_one_of_local_time)
 {
-    struct canary_pushes pushes = {.per_day = 1, .offset = 120};
+    struct canary_pushes pushes = {.per_day = 1, .zone = {120, 120, {0}, {0}}};
     int64_t noon = INT64_C(1795780800000); /* 2026-11-27T12:00:00Z */
     char text[CLOCK_TEXT];
 
@@ -88,4 +88,44 @@ CASE(test_a_day_is_one_of_local_time)
                         "2026-11-26T22:00:00Z");
     assert_string_equal(clock_rfc3339(canary_pushes_next_day_ms(&pushes, noon), text),
                         "2026-11-27T22:00:00Z");
+}
+
+/* The day on which the clocks change has 23 or 25 hours. */
+CASE(test_days_on_which_the_clocks_change)
+{
+    static const struct {
+        const char *at, *begins, *ends;
+    } rows[] = {
+        {"2026-03-28T12:00:00Z", "2026-03-27T23:00:00Z", "2026-03-28T23:00:00Z"},
+        {"2026-03-29T12:00:00Z", "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"},
+        {"2026-10-25T12:00:00Z", "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"},
+    };
+    struct canary_pushes pushes = {.per_day = 1};
+
+    assert_true(zone_find("Europe/Berlin", &pushes.zone));
+    EACH_ROW (row, rows) {
+        int64_t at = 0;
+        char text[CLOCK_TEXT];
+        assert_int_equal(clock_parse(row->at, &at, NULL), ERR_OK);
+        assert_string_equal(clock_rfc3339(canary_pushes_day_ms(&pushes, at), text), row->begins);
+        assert_string_equal(clock_rfc3339(canary_pushes_next_day_ms(&pushes, at), text), row->ends);
+    }
+}
+
+/* Minute by minute, by the clock on the wall. */
+CASE(test_a_window_on_days_on_which_the_clocks_change)
+{
+    struct canary_window window = {.days = 0x7f, .from = 540, .to = 960};
+    struct canary_pushes pushes = {.windows = &window, .n_windows = 1};
+    int64_t from = 0, to = 0;
+
+    assert_true(zone_find("Europe/Berlin", &window.zone));
+    assert_int_equal(clock_parse("2026-03-20T00:00:00Z", &from, NULL), ERR_OK);
+    assert_int_equal(clock_parse("2026-11-20T00:00:00Z", &to, NULL), ERR_OK);
+    for (int64_t at = from; at < to; at += MINUTE_MS) {
+        int64_t minute = at / MINUTE_MS;
+        int64_t of_day = (minute + zone_offset(&window.zone, minute)) % DAY;
+        bool open = canary_pushes_open_ms(&pushes, at) == at;
+        assert_int_equal(open, of_day >= window.from && of_day < window.to);
+    }
 }

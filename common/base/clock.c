@@ -43,8 +43,8 @@ static int days_in_month(int year, int month)
     return month == 2 && is_leap(year) ? 29 : days[month - 1];
 }
 
-/* Days since 1970-01-01. Years are counted from March, so that the leap day comes last. */
-static int64_t days_from_civil(int year, int month, int day)
+/* Years are counted from March, so that the leap day comes last. */
+int64_t clock_days(int year, int month, int day)
 {
     int64_t y = month <= 2 ? year - 1 : year;
     int64_t shifted = (month + 9) % 12;
@@ -158,7 +158,7 @@ static bool read_time(const char *at, int64_t *wall_ms)
     if (c.hour > 23 || c.minute > 59 || c.second > 60)
         return false;
     int64_t second =
-        days_from_civil(c.year, c.month, c.day) * DAY + c.hour * 3600 + c.minute * 60 + c.second;
+        clock_days(c.year, c.month, c.day) * DAY + c.hour * 3600 + c.minute * 60 + c.second;
     *wall_ms = (second - minutes * 60) * 1000 + milli;
     return true;
 }

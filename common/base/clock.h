@@ -20,6 +20,9 @@ struct clock_steps {
 };
 void clock_steps_see(struct clock_steps *steps, int64_t wall_ms, int64_t monotonic_ms);
 
+/* Days since 1970-01-01 of a day of the calendar; month and day from 1. */
+int64_t clock_days(int year, int month, int day);
+
 enum { CLOCK_TEXT = 32 };
 /* "2026-11-20T19:15:10Z" (metav1.Time). Returns text. */
 char *clock_rfc3339(int64_t wall_ms, char text[CLOCK_TEXT]);

@@ -191,12 +191,14 @@ static const char *about(struct release *r, const char *path, const char *what)
 
 static const char *refuse_finish(struct release *r)
 {
-    if (!r->canary->analysis.finishes || !r->target || r->target->pin)
+    enum canary_new_revision is = r->canary->analysis.on_new_revision;
+
+    if (is == NEW_REVISION_RESTART || !r->target || r->target->pin)
         return NULL;
     return arena_printf(r->tick->arena,
-                        "spec.analysis.onNewRevision: finish keeps a Deployment at the revision "
+                        "spec.analysis.onNewRevision: %s keeps a Deployment at the revision "
                         "that is analysed, the target is a %s; expected restart",
-                        r->canary->target.kind);
+                        is == NEW_REVISION_FINISH ? "finish" : "queue", r->canary->target.kind);
 }
 
 /* The number of pods is the share. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decide/compared.h"
 #include "kube/secret.h"
 #include "metric/backend.h"
 #include "metric/family.h"
@@ -49,7 +50,7 @@ enum rule_result counts_judged(struct release *r, int index)
 
     if (!may_be_judged(metric))
         return RULE_DONE;
-    if (canary_metric_is_builtin(metric))
+    if (canary_metric_is_builtin(metric) || metric->compares)
         return RULE_CONTINUE;
     if (!need_object(r->tick, &metric_templates, metrics_template_namespace(r, metric),
                      metric->template_ref.name, &template))
@@ -266,6 +267,88 @@ enum rule_result counts_ask(struct release *r, int index, const struct counts_wi
     return RULE_CONTINUE;
 }
 
+/* --- histograms */
+
+/* "judge[0].canary.histogram" */
+static enum rule_result ask_histogram(const struct asking *a, enum side side,
+                                      const struct metric_answer **answer, const char **why)
+{
+    struct metric_question question = a->question;
+    struct errinfo ei;
+
+    question.id = arena_printf(a->r->tick->arena, "judge[%d]%s.%s.histogram", a->index,
+                               a->window->before > 0 ? ".before" : "",
+                               side == SIDE_CANARY ? "canary" : "primary");
+    question.at_s = a->window->end_s;
+    question.histogram = true;
+    if (a->window->before > 0) {
+        question.times = a->window->before;
+        question.every_s = a->window->length_s;
+    }
+    if (query_of(a, side, ASKED_PART, &question.query, &ei) != ERR_OK) {
+        *why = arena_printf(a->r->tick->arena, "the query of its histogram cannot be made: %s",
+                            ei.text);
+        return RULE_DONE;
+    }
+    return need_metric(a->r->tick, &question, answer) ? RULE_CONTINUE : RULE_NEEDS_FACTS;
+}
+
+/* At the time i of several; no series, or a bucket without a value, is no request. */
+static struct judge_histogram histogram_at(struct arena *arena, const struct metric_answer *answer,
+                                           int times, int i)
+{
+    int n = answer->outcome == METRIC_VALUE ? answer->n_bounds : 0;
+    double *counts = arena_array(arena, (size_t)n, sizeof(*counts));
+
+    for (int b = 0; b < n; b++) {
+        counts[b] = answer->values[b * times + i];
+        if (!isfinite(counts[b]))
+            return (struct judge_histogram){0};
+    }
+    return (struct judge_histogram){.n = n, .bounds = answer->bounds, .counts = counts};
+}
+
+static const char *histogram_fault(const struct metric_answer *answer)
+{
+    if (answer->outcome == METRIC_ERROR)
+        return answer->text;
+    if (answer->n_bounds > 0 && answer->bounds[answer->n_bounds - 1] != INFINITY)
+        return "the histogram of request-duration has no bucket +Inf";
+    return NULL;
+}
+
+enum rule_result counts_histograms(struct release *r, int index, const struct counts_window *window,
+                                   struct histograms *out)
+{
+    const struct metric_answer *answers[SIDES] = {0};
+    struct asking a = {
+        .r = r, .index = index, .metric = &r->canary->analysis.metrics[index], .window = window};
+    enum rule_result verdict = begin(r, &a, &out->why);
+
+    for (int side = 0; verdict != RULE_DONE && side < SIDES; side++) {
+        enum rule_result one = is_asked(&a, (enum side)side)
+                                   ? ask_histogram(&a, (enum side)side, &answers[side], &out->why)
+                                   : RULE_CONTINUE;
+        verdict = one != RULE_CONTINUE ? one : verdict;
+    }
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    for (int side = 0; side < SIDES && !out->why; side++)
+        out->why = answers[side] ? histogram_fault(answers[side]) : NULL;
+    if (out->why)
+        return RULE_DONE;
+    out->unit_ms = metric_family_find(r->router->metric_family)->duration_to_ms;
+    if (window->before == 0) {
+        out->canary = histogram_at(r->tick->arena, answers[SIDE_CANARY], 1, 0);
+        out->primary = histogram_at(r->tick->arena, answers[SIDE_PRIMARY], 1, 0);
+        return RULE_CONTINUE;
+    }
+    out->before = arena_array(r->tick->arena, (size_t)window->before, sizeof(*out->before));
+    for (int i = 0; i < window->before; i++)
+        out->before[i] = histogram_at(r->tick->arena, answers[SIDE_PRIMARY], window->before, i);
+    return RULE_CONTINUE;
+}
+
 /* --- refusals */
 
 static const char *refuse_template(struct release *r, int index, struct json_object *template,
@@ -330,11 +413,13 @@ enum rule_result counts_refusal(struct release *r, const char **sentence)
         if (!need_object(r->tick, &metric_templates, metrics_template_namespace(r, metric),
                          metric->template_ref.name, &template))
             return RULE_NEEDS_FACTS;
-        *sentence = refuse_template(r, i, template, &judged);
+        judged = judged || metric->compares;
+        *sentence = metric->compares ? compared_refusal(r, i, template)
+                                     : refuse_template(r, i, template, &judged);
     }
     if (!*sentence && !judged)
         *sentence = "spec.analysis.judge: no metric can be judged, for no MetricTemplate of it has "
-                    "queries; add spec.queries to one, or a built-in metric";
+                    "queries; add spec.queries to one, or compare: primary, or a built-in metric";
     return RULE_CONTINUE;
 }
 
@@ -436,4 +521,36 @@ const struct template_means *metrics_means(const struct release *r)
     *means = (struct template_means){
         .budget = r->tick->budget, .kept = r->tick->templates, .owner = r->canary->namespace_};
     return means;
+}
+
+struct render_model metrics_model(const struct release *r, const struct canary_metric *metric,
+                                  const char *interval)
+{
+    struct render_model model = render_model_of(r->canary, interval, metric->variables);
+
+    model.means = metrics_means(r);
+    if (r->info.revision)
+        model.route = r->info.revision; /* the subject of its metrics */
+    return model;
+}
+
+const char *metrics_render(struct arena *arena, struct json_object *template,
+                           const struct render_model *model, struct metric_question *question,
+                           struct errinfo *ei)
+{
+    const struct {
+        const char *name, *text, **out;
+    } fields[] = {
+        {"query", json_str_at(template, "spec", "query", NULL), &question->query},
+        {"path", json_str_at(question->spec, "path", NULL), &question->path},
+        {"body", json_str_at(question->spec, "body", NULL), &question->body},
+    };
+    bool own_request = metric_backend_find(question->backend)->own_request;
+
+    for (size_t i = 0; i < (own_request ? sizeof(fields) / sizeof(fields[0]) : 1); i++) {
+        const char *text = fields[i].text ? fields[i].text : "";
+        if (render_query(arena, text, model, fields[i].out, ei) != ERR_OK)
+            return fields[i].name;
+    }
+    return NULL;
 }

@@ -7,6 +7,8 @@
 
 #include "decide/release.h"
 #include "judge/judge.h"
+#include "judge/latency.h"
+#include "metric/template.h"
 
 /* In whole seconds, so that windows adjoin. */
 struct counts_window {
@@ -22,11 +24,22 @@ struct counts {
     const char *why; /* DONE: a sentence */
 };
 
+/* Histograms of request-duration. One without bounds: no request. */
+struct histograms {
+    struct judge_histogram canary, primary;
+    struct judge_histogram *before; /* of the primary, the oldest window first; NULL if not asked */
+    double unit_ms;                 /* of the bounds */
+    const char *why;                /* DONE: a sentence */
+};
+
 /* DONE if the metric does not count in the judge's verdict: a template without queries. */
 enum rule_result counts_judged(struct release *r, int index);
 /* DONE: out->why says why no counts are available now; nothing was counted. */
 enum rule_result counts_ask(struct release *r, int index, const struct counts_window *window,
                             struct counts *out);
+/* The same of histograms. */
+enum rule_result counts_histograms(struct release *r, int index, const struct counts_window *window,
+                                   struct histograms *out);
 /* Sets a sentence if the spec asks to judge a metric that cannot be counted. */
 enum rule_result counts_refusal(struct release *r, const char **sentence);
 
@@ -40,5 +53,13 @@ enum rule_result metrics_template_question(struct release *r, int index,
                                            struct json_object **template, const char **why);
 /* Resources for rendering queries: one budget for all of this round. */
 const struct template_means *metrics_means(const struct release *r);
+/* The words of its queries; interval may be "". */
+struct render_model metrics_model(const struct release *r, const struct canary_metric *metric,
+                                  const char *interval);
+/* Renders the query, and the path and body of a backend that has them. NULL, or the field that
+ * cannot be rendered. */
+const char *metrics_render(struct arena *arena, struct json_object *template,
+                           const struct render_model *model, struct metric_question *question,
+                           struct errinfo *ei);
 
 #endif

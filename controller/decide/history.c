@@ -232,6 +232,17 @@ static struct json_object *check_named(struct json_object *checks, const char *n
     return NULL;
 }
 
+/* The primary's number, of the last comparison; the check has the canary's. */
+static void add_numbers(struct release *r, struct json_object *checks)
+{
+    for (int i = 0; r->judged && i < r->judged->n; i++) {
+        const struct judged_metric *metric = &r->judged->metrics[i];
+        struct json_object *check = check_named(checks, cut(r, metric->name, NAME_MAX_BYTES));
+        if (check && metric->numbers.comparisons > 0)
+            set_number(check, "primary", metric->numbers.level);
+    }
+}
+
 /* The counts of the judge so far. */
 static void add_counts(struct release *r, struct json_object *checks)
 {
@@ -267,6 +278,7 @@ static void add_step(struct release *r, struct json_object *release, struct json
     if (!steps && !failed && json_len(checks) == 0 && !(r->judged && r->failing))
         return;
     add_counts(r, checks);
+    add_numbers(r, checks);
     struct json_object *step = edit_object(r->tick->arena);
     set_now(r, step, "at");
     if (by_weight)

@@ -9,9 +9,16 @@ enum { SECOND_MS = 1000, LEAST_LOOKS = 6 };
 
 /* --- the policy of a metric */
 
+/* Of a number that is compared, if the spec does not say it. */
+static const double NUMBER_RATIO = 0.1;
+
 static struct judge_tolerance tolerance_of(const struct canary_judge *judge,
                                            const struct canary_metric *metric)
 {
+    if (metric->compares && !metric->judge.has_tolerance)
+        return (struct judge_tolerance){.ratio =
+                                            canary_metric_is_latency(metric) ? 0 : NUMBER_RATIO};
+
     const struct canary_tolerance *given = metric->judge.has_tolerance ? &metric->judge.tolerate
                                            : canary_metric_is_duration(metric) ? &judge->latency
                                                                                : &judge->error_rate;
@@ -91,6 +98,29 @@ static void read_samples(struct release *r, struct json_object *entry, struct ju
         memcpy(out->samples.samples, samples, (size_t)n * sizeof(*samples));
 }
 
+static enum judged_kind kind_of(const struct canary_metric *metric)
+{
+    if (canary_metric_is_latency(metric))
+        return JUDGED_LATENCY;
+    return metric->compares ? JUDGED_NUMBER : JUDGED_REQUESTS;
+}
+
+/* A number whose worse side was another one begins anew. */
+static bool read_evidence(struct json_object *entry, const struct canary_metric *metric,
+                          struct judged_metric *out)
+{
+    struct json_object *json = json_at(entry, "evidence", NULL);
+
+    if (out->kind == JUDGED_REQUESTS)
+        return judge_read(json, &out->evidence);
+    if (out->kind == JUDGED_LATENCY)
+        return judge_latency_read(json, &out->latency);
+    if (judge_numbers_read(json, &out->numbers) && out->numbers.lower == metric->judge.lower)
+        return true;
+    judge_numbers_begin(&out->numbers, metric->judge.lower);
+    return false;
+}
+
 static void read_metric(struct release *r, struct json_object *list, int index, int n,
                         struct judged *judged)
 {
@@ -99,15 +129,19 @@ static void read_metric(struct release *r, struct json_object *list, int index, 
     struct json_object *entry = entry_of(list, metric->name, nth_of(judged, metric->name));
     struct judged_metric *out = &judged->metrics[judged->n++];
 
-    *out = (struct judged_metric){
-        .index = index, .name = metric->name, .policy = judged_policy(judge, metric, n)};
+    *out = (struct judged_metric){.index = index,
+                                  .name = metric->name,
+                                  .kind = kind_of(metric),
+                                  .policy = judged_policy(judge, metric, n)};
     judge_begin(&out->evidence);
-    read_samples(r, entry, out);
+    judge_numbers_begin(&out->numbers, metric->judge.lower);
+    if (out->kind == JUDGED_REQUESTS)
+        read_samples(r, entry, out);
     if (!entry || !is_of_policy(entry, &out->policy))
         return;
     out->counted_s = time_at(entry, "lastLook") / SECOND_MS;
     out->says = json_str_at(entry, "says", NULL);
-    if (judge_read(json_at(entry, "evidence", NULL), &out->evidence)) {
+    if (read_evidence(entry, metric, out)) {
         out->from = number_at(entry, "from");
         out->first_s = time_at(entry, "first") / SECOND_MS;
     }
@@ -159,6 +193,19 @@ static struct json_object *samples_json(struct release *r, const struct judged_m
     return samples;
 }
 
+static struct json_object *evidence_json(struct arena *arena, const struct judged_metric *metric)
+{
+    switch (metric->kind) {
+    case JUDGED_NUMBER:
+        return judge_numbers_write(arena, &metric->numbers);
+    case JUDGED_LATENCY:
+        return judge_latency_write(arena, &metric->latency);
+    case JUDGED_REQUESTS:
+        break;
+    }
+    return judge_write(arena, &metric->evidence);
+}
+
 static struct json_object *metric_json(struct release *r, const struct judged_metric *metric)
 {
     struct json_object *entry = edit_object(r->tick->arena);
@@ -172,7 +219,7 @@ static struct json_object *metric_json(struct release *r, const struct judged_me
     set_number(tolerate, "points", metric->policy.tolerate.points);
     set_number(tolerate, "ratio", metric->policy.tolerate.ratio);
     json_set(entry, "tolerate", tolerate);
-    json_set(entry, "evidence", judge_write(r->tick->arena, &metric->evidence));
+    json_set(entry, "evidence", evidence_json(r->tick->arena, metric));
     if (metric->samples.n > 0 || metric->before)
         json_set(entry, "looks", samples_json(r, metric));
     return entry;
@@ -211,16 +258,31 @@ const char *judged_sentence(struct arena *arena, const struct judged *judged)
 
 enum judge_verdict judged_verdict(const struct judged_metric *metric)
 {
+    switch (metric->kind) {
+    case JUDGED_NUMBER:
+        return judge_numbers_verdict(&metric->numbers, &metric->policy);
+    case JUDGED_LATENCY:
+        return judge_latency_verdict(&metric->latency, &metric->policy);
+    case JUDGED_REQUESTS:
+        break;
+    }
     return judge_verdict(&metric->evidence, &metric->policy);
 }
 
 double judged_requests(const struct judged_metric *metric)
 {
-    return metric->evidence.canary.total - metric->from;
+    double all = metric->kind == JUDGED_NUMBER    ? (double)metric->numbers.looks
+                 : metric->kind == JUDGED_LATENCY ? judge_latency_requests(&metric->latency)
+                                                  : metric->evidence.canary.total;
+
+    return all - metric->from;
 }
 
 bool judged_is_silent(const struct judged_metric *metric, const struct canary_judge *judge)
 {
+    if (metric->kind == JUDGED_NUMBER)
+        return judged_requests(metric) < 1 || metric->numbers.comparisons == 0 ||
+               judge_numbers_beyond(&metric->numbers);
     return judged_verdict(metric) != JUDGE_NOT_WORSE &&
            judged_requests(metric) < (double)judge->min_requests;
 }

@@ -10,18 +10,26 @@
 
 #include "decide/release.h"
 #include "judge/judge.h"
+#include "judge/latency.h"
+#include "judge/numbers.h"
 
 /* JUDGED_LOOKS: samples kept for all metrics together; each metric gets its share, at least a few.
  */
 enum { JUDGED_METRICS = 10, JUDGED_SAMPLES = 60 };
 
+/* What is compared: counts of requests (evidence), a number, or histograms of latency. */
+enum judged_kind { JUDGED_REQUESTS, JUDGED_NUMBER, JUDGED_LATENCY };
+
 struct judged_metric {
     int index; /* in spec.analysis.metrics */
     const char *name;
+    enum judged_kind kind;
     struct judge_evidence evidence;
+    struct judge_numbers numbers;
+    struct judge_latency latency;
     int64_t counted_s; /* counted up to this Unix time; 0: nothing yet */
     int64_t first_s;   /* start of the first window with requests of the canary; 0 if none */
-    double from;       /* requests of the canary before this step */
+    double from;       /* requests of the canary, or looks at its number, before this step */
     const char *says;  /* one sentence; NULL if none */
     const char *bad;   /* description of a bad request, "failed"; NULL if nothing was counted */
     struct judge_policy policy;
@@ -46,14 +54,15 @@ void judged_write(struct release *r, const struct judged *judged);
  * the arena.
  */
 const char *judged_sentence(struct arena *arena, const struct judged *judged);
-/* The policy of the spec for one of n judged metrics. */
+/* The policy of the spec for one of n judged metrics. Of a number, points is an amount. */
 struct judge_policy judged_policy(const struct canary_judge *judge,
                                   const struct canary_metric *metric, int n);
 /* The policy of this metric was shown to be violated, or met. */
 enum judge_verdict judged_verdict(const struct judged_metric *metric);
-/* Requests of the canary since the last step. */
+/* Requests of the canary since the last step, or looks at its number. */
 double judged_requests(const struct judged_metric *metric);
-/* True if not enough for a step: no verdict, and too few requests of the canary. */
+/* True if not enough for a step: no verdict, and too few requests of the canary. Of a number: no look
+ * since the last step, no comparison yet, or the last one was beyond what is tolerated. */
 bool judged_is_silent(const struct judged_metric *metric, const struct canary_judge *judge);
 /* Keeps one more sample, from begin_s to end_s, beside the evidence. */
 void judged_keep_sample(struct release *r, struct judged_metric *metric, int64_t begin_s,

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "decide/checks.h"
+#include "decide/compared.h"
 #include "decide/condition.h"
 #include "decide/counts.h"
 #include "decide/release.h"
@@ -110,6 +111,8 @@ static struct bounds bounds_of(const struct canary_metric *metric, const struct 
 
     if (metric->has_range)
         bounds = (struct bounds){metric->has_min, metric->has_max, metric->min, metric->max};
+    else if (metric->compares && !metric->has_threshold)
+        bounds = (struct bounds){0}; /* its bound is the primary's number */
     if (shown->round) {
         bounds.min = shown->round(bounds.min);
         bounds.max = shown->round(bounds.max);
@@ -457,17 +460,6 @@ static enum rule_result query_failed(struct release *r, const struct metric_chec
                               failure(r, check->source, text), about);
 }
 
-static struct render_model model_of(const struct release *r, const struct canary_metric *metric,
-                                    const char *interval)
-{
-    struct render_model model = render_model_of(r->canary, interval, metric->variables);
-
-    model.means = metrics_means(r);
-    if (r->info.revision)
-        model.route = r->info.revision; /* the subject of its metrics */
-    return model;
-}
-
 static enum metric_kind kind_of(const struct metric_check *check)
 {
     return check->source == SOURCE_SUCCESS_RATE ? METRIC_SUCCESS_RATE : METRIC_DURATION;
@@ -542,7 +534,7 @@ static enum rule_result check_prometheus(struct release *r, int index, enum metr
                                               .backend = "prometheus",
                                               .address = server(r),
                                               .interval_ms = metric->interval_ms}};
-    struct render_model model = model_of(r, metric, metrics_interval(&check));
+    struct render_model model = metrics_model(r, metric, metrics_interval(&check));
     const char *template = query_template(r, &check, &model);
     struct errinfo ei;
 
@@ -636,36 +628,15 @@ static const char *capitalised(struct arena *arena, const char *text)
     return copy;
 }
 
-/* The query, and the path and body of a backend that has them; NULL, or the field that cannot be
- * rendered. */
-static const char *render_question(struct release *r, struct json_object *template,
-                                   const struct render_model *model,
-                                   struct metric_question *question, struct errinfo *ei)
-{
-    const struct {
-        const char *name, *text, **out;
-    } fields[] = {
-        {"query", json_str_at(template, "spec", "query", NULL), &question->query},
-        {"path", json_str_at(question->spec, "path", NULL), &question->path},
-        {"body", json_str_at(question->spec, "body", NULL), &question->body},
-    };
-    bool own_request = metric_backend_find(question->backend)->own_request;
-
-    for (size_t i = 0; i < (own_request ? sizeof(fields) / sizeof(fields[0]) : 1); i++) {
-        const char *text = fields[i].text ? fields[i].text : "";
-        if (render_query(r->tick->arena, text, model, fields[i].out, ei) != ERR_OK)
-            return fields[i].name;
-    }
-    return NULL;
-}
-
 static enum rule_result check_template(struct release *r, int index)
 {
     const struct canary_metric *metric = &r->canary->analysis.metrics[index];
     struct metric_check check = {.metric = metric,
                                  .source = SOURCE_TEMPLATE,
                                  .question = {.id = question_id(r, index, SOURCE_TEMPLATE)}};
-    struct render_model model = model_of(r, metric, metrics_interval(&check));
+    struct render_model model = metric->compares
+                                    ? compared_model(r, metric, SIDE_CANARY)
+                                    : metrics_model(r, metric, metrics_interval(&check));
     struct json_object *template;
     const char *why;
     struct errinfo ei;
@@ -677,7 +648,7 @@ static enum rule_result check_template(struct release *r, int index)
                              metrics_about(r, &check));
     if (verdict != RULE_CONTINUE)
         return verdict;
-    const char *failed = render_question(r, template, &model, &check.question, &ei);
+    const char *failed = metrics_render(r->tick->arena, template, &model, &check.question, &ei);
     if (!failed)
         return ask(r, &check);
     return checks_failed(r, "NotUsable", "Metric template %s.%s %s render error: %s%s",

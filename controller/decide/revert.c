@@ -59,7 +59,8 @@ void finalizer_keep(struct release *r)
      * only we delete the routes; a pinned target would stay pinned; load tests would run on
      */
     bool wanted = r->canary->revert_on_deletion || r->tick->successor || r->tick->locked_out ||
-                  r->tick->settings->mesh_apart || r->canary->analysis.finishes ||
+                  r->tick->settings->mesh_apart ||
+                  r->canary->analysis.on_new_revision != NEW_REVISION_RESTART ||
                   load_tests_may_run(r->canary);
 
     if (finalizer_is_set(r->canary->json) != wanted)

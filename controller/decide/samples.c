@@ -1,11 +1,12 @@
 /*
  * spec.analysis.judge (decide/RULES.md): between the steps, requests of the canary are counted
- * beside those of the primary; a worse canary is rolled back at once. A step needs enough
- * evidence.
+ * beside those of the primary, and numbers of both are compared; a worse canary is rolled back at
+ * once. A step needs enough evidence.
  */
 #include <string.h>
 
 #include "base/clock.h"
+#include "decide/compared.h"
 #include "decide/condition.h"
 #include "decide/counts.h"
 #include "decide/judged.h"
@@ -84,7 +85,7 @@ static void follow_step(struct release *r)
         return;
     r->judged->step = step;
     for (int i = 0; i < r->judged->n; i++)
-        r->judged->metrics[i].from = r->judged->metrics[i].evidence.canary.total;
+        r->judged->metrics[i].from += judged_requests(&r->judged->metrics[i]);
 }
 
 /* --- one sample */
@@ -123,6 +124,50 @@ static const char *guard_window(struct release *r, int64_t begin_s)
                         duration_format(r->canary->analysis.judge.warm_up_ms * MS_NS, text));
 }
 
+/* Not known: the look is left out. */
+static enum rule_result look_at_numbers(struct release *r, struct judged_metric *metric,
+                                        int64_t end_s)
+{
+    struct compared now = {0};
+    enum rule_result verdict = compared_ask(r, metric->index, end_s, &now);
+
+    if (verdict == RULE_NEEDS_FACTS)
+        return verdict;
+    if (verdict == RULE_DONE) {
+        metric->says = arena_printf(r->tick->arena, "not compared: %s", now.why);
+    } else {
+        (void)judge_numbers_add(&metric->numbers, &metric->policy, now.canary, now.primary);
+        metric->says = judge_numbers_sentence(r->tick->arena, &metric->numbers, &metric->policy);
+        if (metric->first_s == 0)
+            metric->first_s = metric->counted_s;
+    }
+    metric->counted_s = end_s;
+    return RULE_CONTINUE;
+}
+
+/* Like counts. */
+static enum rule_result look_at_latency(struct release *r, struct judged_metric *metric,
+                                        int64_t end_s)
+{
+    const struct counts_window window = {.end_s = end_s, .length_s = end_s - metric->counted_s};
+    struct histograms now = {0};
+    enum rule_result verdict = counts_histograms(r, metric->index, &window, &now);
+
+    if (verdict == RULE_NEEDS_FACTS)
+        return verdict;
+    if (verdict == RULE_DONE) {
+        metric->says = arena_printf(r->tick->arena, "not counted yet: %s", now.why);
+        return RULE_CONTINUE;
+    }
+    (void)judge_latency_add(&metric->latency, &metric->policy, &now.canary, &now.primary);
+    metric->says =
+        judge_latency_sentence(r->tick->arena, &metric->latency, &metric->policy, now.unit_ms);
+    if (metric->first_s == 0 && now.canary.n > 0 && now.canary.counts[now.canary.n - 1] > 0)
+        metric->first_s = metric->counted_s;
+    metric->counted_s = end_s;
+    return RULE_CONTINUE;
+}
+
 /* CONTINUE: done, or not now. A window that could not be counted stays open: the next sample covers
  * it. */
 static enum rule_result sample(struct release *r, struct judged_metric *metric, int64_t end_s)
@@ -137,6 +182,10 @@ static enum rule_result sample(struct release *r, struct judged_metric *metric, 
         metric->says = guarded;
         return RULE_CONTINUE;
     }
+    if (metric->kind == JUDGED_NUMBER)
+        return look_at_numbers(r, metric, end_s);
+    if (metric->kind == JUDGED_LATENCY)
+        return look_at_latency(r, metric, end_s);
     enum rule_result verdict = counts_ask(r, metric->index, &window, &counts);
     if (verdict == RULE_NEEDS_FACTS)
         return verdict;
@@ -151,6 +200,20 @@ static enum rule_result sample(struct release *r, struct judged_metric *metric, 
     if (metric->first_s == 0 && counts.canary.total > 0)
         metric->first_s = end_s - window.length_s;
     metric->says = judge_sentence(r->tick->arena, &metric->evidence, &metric->policy, counts.bad);
+    return RULE_CONTINUE;
+}
+
+static enum rule_result learn_latency(struct release *r, struct judged_metric *metric,
+                                      const struct counts_window *window)
+{
+    const struct judge_histogram none = {0};
+    struct histograms past = {0};
+    enum rule_result verdict = counts_histograms(r, metric->index, window, &past);
+
+    if (verdict == RULE_NEEDS_FACTS)
+        return verdict;
+    for (int i = 0; verdict == RULE_CONTINUE && i < window->before; i++)
+        (void)judge_latency_add(&metric->latency, &metric->policy, &none, &past.before[i]);
     return RULE_CONTINUE;
 }
 
@@ -169,6 +232,10 @@ static enum rule_result sample_before(struct release *r, struct judged_metric *m
 
     if (r->judged->pods[SIDE_PRIMARY] == 0)
         return RULE_CONTINUE;
+    if (metric->kind == JUDGED_NUMBER)
+        return compared_learn(r, metric->index, &window, &metric->numbers);
+    if (metric->kind == JUDGED_LATENCY)
+        return learn_latency(r, metric, &window);
     enum rule_result verdict = counts_ask(r, metric->index, &window, &counts);
     if (verdict == RULE_NEEDS_FACTS)
         return verdict;
@@ -194,7 +261,10 @@ static enum rule_result sample_all(struct release *r)
             metric->says = left_out_text(r);
         } else if (metric->counted_s == 0 || metric->counted_s > end_s) {
             /* the first window begins; or a clock was set back */
-            bool is_first = metric->samples.n == 0 && !metric->before;
+            bool is_first = metric->kind == JUDGED_NUMBER ? metric->numbers.looks == 0
+                            : metric->kind == JUDGED_LATENCY
+                                ? metric->latency.n == 0
+                                : metric->samples.n == 0 && !metric->before;
             enum rule_result one = is_first ? sample_before(r, metric, end_s) : RULE_CONTINUE;
             verdict = one != RULE_CONTINUE ? one : verdict;
             metric->counted_s = end_s;
@@ -284,8 +354,20 @@ static const struct judged_metric *silent_one(const struct release *r)
     return NULL;
 }
 
+/* What a number lacks for a step. */
+static const char *no_number(const struct judged_metric *metric)
+{
+    if (judged_requests(metric) < 1)
+        return "has not been compared with the primary since the last step";
+    return judge_numbers_beyond(&metric->numbers) ? "is beyond what is tolerated"
+                                                  : "has not been compared with the primary yet";
+}
+
 static const char *too_little(struct release *r, const struct judged_metric *metric)
 {
+    if (metric->kind == JUDGED_NUMBER)
+        return arena_printf(r->tick->arena, "%s %s%s%s", metric->name, no_number(metric),
+                            metric->says ? "; " : "", metric->says ? metric->says : "");
     return arena_printf(
         r->tick->arena,
         "%s has seen %.0f requests of the canary since the last step, of the %lld that a step "
@@ -303,12 +385,20 @@ static enum rule_result wait_for_more(struct release *r, const char *reason, con
 }
 
 /* maxWait is over. */
-static enum rule_result conclude(struct release *r, const char *silence)
+static enum rule_result conclude(struct release *r, const struct judged_metric *silent)
 {
     char lasted[DURATION_TEXT];
-    const char *text = arena_printf(
-        r->tick->arena, "Too little traffic to judge %s for %s: %s", release_canary(r),
-        duration_format(r->canary->analysis.judge.max_wait_ms * MS_NS, lasted), silence);
+    const char *name = release_canary(r), *silence = too_little(r, silent), *text, *told;
+
+    duration_format(r->canary->analysis.judge.max_wait_ms * MS_NS, lasted);
+    if (silent->kind == JUDGED_NUMBER) {
+        text = arena_printf(r->tick->arena, "No verdict on %s for %s: %s", name, lasted, silence);
+        told = "No verdict on the canary";
+    } else {
+        text = arena_printf(r->tick->arena, "Too little traffic to judge %s for %s: %s", name,
+                            lasted, silence);
+        told = "Too little traffic to judge the canary";
+    }
 
     switch (r->canary->analysis.judge.on_inconclusive) {
     case INCONCLUSIVE_PROMOTE:
@@ -318,8 +408,7 @@ static enum rule_result conclude(struct release *r, const char *silence)
     case INCONCLUSIVE_ROLLBACK:
         (void)condition_set(r, CONDITION_CHECKS, waits_on, text);
         event_warning(r, "Rolling back %s, it cannot be judged: %s", release_canary(r), text);
-        plan_alert(r->tick, "error", false, "Too little traffic to judge the canary")->reason =
-            text;
+        plan_alert(r->tick, "error", false, "%s", told)->reason = text;
         return rollback_run(r, false);
     case INCONCLUSIVE_WAIT:
         break;
@@ -341,7 +430,7 @@ enum rule_result samples_allow(struct release *r)
     bool waited = condition_since(r, CONDITION_JUDGED, undecided, &since) ||
                   condition_since(r, CONDITION_JUDGED, waits_on, &since);
     if (waited && r->tick->now_ms - since >= r->canary->analysis.judge.max_wait_ms)
-        return conclude(r, too_little(r, silent));
+        return conclude(r, silent);
     return wait_for_more(r, undecided,
                          arena_printf(r->tick->arena, "The step of %s waits: %s", release_canary(r),
                                       too_little(r, silent)));

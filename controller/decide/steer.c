@@ -77,12 +77,11 @@ static const char *refuse_renew(struct release *r)
     return why ? why : renew_refusal(r);
 }
 
+/* One of which no check is made already, by the way back or an earlier request, is no mistake. */
 static const char *refuse_skip(struct release *r)
 {
     const char *why = waits_to_begin(r) ? NULL : refuse_idle(r);
 
-    if (!why && steering_ends_analysis(r))
-        return "that was asked before";
     return why ? why : refuse_refused(r);
 }
 
@@ -107,6 +106,8 @@ static enum rule_result end_analysis(struct release *r, const struct request *re
 
 static enum rule_result leave_out_analysis(struct release *r, const struct request *request)
 {
+    if (release_is_promoting(r))
+        return done(r, request, about(r, "no check is made of", "any more, it is being promoted"));
     steering_end_analysis(r);
     return done(r, request,
                 about(r, "no check is made of", "from now on, its gates are asked as ever"));
@@ -180,6 +181,7 @@ static const char *refuse(struct release *r, const struct request *request, cons
                           const char *revision, bool untouched)
 {
     bool takes_back = untouched && deed && deed->carry_out == roll_back;
+    bool skips = deed && deed->carry_out == leave_out_analysis;
 
     if (!deed)
         return "spec.action: expected promote, abort, pause, resume, restart, skip-analysis or "
@@ -187,7 +189,7 @@ static const char *refuse(struct release *r, const struct request *request, cons
     if (strcmp(request->revision, revision) != 0)
         return arena_printf(r->tick->arena, "it is about revision %s, now it would be %s",
                             *request->revision ? request->revision : "(none)", revision);
-    if (release_is_promoting(r) && !takes_back)
+    if (release_is_promoting(r) && !takes_back && !skips)
         return arena_printf(r->tick->arena, "revision %s is being promoted already", revision);
     if (capacity_waits(r, CAPACITY_ROLLBACK) || (rollback_is_in_steps(r) && !takes_back))
         return arena_printf(r->tick->arena, "revision %s is being rolled back already", revision);

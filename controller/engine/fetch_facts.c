@@ -265,25 +265,48 @@ static void poll_again(void *arg)
         read_object(lookup);
 }
 
-static void fetch_object(struct fetch *fetch, const struct need *need)
+/* Answers from what the watches show; false if it must be waited for (DEPS_SOON) or read. */
+static bool find_known(struct fetch *fetch, const struct need *need, enum deps_known *known)
 {
-    enum deps_known known = DEPS_UNKNOWN;
+    *known = DEPS_UNKNOWN;
     /* A list wakes no Canary, and may contain resources that the cluster does not serve. */
     if (need->name && !need->surely) {
         cache_add(fetch->context->cache, need->resource);
-        known = find_object(fetch, need);
+        *known = find_object(fetch, need);
     }
-    if (known == DEPS_KNOWN || (known == DEPS_UNKNOWN && does_without(fetch, need)))
+    if (*known == DEPS_KNOWN || (*known == DEPS_UNKNOWN && does_without(fetch, need)))
+        return true;
+    if (*known != DEPS_UNKNOWN || !is_not_served(fetch, need))
+        return false;
+    fact_unserved(fetch->tick, need);
+    return true;
+}
+
+static void fetch_object(struct fetch *fetch, const struct need *need)
+{
+    enum deps_known known;
+
+    if (find_known(fetch, need, &known))
         return;
-    if (known == DEPS_UNKNOWN && is_not_served(fetch, need)) {
-        fact_unserved(fetch->tick, need);
-        return;
-    }
     struct lookup *lookup = lookup_new(fetch, need);
     if (known == DEPS_SOON)
         lookup->watch = timer_start(fetch->context->loop, FETCH_POLL_MS, 0, poll_again, lookup);
     else
         read_object(lookup);
+}
+
+void fetch_known(struct engine_context *context, struct deps *deps, struct tick *tick,
+                 const struct need *need)
+{
+    struct fetch fetch = {.context = context, .deps = deps, .tick = tick};
+    enum deps_known known;
+
+    if (need->scales) {
+        cache_add(context->cache, need->resource);
+        (void)find_scalers(&fetch, need, true);
+    } else {
+        (void)find_known(&fetch, need, &known);
+    }
 }
 
 static void fetch_metric(struct fetch *fetch, const struct need *need)

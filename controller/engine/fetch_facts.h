@@ -24,6 +24,12 @@ typedef void (*fetch_done_fn)(void *arg, enum err err, const struct errinfo *inf
 struct fetch *fetch_start(struct engine_context *context, struct deps *deps, struct tick *tick,
                           fetch_done_fn done, void *arg);
 /*
+ * Serves one need of an object if what the watches show answers it, for tick->answer: adds the
+ * fact, or leaves it.
+ */
+void fetch_known(struct engine_context *context, struct deps *deps, struct tick *tick,
+                 const struct need *need);
+/*
  * True if it waits for webhooks, metrics or the first list of a resource, which may take
  * arbitrarily long.
  */

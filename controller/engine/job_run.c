@@ -341,6 +341,14 @@ static bool job_is_due(struct job *job);
 static void job_find_peer(struct job *job);
 static void job_check_claims(struct job *job, struct json_object *tree);
 
+/* What the watches show needs no round of its own. */
+static void answer_known(void *arg, struct tick *tick, const struct need *need)
+{
+    struct job *job = arg;
+
+    fetch_known(job->owner->context, job->deps, tick, need);
+}
+
 static void start_tick(struct job *job, struct json_object *tree)
 {
     struct errinfo info = {0};
@@ -365,6 +373,8 @@ static void start_tick(struct job *job, struct json_object *tree)
         job->tick = tick_new(job->arena, job->canary, context->settings, now, due);
         job->tick->stepped_at_ms = context->steps.at_ms;
         job->tick->templates = context->templates;
+        job->tick->answer = answer_known;
+        job->tick->answer_arg = job;
     }
     job_find_peer(job);
     job_warn_of_insecure_secrets(job);

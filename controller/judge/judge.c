@@ -159,8 +159,7 @@ enum judge_verdict judge_verdict(const struct judge_evidence *evidence,
 
 enum { MAX_NUMBER = 48 };
 
-/* 6370 as "6,370"; rounded, since requests are whole. */
-static const char *whole(struct arena *arena, double value)
+const char *judge_whole(struct arena *arena, double value)
 {
     char digits[MAX_NUMBER], text[2 * MAX_NUMBER];
     int len = snprintf(digits, sizeof(digits), "%.0f", value);
@@ -192,14 +191,13 @@ static double share_of(struct judge_counts counts)
     return counts.bad / counts.total;
 }
 
-/* Odds of exp(log_won) to 1, as "below 1 in 3,000": one digit, rounded to the side of caution. */
-static const char *odds(struct arena *arena, double log_won)
+const char *judge_odds(struct arena *arena, double log_won)
 {
     static const double MOST = 1e6;
     double won = fmin(exp(fmin(log_won, 100)) * (1 + 1e-9), MOST);
     double unit = pow(10, floor(log10(won)));
 
-    return arena_printf(arena, "below 1 in %s", whole(arena, floor(won / unit) * unit));
+    return arena_printf(arena, "below 1 in %s", judge_whole(arena, floor(won / unit) * unit));
 }
 
 /* The tolerance, if it is not just the primary's share. */
@@ -213,20 +211,20 @@ static const char *tolerated(struct arena *arena, const struct judge_policy *pol
                         percent(arena, fmin(judge_limit(&null, primary), 1)));
 }
 
-static const char *counted(struct arena *arena, const struct judge_evidence *evidence,
-                           const struct judge_policy *policy, const char *bad)
+const char *judge_counted(struct arena *arena, const struct judge_evidence *evidence,
+                          const struct judge_policy *policy, const char *bad)
 {
     struct judge_counts canary = evidence->canary, primary = evidence->primary;
 
-    return arena_printf(
-        arena, "canary %s of %s %s %s (%s), primary %s of %s (%s%s)", whole(arena, canary.bad),
-        whole(arena, canary.total), canary.total == 1 ? "request" : "requests", bad,
-        percent(arena, share_of(canary)), whole(arena, primary.bad), whole(arena, primary.total),
-        percent(arena, share_of(primary)), tolerated(arena, policy, share_of(primary)));
+    return arena_printf(arena, "canary %s of %s %s %s (%s), primary %s of %s (%s%s)",
+                        judge_whole(arena, canary.bad), judge_whole(arena, canary.total),
+                        canary.total == 1 ? "request" : "requests", bad,
+                        percent(arena, share_of(canary)), judge_whole(arena, primary.bad),
+                        judge_whole(arena, primary.total), percent(arena, share_of(primary)),
+                        tolerated(arena, policy, share_of(primary)));
 }
 
-/* NULL if both had requests. */
-static const char *silence(const struct judge_evidence *evidence)
+const char *judge_silence(const struct judge_evidence *evidence)
 {
     bool canary = evidence->canary.total > 0, primary = evidence->primary.total > 0;
 
@@ -241,19 +239,19 @@ static const char *silence(const struct judge_evidence *evidence)
 const char *judge_sentence(struct arena *arena, const struct judge_evidence *evidence,
                            const struct judge_policy *policy, const char *bad)
 {
-    const char *none = silence(evidence), *counts;
+    const char *none = judge_silence(evidence), *counts;
     double share = log(policy->share);
 
     if (none)
         return none;
-    counts = counted(arena, evidence, policy, bad);
+    counts = judge_counted(arena, evidence, policy, bad);
     switch (judge_verdict(evidence, policy)) {
     case JUDGE_WORSE:
         return arena_printf(arena, "%s; odds that chance alone does this: %s", counts,
-                            odds(arena, judge_log_worse(evidence, policy) + share));
+                            judge_odds(arena, judge_log_worse(evidence, policy) + share));
     case JUDGE_NOT_WORSE:
         return arena_printf(arena, "%s; odds that chance alone hides that it is worse: %s", counts,
-                            odds(arena, judge_log_not_worse(evidence, policy) + share));
+                            judge_odds(arena, judge_log_not_worse(evidence, policy) + share));
     case JUDGE_UNDECIDED:
         break;
     }
@@ -374,8 +372,7 @@ _Static_assert(offsetof(struct judge_evidence, squares) ==
                    offsetof(struct judge_evidence, scatter) + 2 * sizeof(double),
                "scatter, chance and squares are one field");
 
-/* Integers as such; other numbers with nine digits, more than their precision. */
-static struct json_object *number(double value)
+struct json_object *judge_number_json(double value)
 {
     char text[32];
 
@@ -394,7 +391,7 @@ struct json_object *judge_write(struct arena *arena, const struct judge_evidence
         const double *values = (const double *)((const char *)evidence + fields[i].at);
         struct json_object *list = json_object_new_array();
         for (int j = 0; j < fields[i].count; j++)
-            json_object_array_add(list, number(values[j]));
+            json_object_array_add(list, judge_number_json(values[j]));
         json_object_object_add(json, fields[i].name, list);
     }
     return json;
@@ -469,7 +466,7 @@ struct json_object *judge_samples_write(struct arena *arena, const struct judge_
         json_object_array_add(row, json_object_new_int64(look->at_s));
         json_object_array_add(row, json_object_get(weight_json(arena, look->step)));
         for (size_t j = 0; j < sizeof(counts) / sizeof(counts[0]); j++)
-            json_object_array_add(row, number(counts[j]));
+            json_object_array_add(row, judge_number_json(counts[j]));
         json_object_array_add(list, row);
     }
     return list;

@@ -120,6 +120,17 @@ bool judge_read(struct json_object *json, struct judge_evidence *evidence);
 const char *judge_sentence(struct arena *arena, const struct judge_evidence *evidence,
                            const struct judge_policy *policy, const char *bad);
 
+/* Parts of it: the counts; and why there is nothing to compare, NULL if there is. */
+const char *judge_counted(struct arena *arena, const struct judge_evidence *evidence,
+                          const struct judge_policy *policy, const char *bad);
+const char *judge_silence(const struct judge_evidence *evidence);
+/* 6370 as "6,370"; rounded, since requests are whole. Not negative. */
+const char *judge_whole(struct arena *arena, double value);
+/* Odds of exp(log_won) to 1, as "below 1 in 3,000": one digit, rounded to the side of caution. */
+const char *judge_odds(struct arena *arena, double log_won);
+/* Integers as such; other numbers with nine digits, more than their precision. Given. */
+struct json_object *judge_number_json(double value);
+
 /*
  * --- Samples of a release, stored for a later evaluation under another policy: a fixed number,
  * however many were taken. When full, two neighbours are joined into one sample of both windows.

@@ -63,6 +63,7 @@ static struct metric_question question_of(struct arena *arena, struct json_objec
         .times = (int)json_int_at(row, 0, "times", NULL),
         .every_s = json_int_at(row, 0, "every_s", NULL),
         .bucket = (double)json_int_at(row, 0, "bucket", NULL),
+        .histogram = json_object_get_boolean(json_at(row, "histogram", NULL)),
     };
 }
 
@@ -103,6 +104,8 @@ static const char *answer_text(struct arena *arena, const struct metric_answer *
 
     if (answer->outcome == METRIC_VALUE && answer->values) {
         const char *text = "values";
+        for (int i = 0; i < answer->n_bounds; i++)
+            text = arena_printf(arena, "%s%s%g", text, i > 0 ? "/" : " up to ", answer->bounds[i]);
         for (int i = 0; i < answer->n_values; i++)
             text = arena_printf(arena, "%s %g", text, answer->values[i]);
         return arena_printf(arena, "%s%s", text, note);

@@ -13,6 +13,8 @@
 #include "engine/recent.h"
 #include "engine/snapshot.h"
 #include "judge/judge.h"
+#include "judge/latency.h"
+#include "judge/numbers.h"
 #include "metric/family.h"
 #include "metric/template.h"
 #include "net/client.h"
@@ -207,21 +209,61 @@ static double number_at(struct json_object *object, const char *key)
     return json_object_get_double(json_at(object, key, NULL));
 }
 
+static const char *const verdicts[] = {
+    [JUDGE_UNDECIDED] = "undecided", [JUDGE_WORSE] = "worse", [JUDGE_NOT_WORSE] = "not worse"};
+
+/* A number that is compared: canary and primary of the last comparison, or of the last look. */
+static void show_numbers(struct json_object *out, const struct judge_numbers *numbers,
+                         const struct judge_policy *policy)
+{
+    struct json_object *list = json_object_new_array();
+    double primary = numbers->comparisons > 0 ? numbers->level : numbers->primary_last;
+    double canary = numbers->comparisons > 0
+                        ? primary + (numbers->lower ? -1 : 1) * numbers->difference
+                        : numbers->canary_last;
+
+    json_object_array_add(list, judge_number_json(canary));
+    json_object_array_add(list, judge_number_json(primary));
+    json_object_object_add(out, "numbers", list);
+    json_set_str(out, "verdict", verdicts[judge_numbers_verdict(numbers, policy)]);
+    json_object_object_add(out, "worse", part(judge_numbers_log_worse(numbers), policy));
+}
+
+/* Latency: the requests at the bound with the most evidence. */
+static void show_latency(struct json_object *out, const struct judge_latency *latency,
+                         const struct judge_policy *policy)
+{
+    const struct judge_evidence *evidence = judge_latency_evident(latency, policy);
+
+    json_object_object_add(out, "canary", pair(evidence->canary));
+    json_object_object_add(out, "primary", pair(evidence->primary));
+    json_set_str(out, "verdict", verdicts[judge_latency_verdict(latency, policy)]);
+    json_object_object_add(out, "worse", part(judge_latency_log_worse(latency, policy), policy));
+}
+
 static struct json_object *show_metric(struct json_object *from, struct judge_policy policy)
 {
-    static const char *const verdicts[] = {
-        [JUDGE_UNDECIDED] = "undecided", [JUDGE_WORSE] = "worse", [JUDGE_NOT_WORSE] = "not worse"};
     struct json_object *out = json_object_new_object();
     struct judge_evidence evidence;
+    struct judge_numbers numbers;
+    struct judge_latency latency;
 
     policy.tolerate =
         (struct judge_tolerance){.points = number_at(json_at(from, "tolerate", NULL), "points"),
                                  .ratio = number_at(json_at(from, "tolerate", NULL), "ratio")};
-    (void)judge_read(json_at(from, "evidence", NULL),
-                     &evidence); /* unreadable evidence starts anew */
     json_set_str(out, "name", json_str_at(from, "name", NULL));
     json_set_str(out, "says", json_str_at(from, "says", NULL));
     json_set_str(out, "lastLook", json_str_at(from, "lastLook", NULL));
+    if (judge_numbers_read(json_at(from, "evidence", NULL), &numbers)) {
+        show_numbers(out, &numbers, &policy);
+        return out;
+    }
+    if (judge_latency_read(json_at(from, "evidence", NULL), &latency)) {
+        show_latency(out, &latency, &policy);
+        return out;
+    }
+    (void)judge_read(json_at(from, "evidence", NULL),
+                     &evidence); /* unreadable evidence starts anew */
     json_object_object_add(out, "canary", pair(evidence.canary));
     json_object_object_add(out, "primary", pair(evidence.primary));
     json_set_str(out, "verdict", verdicts[judge_verdict(&evidence, &policy)]);
@@ -232,7 +274,8 @@ static struct json_object *show_metric(struct json_object *from, struct judge_po
 
 /*
  * [{name, says, lastLook, canary, primary, verdict, worse, notWorse}], one per judged metric.
- * canary and primary are [requests, bad ones]; verdict is "worse", "not worse" or "undecided".
+ * canary and primary are [requests, bad ones]; of a number that is compared there is numbers,
+ * [canary's, primary's], in place of both and of notWorse. verdict is "worse", "not worse" or "undecided".
  * worse and notWorse: from 0 to 1, how far the evidence is toward each verdict. NULL if the spec
  * has no judge, or there is no sample yet. Owned by the arena.
  */

@@ -2,7 +2,7 @@
 import { checkChart, meter, trafficChart } from "./chart.js";
 import { $, make, quoted, show, text, timeOf, visible } from "./dom.js";
 import { span } from "./span.js";
-import { approvalsOf, isOut, isWeb, judgedOf, outcomeWords, partWords, percentWords, rangeWords, seriesOf, shareWords, stateOf, stateWords, valueWords, verdictWords, waitsFor } from "./words.js";
+import { amountWords, approvalsOf, isOut, isWeb, judgedOf, outcomeWords, partWords, percentWords, rangeWords, seriesOf, shareWords, stateOf, stateWords, valueWords, verdictWords, waitsFor } from "./words.js";
 
 function anchor(address, ...parts) {
     const element = make("a", "", ...parts);
@@ -106,10 +106,11 @@ function judgedItem(one, now) {
     const item = make("li", ""), verdict = one.verdict === "worse" ? make("span", "bad", verdictWords.worse) : verdictWords[one.verdict];
     item.append(make("h4", "", quoted(one.name ?? "")));
     if (verdict) item.append(make("p", "now", "The canary is ", verdict));
-    item.append(tableOf(["", "Bad requests"], [["canary", shareWords(one.canary)], ["primary", shareWords(one.primary)]]));
+    if (one.numbers) item.append(tableOf(["", "Value"], [["canary", amountWords(one.numbers[0])], ["primary", amountWords(one.numbers[1])]]));
+    else item.append(tableOf(["", "Bad requests"], [["canary", shareWords(one.canary)], ["primary", shareWords(one.primary)]]));
     if (one.says) item.append(make("p", "said", quoted(one.says)));
     item.append(evidenceOf(one));
-    if (one.lastLook) item.append(make("p", "range", "counted up to ", timeOf(one.lastLook, "at", now)));
+    if (one.lastLook) item.append(make("p", "range", one.numbers ? "compared up to " : "counted up to ", timeOf(one.lastLook, "at", now)));
     return item;
 }
 

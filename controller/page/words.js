@@ -68,6 +68,7 @@ export function judgedOf(canary, release) {
 const whole = new Intl.NumberFormat("en");
 export const shareWords = ([total, bad]) => `${whole.format(bad)} of ${whole.format(total)}${total > 0 ? ` (${percentWords((bad / total) * 100)})` : ""}`;
 export const percentWords = (percent) => `${percent === 0 || percent >= 10 ? Math.round(percent) : Number(percent.toPrecision(2))} %`;
+export const amountWords = (value) => (Math.abs(value) < 1000 ? String(Number(value.toPrecision(4))) : whole.format(value));
 export const verdictWords = { worse: "worse", "not worse": "not worse", undecided: "not known yet" };
 
 // The gates that have let a release through and said by whom.

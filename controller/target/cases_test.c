@@ -12,7 +12,7 @@ static const struct target *target_of(const struct called *called)
 
 static void tell_info(struct called *called)
 {
-    static const char *const pins[] = {"none", "holds", "broken"};
+    static const char *const pins[] = {"none", "holds", "placed", "broken"};
     const struct target_info *info = called->own;
     struct json_object *got = called->got;
 
@@ -30,6 +30,10 @@ static void tell_info(struct called *called)
     json_set_str(got, "unusable", info->unusable);
     json_set_str(got, "missing", info->missing);
     json_set_str(got, "pin", pins[info->pin]);
+    json_set_int(got, "waiting", info->queue.n);
+    json_set_bool(got, "kept", info->queue.kept);
+    json_set_bool(got, "news", info->queue.news);
+    json_set_bool(got, "overtaken", info->queue.overtaken);
     json_set_bool(got, "at zero", info->at_zero);
     json_set_bool(got, "stopped", info->stopped);
 }
@@ -183,6 +187,21 @@ static enum rule_result unpin(struct called *called)
     return RULE_CONTINUE;
 }
 
+/* with: {deed: next} */
+static enum rule_result queue(struct called *called)
+{
+    static const char *const deeds[] = {"note", "hold", "place", "next", "drop"};
+    static const char *const results[] = {"written", "replaced", "too large"};
+    const char *deed = json_str_at(called->with, "deed", NULL);
+    enum queue_deed n = QUEUE_NOTE;
+
+    while (strcmp(deeds[n], deed) != 0)
+        n++;
+    json_set_str(called->got, "queued",
+                 results[target_of(called)->queue(called->f->tick, called->own, n)]);
+    return RULE_CONTINUE;
+}
+
 /* The revisions of primary and target, beside the facts that were read. */
 static enum rule_result hashes(struct called *called)
 {
@@ -308,6 +327,7 @@ static const struct called_word words[] = {
     {.name = "restore", .call = restore},
     {.name = "pin", .call = pin},
     {.name = "unpin", .call = unpin},
+    {.name = "queue", .call = queue},
     {.name = "hashes", .call = hashes},
     {.name = "untouched", .call = untouched},
     {.name = "template", .call = template_of_primary},

@@ -290,14 +290,23 @@ static void deployment_unpin(struct tick *tick, const struct target_info *info)
     pin_drop(tick, &kind, info);
 }
 
-/* A target that loses its pods is not pinned: the next pods get the next template. */
+static enum queue_result deployment_queue(struct tick *tick, const struct target_info *info,
+                                          enum queue_deed deed)
+{
+    return pin_queue(tick, &kind, info, deed);
+}
+
+/* A target that loses its pods is not pinned: the next pods get the next template, or with a queue
+ * its own, until it is the turn of the next one. */
 static void deployment_scale_to_zero(struct tick *tick, const struct target_info *info)
 {
     if (info->at_zero)
         return;
     struct json_object *from = info->pin == PIN_HOLDS ? info->live : info->object;
     struct json_object *to = json_copy(tick->arena, from);
-    if (info->pin == PIN_HOLDS)
+    if (info->pin == PIN_HOLDS && info->queue.kept)
+        pin_place(tick, info, to);
+    else if (info->pin == PIN_HOLDS)
         pin_erase(to, info->pin);
     json_set_int(json_sub(to, "spec"), "replicas", 0);
     plan_update(tick, &kube_deployments, from, to);
@@ -401,6 +410,7 @@ const struct target target_deployment = {
     .scale_from_zero = deployment_scale_from_zero,
     .pin = deployment_pin,
     .unpin = deployment_unpin,
+    .queue = deployment_queue,
     .promote = deployment_promote,
     .replaces_all = deployment_replaces_all,
     .is_promoted = workload_is_promoted,

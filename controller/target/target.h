@@ -12,9 +12,33 @@ struct config_ref; /* target/shared/configs.h */
 /*
  * A pinned target creates pods of one revision only, whatever is pushed. `object`, `template` and
  * `hash` are those of the pinned revision. BROKEN: it was resumed by others, and they are the live
- * ones.
+ * ones. PLACED: others wait in its queue, and its pods are made of the live template, which is that
+ * of the pinned revision unless `queue` says otherwise.
  */
-enum pin { PIN_NONE, PIN_HOLDS, PIN_BROKEN };
+enum pin { PIN_NONE, PIN_HOLDS, PIN_PLACED, PIN_BROKEN };
+
+enum { QUEUE_MOST = 10 }; /* revisions that wait behind one that is released */
+
+/* analysis.onNewRevision: queue. The revisions that wait behind that of `hash`. */
+struct target_queue {
+    bool kept;      /* the target has a queue, which may be empty */
+    bool news;      /* the live template is none of them, or not the last one: it was pushed */
+    bool overtaken; /* PLACED, and the live template is the last of them: it was written back */
+    int n;
+    char waiting[QUEUE_MOST][SPECHASH_TEXT]; /* n of them, the next one first */
+    struct json_object *templates;           /* of them; NULL if there is no queue */
+};
+
+enum queue_deed {
+    QUEUE_NOTE,  /* puts what was pushed behind the others; begins a queue where there is none */
+    QUEUE_HOLD,  /* PLACED, and all pods are of its revision: pins it */
+    QUEUE_PLACE, /* HOLDS: makes pods of its template again */
+    QUEUE_NEXT,  /* places the next one, whose release follows */
+    QUEUE_DROP,  /* HOLDS: forgets those that wait, but the newest, which is live */
+};
+/* REPLACED: as many wait as may, what was pushed has taken the place of the last one. TOO_LARGE: for
+ * the annotations of an object; nothing is planned. */
+enum queue_result { QUEUE_WRITTEN, QUEUE_REPLACED, QUEUE_TOO_LARGE };
 
 /* Facts about the target for other rules. Lives in the tick's arena. */
 struct target_info {
@@ -46,7 +70,9 @@ struct target_info {
     bool paused; /* a person has paused its rollout */
     enum pin pin;
     struct json_object *live; /* the pinned target with its pin; NULL if not pinned */
-    char next[SPECHASH_TEXT]; /* of a template that waits for the pin; "" if none */
+    char next
+        [SPECHASH_TEXT]; /* of the live template, if it was pushed behind the pinned one; else "" */
+    struct target_queue queue;
 };
 
 enum side { SIDE_PRIMARY, SIDE_CANARY };
@@ -109,9 +135,12 @@ struct target {
     /* Does nothing if it is not at zero; replicas 0: as many as the primary has. */
     void (*scale_from_zero)(struct tick *tick, const struct target_info *info, int replicas);
     /* Pins the target, which is not paused, to its template as read; false if that is too large for
-     * the annotation. `unpin` releases the later template. NULL: the kind cannot be pinned. */
+     * the annotation. `unpin` releases the latest template. NULL: the kind cannot be pinned. */
     bool (*pin)(struct tick *tick, const struct target_info *info);
     void (*unpin)(struct tick *tick, const struct target_info *info);
+    /* Changes the queue behind a revision, in one write. NULL: as pin. */
+    enum queue_result (*queue)(struct tick *tick, const struct target_info *info,
+                               enum queue_deed deed);
     /*
      * Copies the target to the primary. The caller has checked that it is the analysed revision.
      * Repeating it after it was done plans nothing: the primary's `flagger-id` is derived from the

@@ -50,8 +50,6 @@ void fact_hook(struct tick *tick, const struct need *need, struct hook_answer an
 /* Rules that still miss facts after this number of rounds are at fault. */
 enum { TICK_MAX_ROUNDS = 64 };
 typedef enum rule_result (*tick_rule_fn)(void *arg, struct tick *tick);
-/* Adds the fact, or leaves it if it cannot be had. */
-typedef void (*tick_answer_fn)(void *arg, struct tick *tick, const struct need *need);
 /*
  * Resets the tick, calls the rule and answers what it needs, again and again until it misses
  * nothing; the plan is that of the last call. Returns the rule's result, RULE_NEEDS_FACTS if no

@@ -1,8 +1,8 @@
 /*
  * The questions of a rule: objects of the cluster, metrics, webhooks. A known fact is returned
- * (true). An unknown one is recorded as a need of the tick, and the rule returns RULE_NEEDS_FACTS:
- * it is called again from the top with the fact (fact.h). Trees are borrowed, live as long as the
- * tick, and are never changed.
+ * (true), and so is an object that a watch shows (tick->answer). An unknown one is recorded as a
+ * need of the tick, and the rule returns RULE_NEEDS_FACTS: it is called again from the top with
+ * the fact (fact.h). Trees are borrowed, live as long as the tick, and are never changed.
  */
 #ifndef TICK_NEED_H
 #define TICK_NEED_H
@@ -128,6 +128,7 @@ struct metric_question {
     /* prometheus: of series by `le`, the one with the smallest bound not below this one, which the
      * answer's note names; 0: no choice */
     double bucket;
+    bool histogram; /* prometheus: all series by `le`, as a histogram */
     /* Group query for many workloads; NULL if not allowed. */
     const struct metric_group *group;
     /* In a group query: the wanted workloads, and their answers. */
@@ -140,6 +141,10 @@ struct metric_answer {
     double value;
     const double *values; /* of a question with `times`, the oldest first; NaN where none is */
     int n_values;
+    /* Of a question with `histogram`: upper bounds, ascending. For each of them there are as many
+     * values as times, at least one: how many are not above it. */
+    const double *bounds;
+    int n_bounds;
     const char *text; /* NO_VALUES and ERROR: one sentence */
     const char *note; /* for people: the candidates, "NaN"; NULL if nothing to add */
     int64_t at_ms;    /* the time of the value; 0 if none */

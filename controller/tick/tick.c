@@ -176,6 +176,11 @@ static const char *object_key(const struct tick *tick, const struct kube_resourc
                         resource->version, resource->plural, scope, name ? name : "");
 }
 
+static const char *scope_of(const struct kube_resource *resource, const char *namespace_)
+{
+    return resource->cluster_scoped ? "" : namespace_;
+}
+
 static struct need *record_object(struct tick *tick, const char *key,
                                   const struct kube_resource *resource, const char *scope,
                                   const char *name)
@@ -188,36 +193,57 @@ static struct need *record_object(struct tick *tick, const char *key,
     return need;
 }
 
+/* The fact, if it is known or can be had at once; else NULL. */
+static struct fact *obtain_fact(struct tick *tick, const struct need *need)
+{
+    struct fact *fact = find_fact(tick, need->key);
+
+    if (fact || !tick->answer)
+        return fact;
+    tick->answer(tick->answer_arg, tick, need);
+    return find_fact(tick, need->key);
+}
+
+static bool take_object(struct tick *tick, struct fact *fact, struct json_object **out,
+                        const char **denied)
+{
+    fact->used = true;
+    *out = fact->object;
+    if (denied)
+        *denied = fact->denied;
+    else if (fact->denied)
+        tick->denied = fact->denied;
+    return denied || !fact->denied;
+}
+
 /*
  * name NULL: a list, as the object with the items. `denied`: for a tick that can do without it:
  * why it may not be read; NULL if it must be readable.
  */
 static bool need_from_api(struct tick *tick, const struct kube_resource *resource,
-                          const char *namespace_, const char *name, struct json_object **out,
-                          const char **denied)
+                          const char *namespace_, const char *name, bool watched,
+                          struct json_object **out, const char **denied)
 {
-    const char *scope = resource->cluster_scoped ? "" : namespace_;
-    const char *key = object_key(tick, resource, scope, name);
-    struct fact *fact = find_fact(tick, key);
+    const struct need need = {.kind = NEED_OBJECT,
+                              .key =
+                                  object_key(tick, resource, scope_of(resource, namespace_), name),
+                              .resource = resource,
+                              .namespace_ = scope_of(resource, namespace_),
+                              .name = name,
+                              .watched = watched};
+    struct fact *fact = name ? obtain_fact(tick, &need) : find_fact(tick, need.key);
 
     *out = NULL;
-    if (fact) {
-        fact->used = true;
-        *out = fact->object;
-        if (denied)
-            *denied = fact->denied;
-        else if (fact->denied)
-            tick->denied = fact->denied;
-        return denied || !fact->denied;
-    }
-    (void)record_object(tick, key, resource, scope, name);
+    if (fact)
+        return take_object(tick, fact, out, denied);
+    record_object(tick, need.key, resource, need.namespace_, name)->watched = watched;
     return false;
 }
 
 bool need_object(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
                  const char *name, struct json_object **out)
 {
-    return need_from_api(tick, resource, namespace_, name, out, NULL);
+    return need_from_api(tick, resource, namespace_, name, false, out, NULL);
 }
 
 bool need_object_surely(struct tick *tick, const struct kube_resource *resource,
@@ -225,7 +251,7 @@ bool need_object_surely(struct tick *tick, const struct kube_resource *resource,
 {
     if (!need_object(tick, resource, namespace_, name, out))
         return false;
-    const char *scope = resource->cluster_scoped ? "" : namespace_;
+    const char *scope = scope_of(resource, namespace_);
     const char *key = object_key(tick, resource, scope, name);
     if (!find_fact(tick, key)->unseen)
         return true;
@@ -250,18 +276,21 @@ bool need_object_if_allowed(struct tick *tick, const struct kube_resource *resou
                             const char *namespace_, const char *name, struct json_object **out,
                             const char **denied)
 {
-    return need_from_api(tick, resource, namespace_, name, out, denied);
+    return need_from_api(tick, resource, namespace_, name, false, out, denied);
 }
 
 bool need_object_once(struct tick *tick, const struct kube_resource *resource,
                       const char *namespace_, const char *name, struct json_object **out,
                       const char **denied)
 {
-    const char *scope = resource->cluster_scoped ? "" : namespace_;
+    const char *scope = scope_of(resource, namespace_);
+    const char *key = object_key(tick, resource, scope, name);
+    struct fact *fact = find_fact(tick, key);
 
-    if (need_from_api(tick, resource, namespace_, name, out, denied))
-        return true;
-    record_need(tick, NEED_OBJECT, object_key(tick, resource, scope, name))->surely = true;
+    *out = NULL;
+    if (fact)
+        return take_object(tick, fact, out, denied);
+    record_object(tick, key, resource, scope, name)->surely = true;
     return false;
 }
 
@@ -270,16 +299,13 @@ bool need_object_if_watched(struct tick *tick, const struct kube_resource *resou
 {
     const char *denied;
 
-    if (need_from_api(tick, resource, namespace_, name, out, &denied))
-        return true;
-    record_need(tick, NEED_OBJECT, object_key(tick, resource, namespace_, name))->watched = true;
-    return false;
+    return need_from_api(tick, resource, namespace_, name, true, out, &denied);
 }
 
 static bool need_list(struct tick *tick, const struct kube_resource *resource,
                       const char *namespace_, struct json_object **out, const char **denied)
 {
-    bool known = need_from_api(tick, resource, namespace_, NULL, out, denied);
+    bool known = need_from_api(tick, resource, namespace_, NULL, false, out, denied);
 
     *out = json_at(*out, "items", NULL);
     return known;
@@ -323,14 +349,20 @@ bool need_scalers(struct tick *tick, const struct kube_resource *resource, const
     const char *scales = arena_printf(tick->arena, "%s/%s", kind, name);
     const char *key = arena_printf(tick->arena, "%s scales %s",
                                    object_key(tick, resource, namespace_, NULL), scales);
-    const struct fact *fact = find_fact(tick, key);
+    const struct need need = {.kind = NEED_OBJECT,
+                              .key = key,
+                              .resource = resource,
+                              .namespace_ = namespace_,
+                              .scales = scales,
+                              .watched = true};
+    const struct fact *fact = obtain_fact(tick, &need);
 
     *out = fact ? json_at(fact->object, "items", NULL) : NULL;
     if (fact)
         return true;
-    struct need *need = record_object(tick, key, resource, namespace_, NULL);
-    need->scales = scales;
-    need->watched = true;
+    struct need *recorded = record_object(tick, key, resource, namespace_, NULL);
+    recorded->scales = scales;
+    recorded->watched = true;
     return false;
 }
 
@@ -366,11 +398,11 @@ static const char *metric_key(struct tick *tick, const struct metric_question *q
     const char *secret = json_str_at(question->secret, "metadata", "name", NULL);
 
     return arena_printf(
-        arena, "metric %s %s %s %lld %lld %d %lld %g %s %s %s %s\n%s\n%s", question->id,
+        arena, "metric %s %s %s %lld %lld %d %lld %g %d %s %s %s %s\n%s\n%s", question->id,
         question->backend ? question->backend : "", question->address ? question->address : "",
         (long long)question->interval_ms, (long long)question->at_s, question->times,
-        (long long)question->every_s, question->bucket, secret ? secret : "", spec,
-        question->only_namespace ? question->only_namespace : "",
+        (long long)question->every_s, question->bucket, question->histogram, secret ? secret : "",
+        spec, question->only_namespace ? question->only_namespace : "",
         question->query ? question->query : "(probe)", question->path ? question->path : "",
         question->body ? question->body : "");
 }
@@ -454,9 +486,8 @@ void fact_unseen(struct tick *tick, const struct need *need)
 void fact_replace(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
                   const char *name, struct json_object *object)
 {
-    const char *scope = resource->cluster_scoped ? "" : namespace_;
-
-    struct fact *fact = fact_of(tick, object_key(tick, resource, scope, name), NEED_OBJECT);
+    struct fact *fact = fact_of(
+        tick, object_key(tick, resource, scope_of(resource, namespace_), name), NEED_OBJECT);
     fact->object = object;
     fact->unseen = false;
 }

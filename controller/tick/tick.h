@@ -102,6 +102,11 @@ struct refused_write {
  * read are limited by kube/reply.h. */
 enum { TICK_MOST = 32 * 1024 * 1024 };
 
+struct tick;
+struct need;
+/* Adds the fact, or leaves it if it cannot be had. */
+typedef void (*tick_answer_fn)(void *arg, struct tick *tick, const struct need *need);
+
 struct tick {
     struct arena *arena;
     int64_t now_ms; /* wall clock */
@@ -148,6 +153,9 @@ struct tick {
     bool due;
     struct fact *facts;
     struct need *needs;
+    /* Gives facts that are known already, within a round; NULL: each waits for the next round. */
+    tick_answer_fn answer;
+    void *answer_arg;
     struct plan *plan;
     /* Remaining budget for templates in this round; NULL if none was rendered yet. */
     struct template_budget *budget;

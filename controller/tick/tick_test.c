@@ -115,6 +115,45 @@ CASE(test_a_rule_is_asked_until_it_misses_nothing)
     }
 }
 
+static void answer_links(void *arg, struct tick *tick, const struct need *need)
+{
+    int *asked = arg;
+
+    ++*asked;
+    if (!need->name || need->name[0] == 'l')
+        fact_object(tick, need, NULL);
+}
+
+/* Needs that a watch answers take no round; the others are left to it. */
+CASE(test_what_is_at_hand_is_known_within_the_round)
+{
+    struct canary canary = make_canary();
+    struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
+    struct chain chain = {.links = 5};
+    struct json_object *found;
+    const char *denied;
+    int asked = 0;
+
+    tick->answer = answer_links;
+    tick->answer_arg = &asked;
+    assert_int_equal(ask_chain(&chain, tick), RULE_DONE);
+    assert_int_equal(asked, 5);
+    assert_true(need_object_if_allowed(tick, &deployments, "test", "link", &found, &denied));
+    assert_true(need_object_if_watched(tick, &deployments, "test", "link-a", &found));
+    assert_true(need_scalers(tick, &services, "test", "Deployment", "podinfo", &found));
+    assert_int_equal(asked, 8);
+    assert_null(tick->needs);
+
+    assert_false(need_object(tick, &services, "test", "other", &found));
+    assert_int_equal(asked, 9);
+    assert_string_equal(tick->needs->name, "other");
+    /* what must be read, and lists */
+    assert_false(need_object_once(tick, &services, "test", "link-b", &found, &denied));
+    assert_true(tick->needs->next->surely);
+    assert_false(need_objects(tick, &services, "test", &found));
+    assert_int_equal(asked, 9);
+}
+
 CASE(test_deadline)
 {
     struct canary canary = make_canary();
@@ -229,7 +268,7 @@ CASE(test_questions_share_no_answer)
     struct json_object *spec = json_own(arena, json_object_new_object());
     const struct metric_question question = {
         .id = "metrics[0]", .backend = "prometheus", .address = "http://a", .query = "up"};
-    struct metric_question others[] = {question, question, question, question, question,
+    struct metric_question others[] = {question, question, question, question, question, question,
                                        question, question, question, question, question};
     const struct metric_answer *answer;
 
@@ -244,6 +283,7 @@ CASE(test_questions_share_no_answer)
     others[7].bucket = 0.5;
     others[8].path = "/a";
     others[9].body = "a";
+    others[10].histogram = true;
     assert_false(need_metric(tick, &question, &answer));
     fact_metric(tick, tick->needs, (struct metric_answer){.outcome = METRIC_VALUE, .value = 1});
     assert_true(need_metric(tick, &question, &answer));

@@ -112,3 +112,59 @@ ctl() { "$FLAGGER_BUILD/kubectl-canary" "$@"; }
     [ "$(ctl __complete backtest --judge '' | tail -n 1)" = :0 ]
     ctl __complete backtest -n shop che | grep -qx checkout
 }
+
+# release REVISION OUTCOME COUNTS..., each the samples of a metric
+counted() {
+    cat <<END
+- revision: $1
+  outcome: $2
+  looks:
+  - name: request-success-rate
+    counts: $3
+${4:+  - {name: request-duration, bad: took longer than 500 ms, counts: $4\}}
+END
+}
+
+@test "a judge is proposed: as strict as the releases that were promoted allow" {
+    cd "$BATS_TEST_TMPDIR"
+    good='[[60, 10, 300, 3, 2700, 27], [120, 20, 600, 6, 2400, 24]]'
+    noisy='[[60, 10, 300, 8, 2700, 20], [120, 20, 600, 20, 2400, 24], [180, 30, 900, 40, 2100, 19]]'
+    bad='[[60, 10, 300, 30, 2700, 27], [120, 20, 600, 60, 2400, 24]]'
+    { echo releases: && counted a promoted "$good" && counted b failed "$bad"; } >strict.yaml
+    run -0 --separate-stderr ctl backtest --counts strict.yaml --propose
+    [ -z "$stderr" ]
+    [[ $output == "# It rolls back 0 of the 1 releases that were promoted, and 1 of the 1 that failed."*"# request-success-rate: with 50 requests a second of which 1% fail, a canary of which "*$'\njudge:\n  type: sequential' ]]
+    # one that was promoted was worse than the primary, by less than a point
+    { cat strict.yaml && counted c promoted "$noisy" "$good"; } >noisy.yaml
+    run -0 --separate-stderr ctl backtest --counts noisy.yaml --propose
+    grep -x '# It rolls back 0 of the 2 releases that were promoted, and 1 of the 1 that failed.' <<<"$output"
+    grep -x '    errorRate: [012.5]* %-points' <<<"$output"
+    [[ $output == *"# request-duration: with "*" take longer than 500 ms, a canary of which "* ]]
+    # what is proposed is a policy
+    sed '/^#/d' <<<"$output" >proposed.yaml
+    { cat proposed.yaml && echo 'metrics: [{name: request-success-rate, thresholdRange: {min: 0}}, {name: request-duration, thresholdRange: {max: 500}}]'; } >policy.yaml
+    ctl backtest --counts noisy.yaml --judge policy.yaml -o json | gojq -e '.releases[] | select(.revision == "c").replays[0].end != "rolled back"'
+    # one that failed and was no worse is not called so
+    { echo releases: && counted a promoted "$good" && counted b failed "$good"; } >equal.yaml
+    run -0 --separate-stderr ctl backtest --counts equal.yaml --propose
+    [[ $output == "# It rolls back 0 of the 1 releases that were promoted, and 0 of the 1 that failed."* ]]
+}
+
+@test "a judge is proposed for one Canary that was judged, and as YAML" {
+    cd "$BATS_TEST_TMPDIR"
+    run -1 --separate-stderr ctl backtest idle -n shop --propose
+    [[ $stderr == *"backtest: --propose: no release has counts of request-success-rate or request-duration: they are kept of releases that were judged" ]]
+    cat >two.yaml <<'YAML'
+releases:
+- {canary: shop/one, revision: a, outcome: promoted, looks: [{name: request-success-rate, counts: [[60, 10, 300, 3, 2700, 27]]}]}
+- {canary: shop/two, revision: a, outcome: promoted, looks: [{name: request-success-rate, counts: [[60, 10, 300, 3, 2700, 27]]}]}
+YAML
+    run -1 --separate-stderr ctl backtest --counts two.yaml --propose
+    [[ $stderr == *"expected the releases of one Canary, found those of shop/one and shop/two" ]]
+    run -2 --separate-stderr ctl backtest --counts two.yaml --propose --judge "$DIR/judge.yaml"
+    [[ $stderr == *"--propose makes a policy: expected no --judge beside it" ]]
+    run -2 --separate-stderr ctl backtest --counts two.yaml --propose -o json
+    [[ $stderr == *"--propose prints YAML: expected no other -o" ]]
+    run -0 --separate-stderr ctl backtest checkout -n shop --propose
+    [[ $output == *$'\njudge:\n  type: sequential'* ]]
+}

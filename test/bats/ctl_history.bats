@@ -57,3 +57,17 @@ ctl() { "$FLAGGER_BUILD/kubectl-canary" "$@"; }
     [ "$(ctl history checkout -n shop -o json | gojq -c '[.releases[].revision], .releases[1].steps[0].checks[0].value')" = $'["aaa111","bbb222","ccc333"]\n7.5' ]
     [ "$(ctl history checkout -n shop -o yaml | gojq --yaml-input -c '[.releases[].outcome]')" = '[null,"failed","promoted"]' ]
 }
+
+@test "revisions that wait behind the release stand below it" {
+    kubectl patch canary checkout -n shop --subresource status --type merge -p '{"status": {"phase": "Progressing",
+        "release": {"revision": "aaa111", "image": "shop:3", "began": "2026-01-02T10:00:00Z"},
+        "conditions": [{"type": "Superseded", "status": "True", "reason": "RevisionWaits", "lastTransitionTime": "2026-01-02T10:00:00Z", "lastUpdateTime": "2026-01-02T10:00:00Z",
+            "message": "2 revisions of checkout.shop wait until the release of aaa111 has ended, and each for those before it: bbb222, ccc333"}]}}'
+    ctl history checkout -n shop >"$BATS_TEST_TMPDIR/table"
+    [ "$(tail -n 2 "$BATS_TEST_TMPDIR/table" | head -n 1)" = WAITING ]
+    tail -n 1 "$BATS_TEST_TMPDIR/table" | grep -q '^2 revisions of checkout.shop wait until the release of aaa111 has ended, .*: bbb222, ccc333$'
+    ctl history checkout -n shop -o json | gojq -e '.waiting | endswith("bbb222, ccc333")'
+    kubectl patch canary checkout -n shop --subresource status --type merge -p '{"status": {"conditions": []}}'
+    refute grep -q WAITING <(ctl history checkout -n shop)
+    ctl history checkout -n shop -o json | gojq -e 'has("waiting") | not'
+}

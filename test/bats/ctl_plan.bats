@@ -76,6 +76,24 @@ TEXT
     gojq -e '.[0].rollback == [{primary: 80, for: "30s"}, {primary: 95, for: "1m0s"}]' <<<"$output"
 }
 
+@test "a number that is compared with the primary's" {
+    sed -i 's/{name: request-success-rate.*/{name: memory, templateRef: {name: memory}, compare: primary, judge: {worse: lower, tolerate: 5Mi}}/; s/^    threshold: 2/    threshold: 2\n    judge: {type: sequential, every: 20s}/' canary.yaml
+    cat >template.yaml <<'YAML'
+apiVersion: flagger.app/v1beta1
+kind: MetricTemplate
+metadata: {name: memory, namespace: shop}
+spec: {query: 'memory{app="{{ workload }}"}', provider: {type: prometheus, address: 'http://p'}}
+YAML
+    run -0 --separate-stderr plan canary.yaml template.yaml
+    grep -Fx "memory is compared with the primary's every 20s: rolled back when lower by more than 5242880, and than it varies by itself." <<<"$output"
+    sed -i 's/workload/service/' template.yaml
+    run -1 plan canary.yaml template.yaml
+    [[ $output == *'spec.analysis.metrics[0].compare: '*'MetricTemplate memory.shop asks the same for canary and primary'* ]]
+    sed -i 's/{name: memory.*/{name: request-duration, compare: primary}/' canary.yaml
+    run -0 --separate-stderr plan canary.yaml
+    grep -Fx "request-duration is compared with the primary's every 20s, at all bounds of the histogram: rolled back when longer by more than 0 %." <<<"$output"
+}
+
 @test "the objects are YAML that can be applied, and JSON has everything" {
     run -0 --separate-stderr plan canary.yaml -o yaml
     gojq --yaml-input -e '.kind == "List" and ([.items[] | "\(.kind) \(.metadata.name)"] | index("VirtualService web", "Deployment web-primary") != null)' <<<"$output"
@@ -203,4 +221,59 @@ YAML
     # Without -n the Canary is where its workload is.
     run -0 plan other.yaml -o json
     gojq -e '.[0] | .namespace == "other" and (.assumed | length) == 0' <<<"$output"
+}
+
+# judged TRAFFIC BAD: the canary's share of bad requests that is promised, of each judged metric
+judged() { plan -o json canary.yaml --traffic "$1" --bad "$2" | gojq -r '.[0].promises[] | "\(.metric) \(.canaryBad * 10 | round)"'; }
+
+@test "a judge: how small a regression is found, and how soon" {
+    sed -i 's/maxWeight: 50/&\n    judge: {type: sequential}/; s/thresholdRange: {min: 99}}/&\n    - {name: request-duration, thresholdRange: {max: 500}}\n    - {name: other, templateRef: {name: other}, thresholdRange: {max: 1}}/' canary.yaml
+    run -0 --separate-stderr plan canary.yaml --traffic 50 --bad 0.5
+    text=$(tr -s ' \n' ' ' <<<"$output")
+    [[ $text =~ 'Found: request-success-rate: with 50 requests a second of which 0.5% fail, a canary of which 1.'[0-9]'% fail is rolled back in 9 of 10 releases, in half of them within '[12]m[0-9]*s' and '[0-9]+' requests to it' ]]
+    [[ $text =~ 'Found: request-duration: with 50 requests a second of which 0.5% take longer than 500 ms, a canary of which 1.'[0-9]'% take longer than 500 ms' ]]
+    [ "$(grep -c Found: <<<"$output")" = 2 ]
+    # more traffic finds less, and of more that is bad a smaller part
+    judged 5 0.5 | head -n 1 >five
+    judged 500 0.5 | head -n 1 >many
+    [ "$(cut -d ' ' -f 2 <five)" -gt 30 ]
+    [ "$(cut -d ' ' -f 2 <many)" -lt 12 ]
+    # too few for any promise; and none without a judge, or where the canary is not beside the primary
+    run -0 --separate-stderr plan canary.yaml --traffic 0.01
+    [[ $(tr -s ' \n' ' ' <<<"$output") == *"request-success-rate: with 0.01 requests a second of which 1% fail, even a canary of which all fail is rolled back in only "* ]]
+    run -0 --separate-stderr plan canary.yaml
+    [[ $(tr -s ' \n' ' ' <<<"$output") == *"request-success-rate: nothing is known of the traffic; --traffic says how many requests a second there are"* ]]
+    sed -i '/judge:/d' canary.yaml
+    run -0 --separate-stderr plan canary.yaml --traffic 50
+    [[ $output != *Found:* ]]
+}
+
+@test "a judge: the traffic is that of the last release in the history" {
+    sed -i 's/maxWeight: 50/&\n    judge: {type: sequential}/' canary.yaml
+    cat >>canary.yaml <<'YAML'
+status:
+  history:
+  - revision: a
+    outcome: promoted
+    began: "2026-01-01T00:00:00Z"
+    looks: [{name: request-success-rate, bad: failed, since: "2026-01-01T00:00:00Z", counts: [[60, 10, 100, 5, 1100, 50]]}]
+  - revision: b
+    outcome: promoted
+    began: "2026-01-02T00:00:00Z"
+    looks: [{name: request-success-rate, bad: failed, since: "2026-01-02T00:00:00Z", counts: [[60, 10, 300, 3, 2700, 27], [120, 20, 600, 0, 2400, 24]]}]
+YAML
+    run -0 --separate-stderr plan canary.yaml
+    [[ $(tr -s ' \n' ' ' <<<"$output") == *"Found: request-success-rate: with 50 requests a second of which 1% fail, a canary of which "* ]]
+    run -0 --separate-stderr plan canary.yaml --traffic 7
+    [[ $(tr -s ' \n' ' ' <<<"$output") == *"with 7 requests a second of which 1% fail"* ]]
+}
+
+@test "a traffic that cannot be is a sentence" {
+    for row in "--traffic -1" "--traffic 1e12" "--bad 100" "--bad -1"; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr plan canary.yaml $row
+        [[ $stderr == "kubectl canary: plan: ${row% *}: expected "*", found "* ]] || { echo "$row: $stderr" && return 1; }
+    done
+    run -2 --separate-stderr plan canary.yaml --traffic many
+    [[ $stderr == *"--traffic"*"many"* ]]
 }

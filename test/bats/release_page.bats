@@ -174,6 +174,15 @@ waits() { answers 200 GET /ui/api/canaries/test/checkout && gojq -e "$1" "$BATS_
     browser_js 'return document.querySelector("#judge-list li:last-child .evidence").innerText' | grep -q '100 %'
     answers 200 GET /ui/api/canaries/test/checkout
     gojq -e '.judged[0] | .canary == [708, 14] and .primary == [6370, 31] and .verdict == "undecided" and .worse > 0 and .worse < 1 and .notWorse == 0' "$BATS_TEST_TMPDIR/body"
+    # A number that is compared has its values in place of counts.
+    status checkout '{"judge":{"metrics":[{"name":"memory","says":"2,120 against 1,800 of the primary","evidence":{"lower":false,"looks":13,"comparisons":2,"beyond":2,"block":6,
+        "noise":[3],"last":[2120,1800],"compared":[320,1800,180],"learned":[],"canary":[2120],"primary":[1800],"recent":[320,320],"won":[0.3,0.1,0,-2]}}]}}'
+    browser_wait 20 '#judge-list' '2,120 against 1,800 of the primary'
+    browser_wait 5 '#judge-list' Value
+    browser_wait 5 '#judge-list' '1,800'
+    [ "$(browser_js 'return document.querySelectorAll("#judge-list .evidence .meter").length')" = 1 ]
+    answers 200 GET /ui/api/canaries/test/checkout
+    gojq -e '.judged[0] | .numbers == [2120, 1800] and .verdict == "undecided" and .worse > 0 and .worse < 1 and (has("canary") or has("notWorse") | not)' "$BATS_TEST_TMPDIR/body"
     rolled_back checkout
     status checkout '{"judge":null}'
     browser_wait 20 '#one-state' Failed

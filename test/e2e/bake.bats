@@ -56,6 +56,7 @@ setup() {
 teardown() {
     explain_failure
     [ -z "${CLIENT:-}" ] || kill "$CLIENT" 2>/dev/null || true
+    [ -z "${PODS:-}" ] || kill "$PODS" 2>/dev/null || true
 }
 
 phase_of() { [ "$(of_canary test "$1" .status.phase)" = "$2" ]; }
@@ -96,6 +97,51 @@ client() {
     eventually 120 phase_of podinfo Succeeded
     answered_by "$DEMO_GATEWAY" 2.2.0
     [ "$(client_failed)" = 0 ]
+}
+
+# pods_over_time: begins a table of the ready pods of both Deployments, a line each time that it changes: after which time, version and pods of
+# primary and target
+pods_over_time() {
+    local begin=$SECONDS now last=
+    while sleep 0.5; do
+        now=$(kubectl -n test get deployment podinfo-primary podinfo -o json |
+            gojq -r '[.items[] | "\(.spec.template.spec.containers[0].image | ltrimstr("demo-app:")):\(.status.readyReplicas // 0)"] | join(" ")')
+        [ "$now" = "$last" ] || echo "$((SECONDS - begin))s $now"
+        last=$now
+    done >"$BATS_TEST_TMPDIR/pods" 2>/dev/null 3>&- &
+    PODS=$!
+}
+# went_back VERSION: undone to it, all clients get it, and none of their requests has failed
+went_back() {
+    eventually 10 answered_by "$DEMO_GATEWAY" "$1"
+    eventually 60 phase_of podinfo Succeeded
+    eventually 60 primary_is podinfo "$1" "$ready"
+    answered_by "$DEMO_GATEWAY" "$1"
+    [ "$(client_failed)" = 0 ]
+    kill "$PODS"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/pods")" -gt 2 ]
+    echo "# pods of primary and target: $(paste -sd, "$BATS_TEST_TMPDIR/pods")" >&3
+}
+
+@test "undo leads back within its window without a check, and none of the requests fails" {
+    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"rollback":{"window":"30m"},"analysis":{"bake":null,"interval":"20s"}}}' >/dev/null
+    ready=$(kubectl -n test get deployment podinfo-primary -o jsonpath='{.status.readyReplicas}')
+    pods_over_time
+    client_begin
+    "$FLAGGER_BUILD/kubectl-canary" undo podinfo -n test >/dev/null
+    went_back 1.0.0
+}
+
+@test "undo leads back after days, by the template of the history, and none of the requests fails" {
+    # Four days pass for what the status says of them.
+    kubectl -n test get canary podinfo -o json | gojq -c '.status.history |= map(. as $one | with_entries(select(.key | IN("began", "ended"))
+        | .value |= (sub("\\.[0-9]+Z$"; "Z") | fromdate - 345600 | todate)) as $times | $one + $times) | {status: {history: .status.history}}' >"$BATS_TEST_TMPDIR/days"
+    kubectl -n test patch canary podinfo --subresource status --type merge --patch-file "$BATS_TEST_TMPDIR/days" >/dev/null
+    ready=$(kubectl -n test get deployment podinfo-primary -o jsonpath='{.status.readyReplicas}')
+    pods_over_time
+    client_begin
+    "$FLAGGER_BUILD/kubectl-canary" undo podinfo -n test >/dev/null
+    went_back 2.2.0
 }
 
 @test "on plain Services a version that has baked is promoted, and none of the requests fails" {

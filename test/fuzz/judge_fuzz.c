@@ -6,6 +6,11 @@
 #include "base/json.h"
 #include "fuzz.h"
 #include "judge/judge.h"
+#include "judge/latency.h"
+#include "judge/numbers.h"
+
+static const struct judge_policy policy = {
+    .false_alarm_rate = 0.01, .share = 0.5, .tolerate = {.points = 0.002, .ratio = 0.1}};
 
 static void check_counts(struct judge_counts counts)
 {
@@ -16,8 +21,6 @@ static void check_counts(struct judge_counts counts)
 /* It can be asked, goes on, and is written and read again as what it is. */
 static void check(struct arena *arena, struct judge_evidence evidence)
 {
-    static const struct judge_policy policy = {
-        .false_alarm_rate = 0.01, .share = 0.5, .tolerate = {.points = 0.002, .ratio = 0.1}};
     struct judge_evidence again;
 
     for (int i = 0; i < 2; i++) {
@@ -37,12 +40,60 @@ static void check(struct arena *arena, struct judge_evidence evidence)
         abort();
 }
 
+static void check_same(struct arena *arena, struct json_object *one, struct json_object *other)
+{
+    if (strcmp(json_text_sorted(arena, one), json_text_sorted(arena, other)) != 0)
+        abort();
+}
+
+static void check_numbers(struct arena *arena, struct judge_numbers numbers)
+{
+    struct judge_numbers again;
+
+    for (int i = 0; i < 2 * NUMBERS_LEARNED; i++) {
+        if (!isfinite(judge_numbers_log_worse(&numbers)) ||
+            !*judge_numbers_sentence(arena, &numbers, &policy) ||
+            judge_numbers_verdict(&numbers, &policy) == JUDGE_NOT_WORSE)
+            abort();
+        (void)judge_numbers_add(&numbers, &policy, i % 3 ? 1e300 : 7, i % 5 ? -1e300 : 7);
+    }
+    struct json_object *written = judge_numbers_write(arena, &numbers);
+    if (!judge_numbers_read(written, &again))
+        abort();
+    check_same(arena, written, judge_numbers_write(arena, &again));
+}
+
+static void check_latency(struct arena *arena, struct judge_latency latency)
+{
+    static const double bounds[] = {0.1, INFINITY}, counts[] = {90, 100};
+    const struct judge_histogram histogram = {2, bounds, counts};
+    struct judge_latency again;
+
+    for (int i = 0; i < 3; i++) {
+        if (isnan(judge_latency_log_worse(&latency, &policy)) ||
+            !*judge_latency_sentence(arena, &latency, &policy, 1000) ||
+            !judge_latency_add(&latency, &policy, &histogram, &histogram))
+            abort();
+    }
+    struct json_object *written = judge_latency_write(arena, &latency);
+    if (!judge_latency_read(written, &again))
+        abort();
+    check_same(arena, written, judge_latency_write(arena, &again));
+}
+
 FUZZ_TARGET(arena, data, size)
 {
     struct json_object *json;
     struct judge_evidence evidence;
+    struct judge_numbers numbers;
+    struct judge_latency latency;
 
-    if (json_parse(arena, (const char *)data, size, JSON_MAX_BYTES, &json, NULL) == ERR_OK &&
-        judge_read(json, &evidence))
+    if (json_parse(arena, (const char *)data, size, JSON_MAX_BYTES, &json, NULL) != ERR_OK)
+        return;
+    if (judge_read(json, &evidence))
         check(arena, evidence);
+    if (judge_numbers_read(json, &numbers))
+        check_numbers(arena, numbers);
+    if (judge_latency_read(json, &latency))
+        check_latency(arena, latency);
 }

@@ -46,6 +46,10 @@ FUZZ_TARGET(arena, data, size)
                                                                     : queries[data[1] % 4],
                                              .interval_ms = 60000,
                                              .spec = spec,
+                                             .at_s = 1700000000,
+                                             .every_s = 10,
+                                             .times = data[1] & 8 ? 3 : 0,
+                                             .histogram = data[1] & 4,
                                              .ambient = data[2] & 32 ? spec : NULL};
     json_set_str(spec, "region", "eu-west-1");
     const char *body = arena_strndup(arena, (const char *)data + 3, size - 3);

@@ -89,7 +89,8 @@ void deletion_check(struct world *w, bool routed)
                         "autoscaling.keda.sh/paused-replicas", NULL));
     json_object_object_foreach(w->objects, key, object)
     {
-        if (json_at(object, "metadata", "annotations", "flagger.app/pinned-template", NULL))
+        if (json_at(object, "metadata", "annotations", "flagger.app/pinned-template", NULL) ||
+            json_at(object, "metadata", "annotations", "flagger.app/queued-templates", NULL))
             fail_msg("%s is left pinned", key);
         if (json_at(object, "metadata", "ownerReferences", NULL) || strstr(key, "-primary") ||
             strstr(key, "-canary"))

@@ -36,11 +36,22 @@ static void note(struct noise *n, const char *what)
     n->log = arena_printf(n->world->arena, "%s; %s", n->log, what);
 }
 
+static bool is_queued(struct world *w)
+{
+    const char *mode = json_str_at(w->canary, "spec", "analysis", "onNewRevision", NULL);
+
+    return mode && strcmp(mode, "queue") == 0;
+}
+
 static void push(struct noise *n)
 {
     static const char *const ends[] = {"", "", "-slow", "-stuck", "-canary-only"};
     int number = pick(n, 4) == 0 && n->image > 1 ? n->image - 1 : ++n->image;
-    const char *image = arena_printf(n->world->arena, "podinfo:%d%s", number, ends[pick(n, 5)]);
+    const char *end = ends[pick(n, 5)];
+    /* nothing but another revision ends a start that takes for ever, and in a queue none does */
+    bool lasts = strcmp(end, "-slow") == 0 && is_queued(n->world);
+    const char *image =
+        arena_printf(n->world->arena, "podinfo:%d%s", number, lasts ? "-stuck" : end);
 
     world_push(n->world, image);
     note(n, image);
@@ -216,7 +227,9 @@ static struct world *start(unsigned seed)
                 "'name':'settings'}}]}}}}");
     world_patch_canary(w, kinds[seed % (sizeof(kinds) / sizeof(kinds[0]))]);
     if (seed / 9 % 2 == 1)
-        world_patch_canary(w, "{'spec':{'analysis':{'onNewRevision':'finish'}}}");
+        world_patch_canary(w, seed / 18 % 2 == 1
+                                  ? "{'spec':{'analysis':{'onNewRevision':'queue'}}}"
+                                  : "{'spec':{'analysis':{'onNewRevision':'finish'}}}");
     world_settle(w);
     world_initialise(w);
     return w;
@@ -241,7 +254,8 @@ static void come_to_rest(struct noise *n)
     world_push(w, last);
     note(n, "rest");
     world_settle(w);
-    for (int i = 0; i < 80; i++) {
+    /* each of a queue has its own deadline */
+    for (int i = 0; i < (is_queued(w) ? 800 : 80); i++) {
         const char *text = world_tick(w);
         note(n, arena_printf(w->arena, "[%s]", text));
         if (w->requeue == REQUEUE_NEVER && strcmp(text, "again never\n") == 0)

@@ -62,6 +62,7 @@ struct world {
     bool crashed;     /* in the last tick */
     bool safety_off;  /* the safety rules are not checked */
     bool gone;        /* the Canary was deleted, and what it owned */
+    bool in_rounds;   /* turns: the rules get each fact by a round, or what is watched within one */
     enum rule_result (*decides)(void *arg, struct tick *tick); /* NULL: decide() */
     void *decides_arg;
     const char *lost_route; /* one that was collected together with its Services; NULL if none */

@@ -1,4 +1,6 @@
 # Of two CRDs, one after the other (gojq -s): what an object may be under the first and not under the second, a line each.
+# A pattern that takes all that the former one took: one more alternative at its end.
+def widens($old; $new): ($old | startswith("^(") and endswith(")$")) and ($new | startswith(($old | rtrimstr(")$")) + "|") and endswith(")$"));
 def stricter($old; $new; $at):
     def no($what): "\($at): \($what)";
     if $new == null then no("is not there any more")
@@ -9,7 +11,7 @@ def stricter($old; $new; $at):
         (if ($new.required // []) - ($old.required // []) != [] then no("requires \(($new.required // []) - ($old.required // []))") else empty end),
         (("minimum", "minLength", "minItems", "minProperties") as $k | if $new[$k] != null and ($old[$k] == null or $old[$k] < $new[$k]) then no("\($k) \($old[$k] // "none"), then \($new[$k])") else empty end),
         (("maximum", "maxLength", "maxItems", "maxProperties") as $k | if $new[$k] != null and ($old[$k] == null or $old[$k] > $new[$k]) then no("\($k) \($old[$k] // "none"), then \($new[$k])") else empty end),
-        (if $new.pattern and $new.pattern != $old.pattern then no("pattern \($old.pattern // "none"), then \($new.pattern)") else empty end),
+        (if $new.pattern and $new.pattern != $old.pattern and (widens($old.pattern // ""; $new.pattern) | not) then no("pattern \($old.pattern // "none"), then \($new.pattern)") else empty end),
         (if ($new["x-kubernetes-validations"] // [] | map(.rule)) - ($old["x-kubernetes-validations"] // [] | map(.rule)) != [] then no("has a rule more") else empty end),
         (if $old["x-kubernetes-preserve-unknown-fields"] and ($new["x-kubernetes-preserve-unknown-fields"] | not) then no("drops unknown fields") else empty end),
         (($old.properties // {}) | keys[] as $k | stricter($old.properties[$k]; ($new.properties // {})[$k] // (if $new["x-kubernetes-preserve-unknown-fields"] then {"x-kubernetes-preserve-unknown-fields": true} else $new.additionalProperties end); "\($at).\($k)")),

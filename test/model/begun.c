@@ -89,18 +89,113 @@ bool begun_pinned(struct model *model, const struct cluster *cluster)
     return json_at(target, "metadata", "annotations", "flagger.app/pinned-template", NULL) != NULL;
 }
 
-/* onNewRevision: finish. A release ends before the next one begins, unless a person resumes its target. */
+/* onNewRevision: finish, queue. A release ends before the next one begins, unless a person resumes its target. */
 const char *begun_finishes(struct model *model, const struct cluster *facts,
                            const struct cluster *before, const struct cluster *after)
 {
     const struct canary *canary = model_canary(model, facts);
     bool steps = model_weight(model, before) == 0 && model_weight(model, after) > 0;
 
-    return steps && canary->analysis.finishes && said_analysing(canary) &&
-                   !begun_pinned(model, facts)
+    return steps && canary->analysis.on_new_revision != NEW_REVISION_RESTART &&
+                   said_analysing(canary) && !begun_pinned(model, facts)
                ? "the first step of a release that is to finish leads to no pods that a push "
                  "replaces"
                : NULL;
+}
+
+/* --- the queue of a target */
+
+enum { LINE_MOST = 12 };
+
+/* The revision that is placed or pinned, and those that wait behind it. */
+struct line {
+    int revisions[LINE_MOST];
+    int n;
+    int live; /* of its template */
+    bool noted, paused;
+};
+
+static int revision_of(struct json_object *template)
+{
+    struct json_object *containers = json_at(template, "spec", "containers", NULL);
+    const char *image = json_str_at(json_elem(containers, 0), "image", NULL);
+
+    return image ? image[strlen(image) - 1] - '0' : 0;
+}
+
+static void add_to_line(struct line *line, struct json_object *template)
+{
+    if (line->n < LINE_MOST)
+        line->revisions[line->n++] = revision_of(template);
+}
+
+static struct line line_of(struct model *model, const struct cluster *cluster)
+{
+    int place = model->place[ROLE_TARGET];
+    struct json_object *target = objects_tree(model->objects, place, cluster->at[place]);
+    struct json_object *notes = json_at(target, "metadata", "annotations", NULL);
+    const char *pinned = json_str_at(notes, "flagger.app/pinned-template", NULL);
+    const char *queued = json_str_at(notes, "flagger.app/queued-templates", NULL);
+    struct json_object *own = pinned ? json_tokener_parse(pinned) : NULL;
+    struct json_object *list = queued ? json_tokener_parse(queued) : NULL;
+    struct line line = {.live = revision_of(json_at(target, "spec", "template", NULL)),
+                        .noted = own != NULL,
+                        .paused = json_bool_at(target, false, "spec", "paused", NULL)};
+
+    if (own && list)
+        add_to_line(&line, own);
+    for (size_t i = 0; i < json_len(list); i++)
+        add_to_line(&line, json_elem(list, i));
+    json_object_put(own);
+    json_object_put(list);
+    return line;
+}
+
+/* `is` has those of `was` behind the first `gone`, in their order, and the live one of `was` at most
+ * behind them. */
+static bool goes_on(const struct line *was, const struct line *is, int gone)
+{
+    int kept = was->n - gone, more = is->n - kept;
+
+    if (kept < 0 || more < 0 || more > 1)
+        return false;
+    for (int i = 0; i < kept; i++)
+        if (is->revisions[i] != was->revisions[gone + i])
+            return false;
+    return more == 0 || is->revisions[kept] == was->live;
+}
+
+/* What waits may be left out: a person takes all of it back, or says which one is the next. */
+static bool may_leave_out(const struct line *was, const struct ghost *ghost)
+{
+    int last = was->revisions[was->n - 1];
+    bool resumed = was->noted && !was->paused;
+    bool overtaken = !was->noted && was->live == last && was->live != was->revisions[0];
+
+    return was->n == 1 || was->n > 10 || resumed || overtaken ||
+           (was->live == (ghost->promoted & 3) && was->live != last);
+}
+
+/* onNewRevision: queue. What waits is released in its turn, each one once. */
+const char *begun_queued(struct model *model, const struct cluster *facts,
+                         const struct cluster *before, const struct cluster *after,
+                         const struct ghost *ghost)
+{
+    const struct canary *canary = model_canary(model, facts);
+    struct line was = line_of(model, before), is = line_of(model, after);
+
+    if (canary->analysis.on_new_revision != NEW_REVISION_QUEUE || canary->deleting || was.n == 0 ||
+        goes_on(&was, &is, 0))
+        return NULL;
+    if (is.n == 0 && was.n > 1)
+        return may_leave_out(&was, ghost) ? NULL
+                                          : "each revision that waits is released in its turn";
+    if (is.n > 0 && !goes_on(&was, &is, 1) && was.n <= 10)
+        return "revisions that wait keep their order, and none is left out";
+    if (was.revisions[0] != (ghost->promoted & 3) && was.revisions[0] != (ghost->rejected & 3) &&
+        !may_leave_out(&was, ghost))
+        return "the next one begins when the one before it is promoted or has failed";
+    return NULL;
 }
 
 /* A release that bakes has all traffic, and none is promoted before it has, unless by a person. */

@@ -15,6 +15,10 @@ const char *begun_prepared(struct model *model, const struct cluster *facts,
 bool begun_pinned(struct model *model, const struct cluster *cluster);
 const char *begun_finishes(struct model *model, const struct cluster *facts,
                            const struct cluster *before, const struct cluster *after);
+/* A write of the target. */
+const char *begun_queued(struct model *model, const struct cluster *facts,
+                         const struct cluster *before, const struct cluster *after,
+                         const struct ghost *ghost);
 /* Pods of the target that serve become those of another template. */
 const char *begun_baked(struct model *model, const struct cluster *facts,
                         const struct cluster *after);

@@ -842,6 +842,8 @@ const char *rules_step(struct model *model, const struct cluster *facts,
         broken = numbers_share(model, facts, before, after);
     if (!broken && step->place == model->place[ROLE_TARGET])
         broken = check_target(model, facts, before, after, ghost);
+    if (!broken && step->place == model->place[ROLE_TARGET])
+        broken = begun_queued(model, facts, before, after, ghost);
     if (!broken && step->place == model->place[ROLE_APEX])
         broken = check_apex(model, facts, before, after);
     if (!broken && step->place == model->place[ROLE_COPY] && model->kind->copied)

@@ -4,14 +4,17 @@
 #include <string.h>
 
 #include "base/option.h"
+#include "judge/power.h"
 #include "test/statistics/bounds.h"
+#include "test/statistics/delays.h"
+#include "test/statistics/levels.h"
 #include "test/statistics/release.h"
 
 static struct {
     int64_t runs, seed, before;
     double rate;
     const char *lie;
-    bool exposure, few;
+    bool exposure, few, promises, numbers, latency;
 } opt;
 
 static const char *const lies[] = {
@@ -32,6 +35,11 @@ static const struct option_row rows[] = {
                "looks at the primary alone before the canary has requests; the controller has 180"),
     OPTION(BOOL, "few", &opt.few, .help = "only the cells in which lies are found"),
     OPTION(BOOL, "exposure", &opt.exposure, .help = "the table of exposure instead"),
+    OPTION(BOOL, "promises", &opt.promises,
+           .help = "what the power of a policy promises, beside what happens"),
+    OPTION(BOOL, "numbers", &opt.numbers,
+           .help = "the table of numbers that are compared (compare: primary) instead"),
+    OPTION(BOOL, "latency", &opt.latency, .help = "the table of latency as a whole instead"),
     {0},
 };
 
@@ -282,12 +290,159 @@ static int exposure(void)
     return 0;
 }
 
+/* --- numbers */
+
+static void count_levels(const struct level_world *world, struct tally *tally)
+{
+    double worse = 0, looks = 0;
+
+    for (int64_t i = 0; i < opt.runs; i++) {
+        struct dice dice = dice_of((uint64_t)(opt.seed * 1000003 + i) +
+                                   (uint64_t)(world - level_worlds) * 2654435761u);
+        struct level_outcome outcome = level_release(world, opt.rate, &dice);
+        worse += outcome.worse;
+        looks += outcome.worse ? outcome.looks : 0;
+    }
+    printf("%-30s", world->name);
+    if (world->bad)
+        printf(" found %5.1f %%, after", worse / (double)opt.runs * 100);
+    else
+        tell_count(worse, tally);
+    if (world->bad && worse > 0)
+        printf(" %5.1f looks, %4.1f min", looks / worse, looks / worse * LEVELS_SECONDS / 60);
+    printf("\n");
+    fflush(stdout);
+    tally->cells += !world->bad;
+}
+
+static int numbers(void)
+{
+    struct tally tally = {0};
+
+    printf("%-30s rolled back for nothing within %d looks (95 %%), or found\n", "world",
+           LEVELS_LOOKS);
+    for (int i = 0; i < level_worlds_count; i++)
+        count_levels(&level_worlds[i], &tally);
+    printf("%d worlds without fault of %lld releases, the most in one: %.2f %%, above %g %%: %d\n",
+           tally.cells, (long long)opt.runs, tally.worst * 100, opt.rate * 100, tally.wrong);
+    return tally.wrong > 0;
+}
+
+/* --- latency */
+
+static void count_delays(const struct delay_world *world, struct tally *tally)
+{
+    double worse = 0, requests = 0, seconds = 0;
+
+    for (int64_t i = 0; i < opt.runs; i++) {
+        struct dice dice = dice_of((uint64_t)(opt.seed * 1000003 + i) +
+                                   (uint64_t)(world - delay_worlds) * 2654435761u);
+        struct delay_outcome outcome = delay_release(world, opt.rate, &dice);
+        worse += outcome.worse;
+        requests += outcome.worse ? outcome.requests : 0;
+        seconds += outcome.worse ? outcome.seconds : 0;
+    }
+    printf("%-28s %5g", world->name, world->per_second);
+    if (world->bad)
+        printf(" found %5.1f %%, after", worse / (double)opt.runs * 100);
+    else
+        tell_count(worse, tally);
+    if (world->bad && worse > 0)
+        printf(" %6.0f requests, %4.0f s", requests / worse, seconds / worse);
+    printf("\n");
+    fflush(stdout);
+    tally->cells += !world->bad;
+}
+
+static int latency(void)
+{
+    struct tally tally = {0};
+
+    printf("%-28s %5s rolled back for nothing (95 %%), or found\n", "latency", "req/s");
+    for (int i = 0; i < delay_worlds_count; i++)
+        count_delays(&delay_worlds[i], &tally);
+    printf("%d worlds without fault of %lld releases, the most in one: %.2f %%, above %g %%: %d\n",
+           tally.cells, (long long)opt.runs, tally.worst * 100, opt.rate * 100, tally.wrong);
+    return tally.wrong > 0;
+}
+
+/* --- promises */
+
+enum { STEPS = 5 };
+static const double WANTED = 0.9, POINTS = 5;
+
+static double found_of(const struct scene *scene, double *requests)
+{
+    struct cell cell = {.scene = *scene, .metrics = 1};
+    struct judging judging = judging_of(&cell);
+    struct mean judged = {0};
+    double found = 0;
+
+    *requests = 0;
+    for (int64_t i = 0; i < opt.runs; i++) {
+        struct dice dice = dice_of_run(scene, i);
+        struct outcome outcome = release_judged(scene, &judging, &dice);
+        add(&judged, outcome);
+        found += outcome.worse;
+    }
+    *requests = judged.requests;
+    return found / (double)opt.runs;
+}
+
+/* The least regression that is promised, and how often it is found. */
+static bool keep(double per_second, double primary)
+{
+    struct power_stretch stretches[STEPS];
+    struct scene scene = {
+        .world = &worlds[0], .per_second = per_second, .primary = primary, .steps = STEPS};
+    struct power_course course = {.stretches = stretches,
+                                  .n = STEPS,
+                                  .per_second = per_second,
+                                  .primary = primary,
+                                  .every_s = LOOK_SECONDS,
+                                  .before = (int)opt.before};
+    const struct judge_policy policy = {.false_alarm_rate = opt.rate, .share = 1};
+
+    for (int i = 0; i < STEPS; i++) {
+        double weight = scene_weight(&scene, i);
+        stretches[i] = (struct power_stretch){STEP_SECONDS, weight, 1 - weight};
+    }
+    scene.canary = power_least(&policy, &course, WANTED);
+    if (isnan(scene.canary)) {
+        printf("%5g %6.2f %% | nothing\n", per_second, primary * 100);
+        return true;
+    }
+    double promised = power_of(&policy, &course, scene.canary, POWER_MOST).share * 100, requests;
+    double found = found_of(&scene, &requests) * 100;
+    bool kept = fabs(promised - found) <= POINTS;
+    printf("%5g %6.2f %% | %6.2f %% %5.1f %% | %5.1f %% %7.0f%s\n", per_second, primary * 100,
+           scene.canary * 100, promised, found, requests, kept ? "" : " WRONG");
+    fflush(stdout);
+    return kept;
+}
+
+static int promises(void)
+{
+    static const double rates[] = {1, 5, 50, 500, 5000};
+    bool kept = true;
+
+    printf("req/s, bad     | promised          | found, after requests to the canary\n");
+    for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++)
+        for (size_t k = 0; k < sizeof(shares) / sizeof(shares[0]); k++)
+            kept &= keep(rates[i], shares[k]);
+    return kept ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
     struct arena *arena = arena_new();
 
     option_parse(&program, arena, argc, argv);
-    int status = opt.exposure ? exposure() : false_alarms();
+    int status = opt.promises   ? promises()
+                 : opt.numbers  ? numbers()
+                 : opt.latency  ? latency()
+                 : opt.exposure ? exposure()
+                                : false_alarms();
     arena_free(arena);
     return status;
 }

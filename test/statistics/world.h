@@ -2,8 +2,8 @@
 #ifndef JUDGE_WORLD_H
 #define JUDGE_WORLD_H
 
+#include "judge/dice.h"
 #include "judge/judge.h"
-#include "test/statistics/dice.h"
 
 enum { LOOK_SECONDS = 10, STEP_SECONDS = 60 };
 

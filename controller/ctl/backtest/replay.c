@@ -91,7 +91,7 @@ static bool has_values(const struct run *run, const char *name)
 /* A template is judged if it was: whether it has queries, the policy does not say. */
 static bool is_judged(const struct run *run, const struct canary_metric *metric)
 {
-    if (!run->analysis->judge.given || metric->judge.off)
+    if (!run->analysis->judge.given || metric->judge.off || metric->compares)
         return false;
     return canary_metric_is_builtin(metric) ||
            (metric->template_ref.name &&
@@ -159,6 +159,28 @@ static void begin(struct run *run)
             begin_metric(run, &run->analysis->metrics[i], judged);
 }
 
+static bool all_compared(const struct run *run)
+{
+    for (int i = 0; i < run->analysis->n_metrics; i++) {
+        if (!run->analysis->metrics[i].compares)
+            return false;
+    }
+    return true;
+}
+
+/* The history keeps no looks at numbers and histograms: such a metric is left out. The sentence if
+ * there is no other one. */
+static const char *not_compared(struct run *run, const struct canary_metric *metric)
+{
+    const char *text = arena_printf(run->arena,
+                                    "%s: the history has no looks of both sides, so that it is not "
+                                    "compared with the primary's",
+                                    metric->name);
+
+    note(run, text);
+    return all_compared(run) ? text : NULL;
+}
+
 /* The part of the policy that cannot be replayed; NULL if all can. */
 static const char *missing(struct run *run)
 {
@@ -169,6 +191,11 @@ static const char *missing(struct run *run)
         bool judged = is_judged(run, metric);
         if (judged && !past_series_of(run->past, metric->name))
             return arena_printf(run->arena, "no counts of %s were kept", metric->name);
+        if (metric->compares) {
+            const char *alone = not_compared(run, metric);
+            none = alone ? alone : none;
+            continue;
+        }
         if (can_be_checked(run, metric))
             continue;
         if (judged)

@@ -143,6 +143,30 @@ CASE(each_end_of_a_replay)
     }
 }
 
+/* The history has values of the canary at each step, and no looks at both sides. */
+CASE(numbers_and_histograms_are_not_compared_again)
+{
+    static const char memory[] = "{name: memory, templateRef: {name: memory}, compare: primary}";
+    struct replay replay =
+        replay_of(arena, release_of(arena, "promoted", 18, 9),
+                  arena_printf(arena,
+                               "%smetrics: [{name: request-success-rate, thresholdRange: {min: "
+                               "0}}, %s]\n",
+                               JUDGE, memory));
+
+    assert_int_equal(replay.end, REPLAY_ROLLED_BACK);
+    assert_string_equal(replay.note,
+                        "memory: the history has no looks of both sides, so that it is "
+                        "not compared with the primary's");
+    replay = replay_of(arena, release_of(arena, "promoted", 18, 1),
+                       arena_printf(arena, "%smetrics: [%s]\n", JUDGE, memory));
+    assert_int_equal(replay.end, REPLAY_UNKNOWN);
+    assert_non_null(strstr(replay.why, "memory: the history has no looks of both sides"));
+    replay = replay_of(arena, release_of(arena, "promoted", 18, 1),
+                       JUDGE "metrics: [{name: request-duration, compare: primary}]\n");
+    assert_int_equal(replay.end, REPLAY_UNKNOWN);
+}
+
 /* Of a release that was judged by thresholds alone, values are known and no counts. */
 CASE(thresholds_are_asked_of_the_values_that_were_kept)
 {

@@ -1,7 +1,7 @@
 /* backtest: past releases, replayed under other policies. */
 #include <string.h>
 
-#include "ctl/backtest/replay.h"
+#include "ctl/backtest/propose.h"
 #include "ctl/output.h"
 #include "ctl/read.h"
 
@@ -9,6 +9,7 @@ enum { MOST_POLICIES = 8, SECOND_MS = 1000 };
 
 static struct {
     const char *const *judge, *const *counts;
+    bool propose;
 } opt;
 
 static const struct option_row rows[] = {
@@ -18,6 +19,9 @@ static const struct option_row rows[] = {
     OPTION(LIST, "counts", &opt.counts, .arg = "FILE",
            .help = "the releases are in this file, and no cluster is asked; may be given several "
                    "times, and further arguments are files then"),
+    OPTION(BOOL, "propose", &opt.propose,
+           .help = "prints a judge under which no release that was promoted would have been rolled "
+                   "back, and what it finds"),
     {0}};
 
 /* Releases by policies. */
@@ -32,7 +36,7 @@ struct comparison {
 /* Mistakes of the command line are reported first. */
 static bool needs_no_server(void)
 {
-    return opt.counts[0] != NULL || opt.judge[0] == NULL;
+    return opt.counts[0] != NULL || (opt.judge[0] == NULL && !opt.propose);
 }
 
 static const struct replay *replay_at(const struct comparison *table, int release, int policy)
@@ -286,15 +290,41 @@ static void print_names(const struct ctl *ctl, const struct comparison *table)
     }
 }
 
+/* --- a proposal */
+
+static int print_proposal(struct ctl *ctl, const struct comparison *table)
+{
+    struct proposal proposal;
+    struct errinfo ei;
+
+    if (propose(ctl->arena, &table->pasts, &proposal, &ei) != ERR_OK)
+        return ctl_fail(ctl, CTL_SERVER, "backtest: --propose: %s", ei.text);
+    fprintf(ctl->out,
+            "# It rolls back %d of the %d releases that were promoted, and %d of the %d that "
+            "failed.\n",
+            proposal.promoted_back, proposal.promoted, proposal.failed_back, proposal.failed);
+    for (const struct promise *at = proposal.promises; at; at = at->next)
+        fprintf(ctl->out, "# %s\n", print_clean(ctl->arena, promise_sentence(ctl->arena, at)));
+    fputs(proposal.text, ctl->out);
+    return CTL_DONE;
+}
+
 /* --- the command */
 
 static int read_policies(struct ctl *ctl, struct comparison *table)
 {
     struct errinfo ei;
 
-    if (!opt.judge[0])
+    if (!opt.judge[0] && !opt.propose)
+        return ctl_fail(
+            ctl, CTL_USAGE,
+            "backtest: expected --judge FILE, a policy to replay the releases under, or "
+            "--propose");
+    if (opt.judge[0] && opt.propose)
         return ctl_fail(ctl, CTL_USAGE,
-                        "backtest: expected --judge FILE, a policy to replay the releases under");
+                        "backtest: --propose makes a policy: expected no --judge beside it");
+    if (opt.propose && ctl->output != CTL_TEXT && ctl->output != CTL_YAML)
+        return ctl_fail(ctl, CTL_USAGE, "backtest: --propose prints YAML: expected no other -o");
     for (int i = 0; opt.judge[i]; i++) {
         if (i == MOST_POLICIES)
             return ctl_fail(ctl, CTL_USAGE, "backtest: expected at most %d times --judge",
@@ -369,6 +399,8 @@ static int run(struct ctl *ctl)
         code = opt.counts[0] ? read_files(ctl, table) : read_cluster(ctl, table);
     if (code != CTL_DONE)
         return code;
+    if (opt.propose)
+        return print_proposal(ctl, table);
     replay_all(table);
     if (ctl->output == CTL_NAME)
         print_names(ctl, table);
@@ -384,7 +416,7 @@ static int run(struct ctl *ctl)
 const struct ctl_command ctl_backtest = {
     .name = "backtest",
     .summary = "Replays past releases under another policy: which would have ended otherwise.",
-    .usage = "[NAME...] --judge FILE",
+    .usage = "[NAME...] (--judge FILE | --propose)",
     .help =
         "The releases are those that the Canaries remember, of all that the flags select where no "
         "name is given; or those of files. A policy is what stands in spec.analysis of a Canary, "
@@ -411,12 +443,18 @@ const struct ctl_command ctl_backtest = {
         "        # seconds, weight, requests of the canary, failed, of the primary, failed\n"
         "        counts: [[10, 20, 100, 1, 400, 4], [20, 20, 110, 3, 390, 3]]\n"
         "\n"
+        "--propose prints a judge for the Canary, to stand in spec.analysis: tolerances as small "
+        "as "
+        "they can be without rolling back a release that was promoted, and how small a regression "
+        "it finds in nine of ten releases with the traffic of the last one.\n"
+        "\n"
         "-o wide adds the reasons, -o name prints the Canaries of which a release would have "
         "ended otherwise.\n"
         "\n"
         "Examples:\n"
         "    {ctl} backtest podinfo -n test --judge strict.yaml --judge lenient.yaml\n"
         "    {ctl} backtest -A --judge strict.yaml -o name\n"
+        "    {ctl} backtest podinfo -n test --propose\n"
         "    {ctl} history podinfo -n test -o json >counts.json\n"
         "    {ctl} backtest --counts counts.json --judge strict.yaml -o wide\n",
     .rows = rows,

@@ -133,6 +133,15 @@ static void print_all_people(const struct ctl *ctl, struct json_object *list,
     }
 }
 
+/* Revisions that wait until the release has ended, in the words of the controller; "" if there are none. */
+static const char *waiting_of(struct json_object *canary)
+{
+    struct json_object *condition = glance_condition(canary, "Superseded");
+    const char *status = json_str_at(condition, "status", NULL);
+
+    return status && strcmp(status, "True") == 0 ? text_of(condition, "message") : "";
+}
+
 /* Newest first. */
 static struct json_object *releases_of(const struct ctl *ctl, struct json_object *canary)
 {
@@ -162,10 +171,16 @@ static int run(struct ctl *ctl)
             out, "canary",
             arena_printf(ctl->arena, "%s/%s", namespace_ ? namespace_ : "default", ctl->args[0]));
         json_set(out, "releases", list);
+        if (*waiting_of(canary))
+            json_set_str(out, "waiting", waiting_of(canary));
         print_object(ctl, out);
     } else if (json_len(list) > 0) {
         print_table(ctl, list);
         print_all_people(ctl, list, json_at(canary, "status", "requests", NULL));
+        if (*waiting_of(canary)) {
+            fprintf(ctl->out, "\n%s\n", print_in(ctl, PRINT_BOLD, "WAITING"));
+            print_wrapped(ctl, "", waiting_of(canary));
+        }
     } else {
         fprintf(ctl->err,
                 "%s remembers no release: none has begun since flagger-c looks after it, or the "
@@ -184,7 +199,9 @@ const struct ctl_command ctl_history = {
         "or -o yaml each has its steps, the values of its checks, what the judge has counted, what "
         "hooks have answered and what people asked for; backtest --counts reads it. Below the list "
         "stands who has let a release through at its "
-        "gates, and who has asked something of it.\n"
+        "gates, and who has asked something of it, and which revisions wait behind the release "
+        "that runs "
+        "(analysis.onNewRevision).\n"
         "\n"
         "Examples:\n"
         "    {ctl} history podinfo -n test\n"

@@ -1,6 +1,8 @@
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "ctl/backtest/promise.h"
 #include "ctl/ctl.h"
 #include "ctl/inputs.h"
 #include "ctl/lint/lint.h"
@@ -11,6 +13,7 @@
 static struct {
     const char *mesh_provider, *namespace_, *selector_labels;
     int64_t floor_ms;
+    double per_second, bad;
     struct inputs inputs;
 } opt;
 
@@ -21,10 +24,17 @@ static const struct option_row rows[] = {
            .arg = "DURATION", .help = "the controller's --min-analysis-interval"),
     OPTION(STRING, "selector-labels", &opt.selector_labels, .value = SETTINGS_SELECTOR_LABELS,
            .arg = "LABELS", .help = "the controller's --selector-labels"),
+    OPTION(NUMBER, "traffic", &opt.per_second, .arg = "NUMBER",
+           .help = "requests a second of all users, for what a judge would find; 0: as in the last "
+                   "release of a history in the files"),
+    OPTION(NUMBER, "bad", &opt.bad, .value = "1", .arg = "PERCENT",
+           .help = "with --traffic: the part of them that fails, or is slow, at the primary"),
     OPTION(STRING, "namespace", &opt.namespace_, .arg = "NAME",
            .help = "(-n) of objects in the files that name none"),
     INPUTS_ROWS(&opt.inputs),
     {0}};
+
+static const double MOST_PER_SECOND = 1e7;
 
 /* --- text */
 
@@ -129,8 +139,42 @@ static void print_way_back(const struct ctl *ctl, const struct canary *canary,
         fprintf(ctl->out, "A rollback gives the primary %sthen all.\n", text);
 }
 
+/* Each number that is compared with the primary's. */
+static void print_compared(const struct ctl *ctl, const struct canary_analysis *analysis)
+{
+    for (int i = 0; i < analysis->n_metrics; i++) {
+        const struct canary_metric *metric = &analysis->metrics[i];
+        const struct canary_tolerance *tolerate = &metric->judge.tolerate;
+        if (!metric->compares)
+            continue;
+        if (canary_metric_is_latency(metric)) {
+            fprintf(ctl->out,
+                    "request-duration is compared with the primary's every %s, at all bounds of "
+                    "the histogram: rolled back when longer by more than %g %%.\n",
+                    duration(ctl, analysis->judge.every_ms), tolerate->ratio * 100);
+            continue;
+        }
+        const char *by = !metric->judge.has_tolerance ? "10 %"
+                         : tolerate->points > 0
+                             ? arena_printf(ctl->arena, "%.15g", tolerate->points)
+                             : arena_printf(ctl->arena, "%g %%", tolerate->ratio * 100);
+        fprintf(ctl->out,
+                "%s is compared with the primary's every %s: rolled back when %s by more than %s, "
+                "and than it varies by itself.\n",
+                print_clean(ctl->arena, metric->name), duration(ctl, analysis->judge.every_ms),
+                metric->judge.lower ? "lower" : "higher", by);
+    }
+}
+
+static void print_promises(const struct ctl *ctl, const struct promise *promises)
+{
+    for (const struct promise *promise = promises; promise; promise = promise->next)
+        print_wrapped(ctl,
+                      "Found:   ", print_clean(ctl->arena, promise_sentence(ctl->arena, promise)));
+}
+
 static void print_plan(const struct ctl *ctl, const struct canary *canary,
-                       const struct simulation *plan)
+                       const struct simulation *plan, const struct promise *promises)
 {
     fprintf(ctl->out, "Canary %s/%s: %s with %s, every %s\n\n",
             print_clean(ctl->arena, canary->namespace_), print_clean(ctl->arena, canary->name),
@@ -139,7 +183,9 @@ static void print_plan(const struct ctl *ctl, const struct canary *canary,
     print_steps(ctl, plan->steps);
     print_end(ctl, plan);
     print_way_back(ctl, canary, plan);
+    print_compared(ctl, &canary->analysis);
     fputc('\n', ctl->out);
+    print_promises(ctl, promises);
     print_list(ctl, "Made:    ", plan->made);
     print_list(ctl, "Changed: ", plan->changed);
     print_list(ctl, "Assumed: ", plan->assumed);
@@ -182,8 +228,38 @@ static struct json_object *way_back_as_data(const struct ctl *ctl, const struct 
     return list;
 }
 
+static void set_figure(struct json_object *out, const char *key, double value)
+{
+    if (isfinite(value))
+        json_object_object_add(out, key, json_object_new_double(value));
+}
+
+/* Shares in percent, times in seconds. */
+static struct json_object *promises_as_data(const struct ctl *ctl, const struct promise *promises)
+{
+    struct json_object *list = json_own(ctl->arena, json_object_new_array());
+
+    for (const struct promise *at = promises; at; at = at->next) {
+        struct json_object *row = json_object_new_object();
+        json_object_array_add(list, row);
+        json_set_str(row, "metric", at->metric);
+        json_set_str(row, "text", promise_sentence(ctl->arena, at));
+        if (!(at->traffic.per_second > 0))
+            continue;
+        set_figure(row, "requestsPerSecond", at->traffic.per_second);
+        set_figure(row, "bad", 100 * at->traffic.bad);
+        set_figure(row, "canaryBad", 100 * at->least);
+        set_figure(row, "found", 100 * at->found.share);
+        set_figure(row, "halfRequests", at->found.half_requests);
+        set_figure(row, "halfSeconds", at->found.half_seconds);
+        set_figure(row, "mostRequests", at->found.most_requests);
+        set_figure(row, "mostSeconds", at->found.most_seconds);
+    }
+    return list;
+}
+
 static struct json_object *as_data(const struct ctl *ctl, const struct canary *canary,
-                                   const struct simulation *plan)
+                                   const struct simulation *plan, const struct promise *promises)
 {
     struct json_object *out = json_own(ctl->arena, json_object_new_object());
 
@@ -195,6 +271,7 @@ static struct json_object *as_data(const struct ctl *ctl, const struct canary *c
     json_set(out, "steps", steps_as_data(ctl, plan->steps));
     json_set(out, "rollback", way_back_as_data(ctl, canary, plan));
     json_set_bool(out, "unfinished", plan->unfinished);
+    json_set(out, "promises", promises_as_data(ctl, promises));
     json_set(out, "made", plan->made);
     json_set(out, "changed", plan->changed);
     json_set(out, "assumed", plan->assumed);
@@ -267,6 +344,35 @@ static struct json_object *placed(const struct ctl *ctl, const struct manifests 
     return canary;
 }
 
+/* Of the last release in the history of the Canary that counted requests; NULL if there is none. */
+static const struct past *last_counted(struct ctl *ctl, struct json_object *canary)
+{
+    struct pasts pasts;
+    struct errinfo ei;
+    const struct past *last = NULL;
+
+    pasts_init(&pasts);
+    /* A history that cannot be read says nothing of the traffic; backtest says why. */
+    if (pasts_add_canary(ctl->arena, &pasts, canary, &ei) != ERR_OK)
+        return NULL;
+    for (const struct past *past = pasts.first; past; past = past->next)
+        if (past->n_series > 0)
+            last = past;
+    return last;
+}
+
+static const struct promise *promises_for(struct ctl *ctl, struct json_object *object,
+                                          const struct canary *canary,
+                                          const struct simulation *plan)
+{
+    const struct traffic given = {.per_second = opt.per_second, .bad = opt.bad / 100, .clump = 1};
+
+    const struct stretches stretches = stretches_of_plan(ctl->arena, &canary->analysis, plan);
+
+    return promises_of(ctl->arena, &canary->analysis, &stretches, &given,
+                       last_counted(ctl, object));
+}
+
 static int plan_one(struct ctl *ctl, struct manifests *manifests, struct json_object *object,
                     struct plans *plans)
 {
@@ -287,12 +393,13 @@ static int plan_one(struct ctl *ctl, struct manifests *manifests, struct json_ob
                         plan.refused);
     if (mistake)
         return fail_by_lint(ctl, mistake);
+    const struct promise *promises = promises_for(ctl, object, &canary, &plan);
     if (ctl->output == CTL_TEXT) {
         if (plans->canaries++ > 0)
             fputc('\n', ctl->out);
-        print_plan(ctl, &canary, &plan);
+        print_plan(ctl, &canary, &plan, promises);
     }
-    json_object_array_add(plans->data, json_object_get(as_data(ctl, &canary, &plan)));
+    json_object_array_add(plans->data, json_object_get(as_data(ctl, &canary, &plan, promises)));
     add_objects(plans->items, plan.made);
     add_objects(plans->items, plan.changed);
     return CTL_DONE;
@@ -362,6 +469,14 @@ static int run(struct ctl *ctl)
     if (!router_find(opt.mesh_provider))
         return ctl_fail(ctl, CTL_USAGE, "plan: --mesh-provider: expected one of %s, found \"%s\"",
                         router_names(ctl->arena), opt.mesh_provider);
+    if (!(opt.per_second >= 0 && opt.per_second <= MOST_PER_SECOND))
+        return ctl_fail(ctl, CTL_USAGE,
+                        "plan: --traffic: expected 0 to %.0f requests a second, "
+                        "found %g",
+                        MOST_PER_SECOND, opt.per_second);
+    if (!(opt.bad >= 0 && opt.bad < 100))
+        return ctl_fail(ctl, CTL_USAGE, "plan: --bad: expected a percentage below 100, found %g",
+                        opt.bad);
     settings.mesh_provider = opt.mesh_provider;
     settings.selector_labels = option_split(ctl->arena, opt.selector_labels);
     settings.min_analysis_interval_ms = opt.floor_ms;
@@ -399,12 +514,20 @@ const struct ctl_command ctl_plan = {
         "assumed. \"-\" is the standard input, and a folder stands for the files .yaml, .yml and "
         ".json in it. What the API server or the controller refuses has no plan, and one sentence "
         "says why. No cluster is asked.\n\n"
+        "Where a judge compares the canary with the primary, the plan says how small a regression "
+        "is "
+        "found in nine of ten releases, and after how many requests and minutes: releases are "
+        "played "
+        "with the traffic of --traffic and --bad, or of the last release in the history of the "
+        "Canary.\n\n"
         "-o yaml prints only the objects, -o json everything.\n\n"
         "Exit code: 0, 1 where a Canary is refused, 2 for a wrong command line or a file that "
         "cannot be read.\n\n"
         "Examples:\n"
         "    {ctl} plan canary.yaml\n"
-        "    helm template shop | {ctl} plan - -o yaml\n",
+        "    helm template shop | {ctl} plan - -o yaml\n"
+        "    {ctl} plan canary.yaml --traffic 50 --bad 0.5\n"
+        "    kubectl get canary podinfo -o yaml | {ctl} plan -\n",
     .rows = rows,
     .accepts = CTL_OFFLINE | CTL_OUT_DATA,
     .max_args = -1,

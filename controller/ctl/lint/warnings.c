@@ -353,7 +353,7 @@ static void warn_metric(const struct look *look, int index)
             "neither query nor templateRef, and \"%s\" is no built-in metric: every check "
             "fails; built in are request-success-rate and request-duration",
             metric->name);
-    else if (!metric->has_range && !metric->has_threshold)
+    else if (!metric->has_range && !metric->has_threshold && !metric->compares)
         document_warn(look->document, at,
                       canary_metric_is_success_rate(metric)
                           ? "no thresholdRange: every value passes"

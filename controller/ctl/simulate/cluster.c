@@ -1,5 +1,6 @@
 #include "ctl/simulate/cluster.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -516,6 +517,30 @@ static double good_count(const struct canary_metric *metric, const char *questio
     return is_bad ? 0 : 1000;
 }
 
+static const double SMALLEST = 1e-3;
+
+/* Of latency: as many requests, of which none is slow. */
+static struct metric_answer good_histogram(const struct metric_question *question)
+{
+    static const double bounds[] = {0.1, INFINITY}, counts[] = {1000, 1000};
+
+    if (question->times > 0)
+        return (struct metric_answer){.outcome = METRIC_NO_VALUES, .text = "no values found"};
+    return (struct metric_answer){
+        .outcome = METRIC_VALUE, .values = counts, .n_values = 2, .bounds = bounds, .n_bounds = 2};
+}
+
+/* Of a number before the release: it varies a little from look to look. */
+static struct metric_answer good_past(const struct tick *tick, const struct metric_answer *now,
+                                      int times)
+{
+    double *values = arena_array(tick->arena, (size_t)times, sizeof(*values));
+
+    for (int i = 0; i < times; i++)
+        values[i] = now->value + (i % 2 ? SMALLEST : 0);
+    return (struct metric_answer){.outcome = METRIC_VALUE, .values = values, .n_values = times};
+}
+
 struct metric_answer assumed_metric(const struct tick *tick, const struct metric_question *question)
 {
     const struct canary_analysis *analysis = &tick->canary->analysis;
@@ -526,8 +551,12 @@ struct metric_answer assumed_metric(const struct tick *tick, const struct metric
     if (index < 0 || index >= analysis->n_metrics || !question->query)
         return answer;
     const struct canary_metric *metric = &analysis->metrics[index];
-    answer.value = assumed_is_count(question)
+    if (question->histogram)
+        return good_histogram(question);
+    answer.value = assumed_is_count(question) && !metric->compares
                        ? good_count(metric, question->id)
                        : good_value(metric) / unit_of(tick, metric, question->id);
+    if (question->times > 0 && metric->compares)
+        return good_past(tick, &answer, question->times);
     return answer;
 }

@@ -370,7 +370,7 @@ static bool superseded(struct why *w)
         return false;
     return why_say(w,
                    arena_printf(w->arena, "%s abort %s -n %s", w->program, w->name, w->namespace_),
-                   "What was pushed last for %s waits, for %s: %s", w->name,
+                   "What was pushed for %s meanwhile waits, for %s: %s", w->name,
                    why_since(w, condition), why_message(w, condition));
 }
 

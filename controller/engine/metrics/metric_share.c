@@ -329,10 +329,10 @@ static void write_key(const struct metric_question *question, char out[])
     struct arena *arena = arena_new();
     struct json_object *secret = json_at(question->secret, "data", NULL);
     const char *text = arena_printf(
-        arena, "%s\n%s\n%lld\n%lld\n%d\n%lld\n%g\n%s\n%s\n%s\n%s\n%s\n%s\n%s",
+        arena, "%s\n%s\n%lld\n%lld\n%d\n%lld\n%g\n%d\n%s\n%s\n%s\n%s\n%s\n%s\n%s",
         question->backend ? question->backend : "", question->address ? question->address : "",
         (long long)question->interval_ms, (long long)question->at_s, question->times,
-        (long long)question->every_s, question->bucket,
+        (long long)question->every_s, question->bucket, question->histogram,
         question->query ? question->query : "(probe)", question->ca_pem ? question->ca_pem : "",
         question->spec ? json_text_sorted(arena, question->spec) : "",
         secret ? json_text_sorted(arena, secret) : "",
@@ -348,18 +348,24 @@ static struct json_object *held(struct arena *arena, struct json_object *tree)
     return tree ? json_own(arena, json_object_get(tree)) : NULL;
 }
 
+/* NULL if there are none. */
+static const double *numbers_copy(struct arena *arena, const double *numbers, int n)
+{
+    double *copy = numbers ? arena_array(arena, (size_t)n, sizeof(*copy)) : NULL;
+
+    if (copy)
+        memcpy(copy, numbers, (size_t)n * sizeof(*copy));
+    return copy;
+}
+
 static struct metric_answer answer_for(struct arena *arena, const struct metric_answer *answer)
 {
     struct metric_answer copy = *answer;
 
     copy.text = arena_strdup(arena, answer->text);
     copy.note = arena_strdup(arena, answer->note);
-    if (answer->values) {
-        size_t count = (size_t)answer->n_values;
-        double *values = arena_array(arena, count, sizeof(*values));
-        memcpy(values, answer->values, count * sizeof(*values));
-        copy.values = values;
-    }
+    copy.values = numbers_copy(arena, answer->values, answer->n_values);
+    copy.bounds = numbers_copy(arena, answer->bounds, answer->n_bounds);
     return copy;
 }
 

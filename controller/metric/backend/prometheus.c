@@ -142,6 +142,83 @@ static struct metric_answer read_bucket(struct arena *arena, const struct metric
     return answer;
 }
 
+/* --- histograms */
+
+enum { MOST_BOUNDS = 512 };
+
+struct bucket {
+    double bound;
+    struct json_object *series;
+};
+
+static int by_bound(const void *a, const void *b)
+{
+    double x = ((const struct bucket *)a)->bound, y = ((const struct bucket *)b)->bound;
+
+    return (x > y) - (x < y);
+}
+
+/* What the series says at each time, into a row of values; NULL, or the fault. */
+static const char *read_row(struct arena *arena, const struct metric_question *question,
+                            struct json_object *series, int times, double values[])
+{
+    const struct metric_answer answer = read_series(arena, question, series);
+
+    if (answer.outcome == METRIC_ERROR)
+        return answer.text;
+    for (int i = 0; i < times; i++)
+        values[i] = question->times > 0              ? answer.values[i]
+                    : answer.outcome == METRIC_VALUE ? answer.value
+                                                     : NAN;
+    return NULL;
+}
+
+/* Sums of differences are rounded: a bucket holds what the smaller ones hold. */
+static void let_ascend(double values[], int bounds, int times)
+{
+    for (int i = times; i < bounds * times; i++) {
+        if (values[i] < values[i - times])
+            values[i] = values[i - times];
+    }
+}
+
+static struct metric_answer read_histogram(struct arena *arena,
+                                           const struct metric_question *question,
+                                           struct json_object *list)
+{
+    int times = question->times > 0 ? question->times : 1, n = 0;
+    struct bucket *buckets = arena_array(arena, json_len(list), sizeof(*buckets));
+
+    for (size_t i = 0; i < json_len(list); i++) {
+        buckets[n].series = json_elem(list, i);
+        n += bound_of(buckets[n].series, &buckets[n].bound);
+    }
+    if (n == 0)
+        return backend_no_values(json_len(list) > 0 ? "no buckets" : "no series");
+    if (n > MOST_BOUNDS)
+        return backend_failure(
+            arena_printf(arena, "prometheus sent a histogram of %d buckets, expected at most %d", n,
+                         MOST_BOUNDS));
+    qsort(buckets, (size_t)n, sizeof(*buckets), by_bound);
+    double *bounds = arena_array(arena, (size_t)n, sizeof(*bounds));
+    double *values = arena_array(arena, (size_t)n * (size_t)times, sizeof(*values));
+    for (int i = 0; i < n; i++) {
+        bounds[i] = buckets[i].bound;
+        const char *fault =
+            i > 0 && bounds[i] == bounds[i - 1]
+                ? "prometheus sent two buckets with one bound"
+                : read_row(arena, question, buckets[i].series, times, values + i * times);
+        if (fault)
+            return backend_failure(fault);
+    }
+    let_ascend(values, n, times);
+    return (struct metric_answer){.outcome = METRIC_VALUE,
+                                  .values = values,
+                                  .n_values = n * times,
+                                  .bounds = bounds,
+                                  .n_bounds = n};
+}
+
 static struct metric_answer read_reply(struct arena *arena, const struct metric_question *question,
                                        struct json_object *reply)
 {
@@ -153,6 +230,8 @@ static struct metric_answer read_reply(struct arena *arena, const struct metric_
         return read_sample(arena, question, list);
     if (scalar || !json_object_is_type(list, json_type_array))
         return backend_unlike(arena, question, "data.result");
+    if (question->histogram)
+        return read_histogram(arena, question, list);
     if (question->bucket > 0)
         return read_bucket(arena, question, list);
     if (question->n_picks == 0)

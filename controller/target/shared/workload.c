@@ -122,8 +122,6 @@ enum rule_result workload_refuse(struct tick *tick, struct json_object *object,
     return RULE_CONTINUE;
 }
 
-static void pin_read(struct arena *arena, struct target_info *out);
-
 enum rule_result workload_find(struct tick *tick, const struct workload *kind,
                                struct target_info *out)
 {
@@ -138,18 +136,6 @@ enum rule_result workload_find(struct tick *tick, const struct workload *kind,
     if (out->object && primary_selector(tick, out->object, out))
         describe(tick, kind, out);
     return RULE_CONTINUE;
-}
-
-/* The revision that was pushed after the target was pinned. */
-static enum err read_next(struct tick *tick, const struct workload *kind, struct target_info *out,
-                          struct errinfo *ei)
-{
-    if (out->pin != PIN_HOLDS)
-        return ERR_OK;
-    enum err err = workload_revision(tick->arena, kind, out->live, out->next, ei);
-    if (err == ERR_OK && strcmp(out->next, out->hash) == 0)
-        *out->next = '\0';
-    return err;
 }
 
 enum rule_result workload_read(struct tick *tick, const struct workload *kind,
@@ -172,7 +158,7 @@ enum rule_result workload_read(struct tick *tick, const struct workload *kind,
                                kind->word, name, namespace_, labels_text(tick));
     describe(tick, kind, out);
     if (workload_hash(tick->arena, kind, out->template, out->hash, &ei) != ERR_OK ||
-        read_next(tick, kind, out, &ei) != ERR_OK)
+        pin_compare(tick, kind, out, &ei) != ERR_OK)
         return target_unusable(tick, out, "%s %s.%s spec.template: %s", kind->word, name,
                                namespace_, ei.text);
     return configs_read(tick, json_at(out->template, "spec", NULL), out);
@@ -421,64 +407,6 @@ int64_t workload_least(int64_t pods, int threshold)
     int64_t least = pods * threshold / 100;
 
     return least < 1 && pods > 0 ? 1 : least;
-}
-
-/* --- pinning */
-
-enum { TEMPLATE_MAX = 200 * 1024 }; /* all annotations of an object together: 256 KiB */
-
-static const char *note_of(struct json_object *object)
-{
-    return json_str_at(object, "metadata", "annotations", PIN_TEMPLATE, NULL);
-}
-
-void pin_erase(struct json_object *copy, enum pin pin)
-{
-    json_del(json_at(copy, "metadata", "annotations", NULL), PIN_TEMPLATE);
-    /* a resumed one may be paused again by others */
-    if (pin == PIN_HOLDS)
-        json_del(json_at(copy, "spec", NULL), "paused");
-}
-
-/* Sets pin and live of *out; if the pin holds, out->object becomes the pinned one. */
-static void pin_read(struct arena *arena, struct target_info *out)
-{
-    const char *note = note_of(out->object);
-    struct json_object *template = NULL;
-    struct errinfo ei;
-
-    if (!note)
-        return;
-    out->pin = PIN_BROKEN;
-    out->live = out->object;
-    if (!json_bool_at(out->object, false, "spec", "paused", NULL) ||
-        json_parse(arena, note, strlen(note), TEMPLATE_MAX, &template, &ei) != ERR_OK ||
-        !json_object_is_type(template, json_type_object))
-        return;
-    out->pin = PIN_HOLDS;
-    out->object = json_copy(arena, out->live);
-    json_del(json_at(out->object, "metadata", "annotations", NULL), PIN_TEMPLATE);
-    json_set(json_sub(out->object, "spec"), "template", template);
-}
-
-bool pin_put(struct tick *tick, const struct workload *kind, const struct target_info *info)
-{
-    struct json_object *to = json_copy(tick->arena, info->object);
-    const char *template = json_text(tick->arena, json_at(info->object, "spec", "template", NULL));
-
-    if (strlen(template) > TEMPLATE_MAX)
-        return false;
-    json_set_str(json_sub(json_sub(to, "metadata"), "annotations"), PIN_TEMPLATE, template);
-    json_set_bool(json_sub(to, "spec"), "paused", true);
-    return plan_update(tick, kind->resource, info->object, to);
-}
-
-void pin_drop(struct tick *tick, const struct workload *kind, const struct target_info *info)
-{
-    struct json_object *to = json_copy(tick->arena, info->live);
-
-    pin_erase(to, info->pin);
-    plan_update(tick, kind->resource, info->live, to);
 }
 
 /* --- earlier promotions by Flagger */

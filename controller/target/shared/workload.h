@@ -70,18 +70,28 @@ int64_t workload_least(int64_t pods, int threshold);
 
 /*
  * Pinning: keeps a Deployment at the analysed revision, whatever is pushed meanwhile
- * (analysis.onNewRevision: finish). `spec.paused` stops pods of another template (Kubernetes,
+ * (analysis.onNewRevision: finish, queue). `spec.paused` stops pods of another template (Kubernetes,
  * Deployments: "Pausing and Resuming a rollout"; scaling continues), and an annotation holds the
- * template of its pods as JSON.
+ * template of its pods as JSON. Another one has a list of those that wait.
  */
 
-#define PIN_TEMPLATE "flagger.app/pinned-template"
+#define PIN_TEMPLATE    "flagger.app/pinned-template"
+#define QUEUE_TEMPLATES "flagger.app/queued-templates"
 
-/* As target.pin and target.unpin. */
+/* Sets pin, live and queue.templates of *out, whose object was read; one that is pinned or placed
+ * becomes the object with that template. */
+void pin_read(struct arena *arena, struct target_info *out);
+/* Sets next and the rest of queue, when the hash is known. */
+enum err pin_compare(struct tick *tick, const struct workload *kind, struct target_info *out,
+                     struct errinfo *ei) MUST_USE;
+/* As target.pin, target.unpin and target.queue. */
 bool pin_put(struct tick *tick, const struct workload *kind, const struct target_info *info);
 void pin_drop(struct tick *tick, const struct workload *kind, const struct target_info *info);
-/* Removes the pin from this copy of info->live. */
+enum queue_result pin_queue(struct tick *tick, const struct workload *kind,
+                            const struct target_info *info, enum queue_deed deed) MUST_USE;
+/* Removes the pin from this copy of info->live; with its queue, or placing it (QUEUE_PLACE). */
 void pin_erase(struct json_object *copy, enum pin pin);
+void pin_place(struct tick *tick, const struct target_info *info, struct json_object *to);
 
 /*
  * Evidence of a workload and its primary for a status of another version of Flagger, with unusable

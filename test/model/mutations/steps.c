@@ -131,7 +131,7 @@ static enum rule_result unpin(struct release *r)
 {
     const struct canary *before = r->canary;
 
-    mutation_canary(r)->analysis.finishes = false;
+    mutation_canary(r)->analysis.on_new_revision = NEW_REVISION_RESTART;
     enum rule_result verdict = pin_end(r);
     r->canary = before;
     return verdict;
@@ -140,6 +140,47 @@ MUTATION("the pin goes while its pods serve", "what is begun is finished", .rule
          .ask = unpin)
 MUTATION("the pin stays when its release has ended", "what is begun is finished", .rule = pin_end,
          .ask = mutation_nothing)
+
+/* The release of the revision that is placed has ended, and others wait. */
+static bool is_next(struct release *r)
+{
+    return release_is_idle(r) && r->info.queue.n > 0 && !revision_changed(r);
+}
+
+static enum rule_result leave_out_all(struct release *r)
+{
+    if (!is_next(r))
+        return pin_end(r);
+    r->target->unpin(r->tick, &r->info);
+    release_requeue(r, REQUEUE_NOW);
+    return RULE_DONE;
+}
+MUTATION("the last one that was pushed is the next, and those before it are left out",
+         "what is pushed is queued", .rule = pin_end, .ask = leave_out_all)
+
+static enum rule_result turn_about(struct release *r)
+{
+    struct json_object *list = r->info.queue.templates, *turned = edit_array(r->tick->arena);
+
+    for (size_t i = json_len(list); is_next(r) && i-- > 0;)
+        edit_add(turned, json_elem(list, i));
+    if (is_next(r))
+        r->info.queue.templates = turned;
+    return pin_end(r);
+}
+MUTATION("the last one that was pushed overtakes the others", "what is pushed is queued",
+         .rule = pin_end, .ask = turn_about)
+
+static enum rule_result begin_next(struct release *r)
+{
+    if (!release_is_analysing(r) || r->info.pin != PIN_PLACED || r->info.queue.n == 0)
+        return pin_end(r);
+    release_requeue(r, REQUEUE_NOW);
+    return r->target->queue(r->tick, &r->info, QUEUE_NEXT) == QUEUE_TOO_LARGE ? RULE_CONTINUE
+                                                                              : RULE_DONE;
+}
+MUTATION("the next one begins before the one before it has ended", "what is pushed is queued",
+         .rule = pin_end, .ask = begin_next)
 
 /* --- a primary that is not ready */
 

@@ -1,4 +1,4 @@
-#include "test/statistics/dice.h"
+#include "judge/dice.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,0 +1,189 @@
+/* Histograms: what is found without a threshold, odd histograms, JSON and sentences. */
+#include "judge/latency.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "test/rows.h"
+#include "test/unit.h"
+
+static const struct judge_policy plain = {.false_alarm_rate = 0.01, .share = 1};
+static const struct judge_policy lenient = {
+    .false_alarm_rate = 0.01, .tolerate = {.ratio = 0.2}, .share = 1};
+
+enum { BOUNDS = 5 };
+static const double bounds[BOUNDS] = {0.1, 0.12, 0.25, 0.5, INFINITY};
+
+static struct judge_histogram of(const double counts[])
+{
+    return (struct judge_histogram){.n = BOUNDS, .bounds = bounds, .counts = counts};
+}
+
+static const double usual[BOUNDS] = {500, 600, 900, 980, 1000};
+static const double much[BOUNDS] = {5000, 6000, 9000, 9800, 10000};
+
+/* The primary is known; then so many looks at both. */
+static struct judge_latency after(const struct judge_policy *policy, int looks,
+                                  const double canary[], const double primary[])
+{
+    const struct judge_histogram none = {0}, one = of(canary), other = of(primary);
+    struct judge_latency latency;
+
+    judge_latency_begin(&latency);
+    for (int i = 0; i < 30; i++)
+        assert_true(judge_latency_add(&latency, policy, &none, &other));
+    for (int i = 0; i < looks; i++)
+        assert_true(judge_latency_add(&latency, policy, &one, &other));
+    return latency;
+}
+
+CASE(bounds_are_those_that_part_the_primary)
+{
+    struct judge_latency latency = after(&plain, 0, usual, much);
+
+    assert_int_equal(latency.n, 4);
+    for (int i = 0; i < latency.n; i++)
+        assert_true(latency.bounds[i] == bounds[i]);
+    assert_true(judge_latency_requests(&latency) == 0);
+}
+
+CASE(the_same_is_not_worse)
+{
+    struct judge_latency latency = after(&plain, 60, usual, much);
+
+    assert_int_equal(judge_latency_verdict(&latency, &plain), JUDGE_UNDECIDED);
+    assert_true(judge_latency_log_worse(&latency, &plain) < 0);
+    assert_true(judge_latency_requests(&latency) == 60000);
+}
+
+CASE(what_is_slower_anywhere_is_found)
+{
+    static const double rows[][BOUNDS] = {
+        {350, 450, 800, 950, 1000}, /* all of it */
+        {500, 600, 900, 930, 1000}, /* the tail alone */
+        {300, 600, 900, 980, 1000}, /* the fast half alone */
+    };
+
+    EACH_ROW (row, rows) {
+        struct judge_latency latency = after(&plain, 12, *row, much);
+        assert_int_equal(judge_latency_verdict(&latency, &plain), JUDGE_WORSE);
+    }
+}
+
+/* A fifth is tolerated: beyond 0.12 s the canary may have as many as the primary beyond 0.1 s. */
+CASE(a_shift_is_tolerated)
+{
+    static const double shifted[BOUNDS] = {400, 500, 880, 970, 1000};
+    struct judge_latency latency = after(&lenient, 60, shifted, much);
+
+    assert_int_equal(judge_latency_verdict(&latency, &lenient), JUDGE_UNDECIDED);
+    assert_true(latency.beyond[0] == 0.12 && latency.bounds[0] == 0.1);
+    assert_true(latency.beyond[1] == 0.25 && latency.beyond[3] == 0);
+    latency = after(&plain, 60, shifted, much);
+    assert_int_equal(judge_latency_verdict(&latency, &plain), JUDGE_WORSE);
+}
+
+CASE(what_is_no_histogram_is_no_look)
+{
+    static const double falls[BOUNDS] = {500, 400, 900, 980, 1000};
+    static const double negative[BOUNDS] = {-1, 600, 900, 980, 1000};
+    static const double endless[BOUNDS] = {1, 600, 900, 980, INFINITY};
+    static const double nan_[BOUNDS] = {NAN, 600, 900, 980, 1000};
+    static const double twice[BOUNDS] = {0.1, 0.1, 0.25, 0.5, INFINITY};
+    static const double finite[BOUNDS] = {0.1, 0.12, 0.25, 0.5, 1};
+    const struct judge_histogram rows[] = {
+        of(falls), of(negative),           of(endless),
+        of(nan_),  {BOUNDS, twice, usual}, {BOUNDS, finite, usual}};
+    const struct judge_histogram good = of(usual);
+    struct judge_latency latency = after(&plain, 1, usual, much), before = latency;
+
+    EACH_ROW (row, rows) {
+        assert_false(judge_latency_add(&latency, &plain, row, &good));
+        assert_false(judge_latency_add(&latency, &plain, &good, row));
+        assert_memory_equal(&latency, &before, sizeof(latency));
+    }
+}
+
+/* Another version may have other bounds: the next larger one is taken, or none. */
+CASE(bounds_of_the_canary_may_be_others)
+{
+    static const double few[] = {0.2, INFINITY}, counts[] = {100, 1000};
+    struct judge_latency latency = after(&plain, 0, usual, much);
+    const struct judge_histogram other = {2, few, counts}, primary = of(much);
+
+    for (int i = 0; i < 12; i++)
+        assert_true(judge_latency_add(&latency, &plain, &other, &primary));
+    assert_true(latency.beyond[0] == 0.2 && latency.beyond[1] == 0.2);
+    assert_true(latency.evidence[2].looks == 0);
+    assert_int_equal(judge_latency_verdict(&latency, &plain), JUDGE_WORSE);
+}
+
+CASE(without_requests_nothing_is_known)
+{
+    static const double zero[BOUNDS] = {0};
+    const struct judge_histogram none = {0}, empty = of(zero), primary = of(much);
+    struct judge_latency latency;
+
+    judge_latency_begin(&latency);
+    assert_true(judge_latency_add(&latency, &plain, &none, &none));
+    assert_true(judge_latency_add(&latency, &plain, &empty, &empty));
+    assert_int_equal(latency.n, 0);
+    assert_string_equal(judge_latency_sentence(arena, &latency, &plain, 1000),
+                        "the primary had no requests to choose bounds by");
+    assert_true(judge_latency_add(&latency, &plain, &none, &primary));
+    assert_true(judge_latency_add(&latency, &plain, &none, &primary));
+    assert_string_equal(judge_latency_sentence(arena, &latency, &plain, 1000),
+                        "the canary had no requests");
+}
+
+CASE(latency_survives_json)
+{
+    struct judge_latency latency = after(&lenient, 7, usual, much), back;
+    struct json_object *json = judge_latency_write(arena, &latency);
+
+    assert_true(judge_latency_read(json, &back));
+    assert_string_equal(json_text(arena, judge_latency_write(arena, &back)),
+                        json_text(arena, json));
+    assert_float_equal(judge_latency_log_worse(&back, &lenient),
+                       judge_latency_log_worse(&latency, &lenient), 1e-6);
+    assert_true(strlen(json_text(arena, json)) < LATENCY_PAIRS * 600);
+}
+
+CASE(what_cannot_be_latency_is_refused)
+{
+    static const char *const patches[] = {
+        "{'bounds': null}",         "{'bounds': [1, 2]}",
+        "{'bounds': [1, 3, 2, 4]}", "{'bounds': [1,2,3,'4']}",
+        "{'beyond': [1]}",          "{'beyond': [1, 2, 3, -4]}",
+        "{'evidence': []}",         "{'evidence': [1,2,3,4]}",
+        "{'evidence': null}",       "{'bounds': [1,2,3,4,5,6,7,8,9]}",
+    };
+    struct judge_latency latency = after(&plain, 3, usual, much), back;
+
+    EACH_ROW (patch, patches) {
+        back = latency;
+        assert_false(judge_latency_read(
+            json_merge(arena, judge_latency_write(arena, &latency), rows_json(arena, *patch)),
+            &back));
+        assert_int_equal(back.n, 0);
+    }
+    assert_false(judge_latency_read(NULL, &back));
+}
+
+CASE(it_explains_itself)
+{
+    static const double slow[BOUNDS] = {500, 600, 900, 930, 1000};
+    struct judge_latency latency = after(&plain, 1, slow, much);
+
+    assert_string_equal(judge_latency_sentence(arena, &latency, &plain, 1000),
+                        "canary 70 of 1,000 requests took longer than 500 ms (7.0 %), primary 200 "
+                        "of 10,000 (2.0 %); odds that chance alone does this, at 4 bounds: below 1 "
+                        "in 1,000,000");
+    latency = after(&lenient, 2, usual, much);
+    assert_non_null(
+        strstr(judge_latency_sentence(arena, &latency, &lenient, 1000),
+               "; that is too little to tell whether the canary is worse, at 4 bounds"));
+    assert_non_null(
+        strstr(judge_latency_sentence(arena, &latency, &lenient, 1000), ", beside the primary's "));
+}

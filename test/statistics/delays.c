@@ -1,0 +1,157 @@
+#include "test/statistics/delays.h"
+
+#include <math.h>
+
+#include "test/statistics/world.h"
+
+/* Latencies of a service: a median of 80 ms, a p99 of 400 ms (a log-normal distribution). */
+static const double MEDIAN_MS = 80, WIDTH = 0.7;
+
+enum { MINUTES = 10, LOOKS_BEFORE = 180, MOST_BOUNDS = 160, PLAIN_BOUNDS = 15 };
+
+static const double plain_bounds[PLAIN_BOUNDS] = {5,   10,  25,  50,   75,   100,  150,     200,
+                                                  300, 500, 750, 1000, 2500, 5000, INFINITY};
+
+const struct delay_world delay_worlds[] = {
+    {.name = "the same", .per_second = 50},
+    {.name = "the same, much traffic", .per_second = 500},
+    {.name = "the same, little traffic", .per_second = 5},
+    {.name = "the same, fine bounds", .per_second = 50, .fine = true},
+    {.name = "the same, drift", .per_second = 50, .drift = 2},
+    {.name = "the same, clumps of 3", .per_second = 50, .clump = 3},
+    {.name = "10 % slower, tolerated", .per_second = 500, .shift = 0.1, .tolerate = 0.1},
+    {.name = "the same, fine, tolerated",
+     .per_second = 500,
+     .shift = 0.1,
+     .tolerate = 0.1,
+     .fine = true},
+    {.name = "a fifth faster", .per_second = 50, .shift = -0.2},
+    {.name = "10 % slower", .per_second = 50, .shift = 0.1, .bad = true},
+    {.name = "20 % slower", .per_second = 50, .shift = 0.2, .bad = true},
+    {.name = "50 % slower", .per_second = 50, .shift = 0.5, .bad = true},
+    {.name = "p50 the same, p99 twice", .per_second = 50, .tail = 1, .bad = true},
+    {.name = "10 % slower", .per_second = 500, .shift = 0.1, .bad = true},
+    {.name = "20 % slower", .per_second = 500, .shift = 0.2, .bad = true},
+    {.name = "50 % slower", .per_second = 500, .shift = 0.5, .bad = true},
+    {.name = "p50 the same, p99 twice", .per_second = 500, .tail = 1, .bad = true},
+    {.name = "20 %, 10 % tolerated, fine",
+     .per_second = 500,
+     .shift = 0.2,
+     .tolerate = 0.1,
+     .fine = true,
+     .bad = true},
+    {.name = "50 %, 10 % tolerated", .per_second = 500, .shift = 0.5, .tolerate = 0.1, .bad = true},
+};
+const int delay_worlds_count = sizeof(delay_worlds) / sizeof(delay_worlds[0]);
+
+/* --- shares */
+
+static double normal_share(double z)
+{
+    return 0.5 * erfc(-z / M_SQRT2);
+}
+
+/* By how much a request of this rank takes longer. */
+static double stretch(const struct delay_world *world, double rank)
+{
+    static const double TAIL = 0.9, AT = 0.09;
+
+    return (1 + world->shift) * (1 + world->tail * fmax(rank - TAIL, 0) / AT);
+}
+
+/* The share of the canary's requests of at most this time: ranks keep their order. */
+static double canary_share(const struct delay_world *world, double ms)
+{
+    double low = -10, high = 10;
+
+    for (int i = 0; i < 60; i++) {
+        double z = (low + high) / 2;
+        if (MEDIAN_MS * exp(WIDTH * z) * stretch(world, normal_share(z)) <= ms)
+            low = z;
+        else
+            high = z;
+    }
+    return normal_share(low);
+}
+
+struct shares {
+    int n;
+    double bounds[MOST_BOUNDS], primary[MOST_BOUNDS], canary[MOST_BOUNDS];
+};
+
+/* slower: both take that many times as long. */
+static struct shares shares_of(const struct delay_world *world, double slower)
+{
+    struct shares shares = {.n = PLAIN_BOUNDS};
+
+    if (world->fine)
+        shares.n = MOST_BOUNDS;
+    for (int i = 0; i < shares.n; i++) {
+        double bound = !world->fine          ? plain_bounds[i]
+                       : i < MOST_BOUNDS - 1 ? 2 * pow(2, i / 12.0)
+                                             : INFINITY;
+        shares.bounds[i] = bound;
+        shares.primary[i] =
+            isinf(bound) ? 1 : normal_share(log(bound / slower / MEDIAN_MS) / WIDTH);
+        shares.canary[i] = isinf(bound) ? 1 : canary_share(world, bound / slower);
+    }
+    return shares;
+}
+
+/* --- a release */
+
+/* The requests of one look, each bound from those that are left. */
+static void draw(struct dice *dice, double requests, double clump, int n, const double shares[],
+                 double counts[])
+{
+    double size = clump > 0 ? clump : 1, left = dice_poisson(dice, requests / size), before = 0;
+    double done = 0;
+
+    for (int i = 0; i < n; i++) {
+        double part = before < 1 ? (shares[i] - before) / (1 - before) : 1;
+        double here = i == n - 1 ? left : dice_binomial(dice, left, fmin(fmax(part, 0), 1));
+        left -= here;
+        done += here * size;
+        counts[i] = done;
+        before = shares[i];
+    }
+}
+
+static void look(const struct delay_world *world, struct dice *dice, const struct shares *shares,
+                 double weight, const struct judge_policy *policy, struct judge_latency *latency,
+                 struct delay_outcome *outcome)
+{
+    double canary[MOST_BOUNDS], primary[MOST_BOUNDS];
+    double requests = world->per_second * LOOK_SECONDS;
+
+    draw(dice, requests * (1 - weight), world->clump, shares->n, shares->primary, primary);
+    draw(dice, requests * weight, world->clump, shares->n, shares->canary, canary);
+    judge_latency_add(latency, policy,
+                      &(struct judge_histogram){weight > 0 ? shares->n : 0, shares->bounds, canary},
+                      &(struct judge_histogram){shares->n, shares->bounds, primary});
+    outcome->requests += weight > 0 ? canary[shares->n - 1] : 0;
+}
+
+struct delay_outcome delay_release(const struct delay_world *world, double rate, struct dice *dice)
+{
+    const struct judge_policy policy = {
+        .false_alarm_rate = rate, .tolerate = {.ratio = world->tolerate}, .share = 1};
+    const struct world none = {0};
+    const struct scene scene = {.world = &none, .steps = MINUTES};
+    struct shares shares = shares_of(world, 1);
+    struct judge_latency latency;
+    struct delay_outcome outcome = {0};
+
+    judge_latency_begin(&latency);
+    for (int i = 0; i < LOOKS_BEFORE; i++)
+        look(world, dice, &shares, 0, &policy, &latency, &outcome);
+    while (outcome.seconds < MINUTES * STEP_SECONDS && !outcome.worse) {
+        if (world->drift > 0)
+            shares = shares_of(world, pow(world->drift, outcome.seconds / scene_seconds(&scene)));
+        look(world, dice, &shares, scene_weight(&scene, (int)(outcome.seconds / STEP_SECONDS)),
+             &policy, &latency, &outcome);
+        outcome.seconds += LOOK_SECONDS;
+        outcome.worse = judge_latency_verdict(&latency, &policy) == JUDGE_WORSE;
+    }
+    return outcome;
+}
