@@ -75,7 +75,7 @@ enum { CLOCK_GRAIN_MS = 1000 }; /* resolution of times in a status */
 static enum rule_result let_canary_go(struct release *r)
 {
     if (load_tests_are_left(r))
-        return RULE_DONE; /* it is tried again (load_tests.c) */
+        return RULE_DONE; /* it is tried again (checks.c) */
     if (r->status)
         return tick_broken(r->tick, "the last plan of a Canary would write its status");
     finalizer_plan(r->tick, r->canary->json, false);

@@ -37,7 +37,7 @@ extern const size_t n_rules;
 /* Sets or removes our finalizer (revert.c) while the Canary is not being deleted; nothing if
  * unchanged. */
 void finalizer_keep(struct release *r);
-/* True if load tests of the Canary may run after this tick (load_tests.c). */
+/* True if load tests of the Canary may run after this tick (checks.c). */
 bool load_tests_are_left(const struct release *r);
 /* True if the Canary has a webhook that runs some, or status.loadTests. */
 bool load_tests_may_run(const struct canary *canary);
