@@ -133,7 +133,7 @@ static enum rule_result leave_queue(struct release *r)
     static const char why[] = "spec.analysis.onNewRevision is not queue any more";
     const struct target_queue *queue = &r->info.queue;
 
-    if (!queue->kept || (r->info.pin == PIN_PLACED && release_is_promoting(r)))
+    if (!r->target->queue || !queue->kept || (r->info.pin == PIN_PLACED && release_is_promoting(r)))
         return RULE_CONTINUE;
     if (r->info.pin == PIN_PLACED)
         return forget_queue(r, why);
@@ -178,15 +178,14 @@ static bool takes_back(const struct release *r)
 /* The API server refuses it: the release goes on without it, or ends at its deadline. */
 static bool is_refused(struct release *r)
 {
-    return r->target && refused_write_is_of_target(r) &&
-           (r->info.pin == PIN_HOLDS || refused_write_expired(r));
+    return refused_write_is_of_target(r) && (r->info.pin == PIN_HOLDS || refused_write_expired(r));
 }
 
 enum rule_result queue_note(struct release *r)
 {
     const struct target_queue *queue = &r->info.queue;
 
-    if (is_refused(r))
+    if (!r->target || is_refused(r))
         return RULE_CONTINUE;
     if (!queues(r))
         return leave_queue(r);
