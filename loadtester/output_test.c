@@ -1,4 +1,4 @@
-/* output: beginning and end of what a task writes, whatever the pieces. */
+/* The output of a task: its beginning and its end are kept, however it is split into pieces. */
 
 #include <string.h>
 

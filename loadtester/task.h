@@ -76,7 +76,7 @@ struct task_plan {
     void *remote_state;
     const char *remote_secret; /* file below remote_secret_dir for the conversation; NULL if none */
     const char *remote_secret_dir; /* from the policy */
-    const struct load_order *load; /* load from many pods; NULL for the others */
+    const struct load_order *load; /* load from many pods; NULL for other tasks */
     int64_t timeout_ms;            /* limit of the type, 0: only the global one */
     struct task_bounds bounds;
     bool log_output;

@@ -75,7 +75,7 @@ static struct compressed_object *pack_text(const struct object_compressor *compr
                                  : ZSTD_compressCCtx(zstd_compressor, out, room, text, len, LEVEL);
 
     if (ZSTD_isError(size))
-        abort(); /* the buffer has the maximum size, so memory is out */
+        abort(); /* the buffer has the maximum size: out of memory */
     struct compressed_object *packed = heap_alloc(sizeof(*packed) + size);
     packed->len = (uint32_t)size;
     memcpy(packed->bytes, out, size);

@@ -308,7 +308,7 @@ static void limited_too_long(void *arg)
     call_fail(call, ERR_RETRY, "timed out while waiting for the rate limit");
 }
 
-/* Sends the call, or queues it in the rate limit; retries are treated like new requests. */
+/* Sends the call, or queues it at the rate limiter; retries are treated like new requests. */
 static void call_enter(struct kube_call *call)
 {
     if (purposes[call->purpose].share == 0 || call->on_data ||

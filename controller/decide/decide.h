@@ -1,4 +1,4 @@
-/* Decides one tick by the rules of a release (rules.c): facts in, plan out. Pure. */
+/* Decides one tick by the rules of a release (rules.def): facts in, plan out. Pure. */
 #ifndef DECIDE_DECIDE_H
 #define DECIDE_DECIDE_H
 

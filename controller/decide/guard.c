@@ -317,8 +317,8 @@ enum rule_result guard_configs(struct release *r)
 }
 
 /*
- * A weight that the strategy does not produce: left from an A/B test that was edited into another
- * strategy, which starts over.
+ * A weight that the strategy does not produce: left over from an A/B test whose Canary was edited
+ * into another strategy; the analysis starts over.
  */
 static bool is_of_another_strategy(const struct release *r, int told)
 {
@@ -354,7 +354,7 @@ enum rule_result guard_mirror(struct release *r)
     return RULE_CONTINUE;
 }
 
-/* Weights that a rule has written before its status: guard_weights() takes them over. */
+/* Weights that a rule wrote before it could write its status; guard_weights() adopts them. */
 static bool is_ahead_of_status(const struct release *r, int told)
 {
     if (r->strategy == STRATEGY_CANARY && is_of_another_strategy(r, told))

@@ -45,7 +45,7 @@ static void see_who_asks(void *arg)
     assert_string_equal(json_str_at(ask, "kind", NULL), "webhook");
     assert_string_equal(json_str_at(ask, "name", NULL), "check");
     assert_time(ask, "since");
-    /* The path of a URL may be a password. */
+    /* The path of a URL may contain a secret, so only the server is shown. */
     const char *server = json_str_at(ask, "server", NULL);
     assert_string_equal(server,
                         arena_printf(f->arena, "http://127.0.0.1:%d", http_server_port(f->server)));

@@ -92,7 +92,7 @@ struct peer_controller {
     bool told; /* it was reported that it drives this Canary */
 };
 
-/* A write just refused for good by the API server, other than for missing permission. */
+/* A write that the API server has just rejected for a reason other than missing permission. */
 struct refused_write {
     const char *resource, *name; /* "services", "podinfo-canary" */
     const char *text; /* the API server's message; NULL if none was refused, or if reported */

@@ -82,7 +82,7 @@ static void check_application(struct arena *arena, struct json_object *obj)
     }
 }
 
-/* A plan has waves of different names, and a time when it is open next is to come. */
+/* Names of waves are unique, and the next opening time, if any, is in the future. */
 static void check_plan(struct arena *arena, struct json_object *obj)
 {
     struct releaseplan plan;

@@ -311,7 +311,7 @@ static _Noreturn void fail_start(volatile struct failure *failure, enum supervis
 }
 
 /* In the forked child: becomes the command, which inherits only its output. It gets a process group
- * and no session: where the kernel schedules by session (autogroup), a new one waits. */
+ * of its own but no session: with autogroup scheduling, a new session would have to wait. */
 static _Noreturn void become_command(const struct spawn_request *request, pid_t supervisor, int out,
                                      int err, volatile struct failure *failure)
 {

@@ -408,8 +408,8 @@ static const char *outcome_of(const struct undo *undo, const char *revision)
     return NULL;
 }
 
-/* The revision that was promoted before the present one. NULL if the history has none: that with
- * which the Canary began is not in it, and find_template() takes the newest. */
+/* The revision that was promoted before the present one. NULL if the history has none: it does not
+ * record the first revision of the Canary, and find_template() takes the newest template then. */
 static const char *promoted_before(const struct undo *undo)
 {
     struct json_object *past = json_at(undo->canary, "status", "history", NULL);

@@ -83,7 +83,7 @@ void waves_look_again(struct waves_work *w, int64_t at_ms)
 
 /* --- lookups by binary search */
 
-/* The parts, with a slash between two, as strcmp() orders them. */
+/* Compares the parts, joined by slashes, with the text, as strcmp() does. */
 static int compare_joined(const char *const *parts, int count, const char *text)
 {
     for (int i = 0; i < count; i++) {

@@ -49,7 +49,7 @@ static enum err externalmetrics_request(struct arena *arena, const struct metric
     const char *token = backend_secret_or(arena, question->secret, "token");
 
     (void)now_ms;
-    if (!outside) /* the CA of its own API server is known */
+    if (!outside) /* our own API server, whose CA is configured already */
         asked = (struct metric_question){.backend = question->backend,
                                          .query = question->query,
                                          .only_namespace = question->only_namespace};

@@ -92,9 +92,9 @@ struct route {
      * its own revert(). */
     enum rule_result (*plain)(struct tick *tick, struct json_object *live,
                               struct json_object **out);
-    /* Selects one of several kinds of route, NULL if not known yet. NULL function: this one. */
+    /* Selects one of several kinds of route, NULL if not known yet. NULL: this is the only kind. */
     const struct route *(*choose)(struct tick *tick);
-    /* Name of the object, NULL if not known yet. NULL function: from the router's names. */
+    /* Name of the object, NULL if not known yet. NULL: as in the router's names. */
     const char *(*name)(struct tick *tick);
     bool bare; /* without annotations for GitOps tools */
     /* Proxies may learn of a route before they know the Services that it newly leads to, and

@@ -61,9 +61,9 @@ static bool is_exposed(struct json_object *service)
 }
 
 /*
- * Ports from the spec: the main port and the discovered ones. (Flagger opens every port of the pods
- * at a load balancer, also for metrics and administration; here the load balancer must have the
- * port already.)
+ * Ports from the spec: the main port and the discovered ones. (Flagger exposes every port of the
+ * pods on a load balancer, including those for metrics and administration; here only ports that the
+ * load balancer already has are exposed.)
  */
 static struct json_object *spec_ports(struct tick *tick, const struct service_pods *pods,
                                       struct json_object *service)

@@ -14,7 +14,7 @@ void hosts_add(struct buf *text, const char *address, const char *ns, const char
 {
     buf_printf(text, "%s %s.%s %s.%s.svc %s.%s.svc.cluster.local", address, name, ns, name, ns,
                name, ns);
-    /* where clients and the daemons are: in a pod its own namespace may be left out */
+    /* clients and daemons run in these: within its own namespace a pod may use the short name */
     if (strcmp(ns, "default") == 0 || strcmp(ns, "test") == 0 || strcmp(ns, "flagger-system") == 0)
         buf_printf(text, " %s", name);
     buf_puts(text, "\n");
