@@ -44,7 +44,7 @@ rolled_back_by() {
     eventually 180 phase_is Failed
     judged '.status.history[0].reason'
     judged '.status.conditions[] | select(.type == "ChecksPassed") | .reason' | grep -x Worse
-    judged '.status.history[0].reason' | grep -E "^The canary is worse than the primary: $1; odds that chance alone does this: below 1 in [0-9,]+; rolled back after [0-9]+ s\$"
+    judged '.status.history[0].reason' | grep -E "^The canary is worse than the primary: $1; odds that chance alone does this(, at [0-9] bounds)?: below 1 in [0-9,]+; rolled back after [0-9]+ s\$"
     [ "$(judged .status.canaryWeight)" = 0 ]
 }
 
@@ -74,6 +74,34 @@ rolled_back_by() {
     crowd
     release 3.0.0-slow400ms
     rolled_back_by 'request-duration: canary [1-9][0-9,]* of [1-9][0-9,]* requests took longer than 250 ms \([0-9.]+ %\), primary [0-9,]+ of [1-9][0-9,]* \([0-9.]+ %\)'
+    analysis '{"metrics":[{"name":"request-success-rate","interval":"1m","noData":"pass","thresholdRange":{"min":50}}]}'
+}
+
+@test "a version that is slower at any bound is rolled back, without a threshold" {
+    analysis '{"metrics":[{"name":"request-duration","interval":"1m","noData":"pass","compare":"primary"}]}'
+    crowd
+    release 3.1.0-slow200ms
+    rolled_back_by 'request-duration: canary [1-9][0-9,]* of [1-9][0-9,]* requests took longer than [0-9.]+ ms \([0-9.]+ %\), primary [0-9,]+ of [1-9][0-9,]* \([0-9.]+ %\)'
+}
+
+# No load changes this number. A primary without any makes a comparison of six looks, and nine of them are enough.
+@test "a number that is larger than the primary's is rolled back" {
+    kubectl apply -f - <<YAML
+apiVersion: flagger.app/v1beta1
+kind: MetricTemplate
+metadata: {name: failing, namespace: test}
+spec:
+  provider: {type: prometheus, address: "$DEMO_PROMETHEUS"}
+  query: |
+    (sum(rate(http_request_duration_seconds_count{kubernetes_namespace="{{ namespace }}",kubernetes_pod_name=~"{{ workload }}-[0-9a-z]+-[0-9a-z]+",status=~"5.*"}[10s])) or vector(0))
+    / sum(rate(http_request_duration_seconds_count{kubernetes_namespace="{{ namespace }}",kubernetes_pod_name=~"{{ workload }}-[0-9a-z]+-[0-9a-z]+"}[10s]))
+YAML
+    analysis '{"metrics":[{"name":"failing","templateRef":{"name":"failing"},"noData":"pass","compare":"primary","judge":{"tolerate":"10m"}}]}'
+    crowd
+    release 3.2.0-errors10
+    eventually 120 says ' against 0 of the primary'
+    eventually 600 phase_is Failed
+    judged '.status.history[0].reason' | grep -E '^The canary is worse than the primary: failing: 0[.][01][0-9]* against 0 of the primary, at most 0[.]01 is tolerated; above that in [0-9]+ of [0-9]+ comparisons; odds that chance alone does this: below 1 in '
     analysis '{"metrics":[{"name":"request-success-rate","interval":"1m","noData":"pass","thresholdRange":{"min":50}}]}'
 }
 
