@@ -59,7 +59,7 @@ struct rewritten {
     struct ward *ward;
     const char *service;        /* NULL: a Deployment */
     struct json_object *former; /* the Service's selector, or the Deployment */
-    struct json_object *now;    /* the Deployment */
+    struct json_object *now;    /* the same as it was written */
     int64_t at_ms;
 };
 

@@ -98,11 +98,12 @@ static void see_service(struct judge *judge, struct json_object *before, struct 
         if (!ward || judge->n_rewritten == EMPTIED_MAX)
             continue;
         judge->seen.services++;
-        judge->rewritten[judge->n_rewritten++] =
-            (struct rewritten){.ward = ward,
-                               .service = arena_strdup(judge->arena, name),
-                               .former = json_copy(judge->arena, former),
-                               .at_ms = clock_monotonic_ms()};
+        judge->rewritten[judge->n_rewritten++] = (struct rewritten){
+            .ward = ward,
+            .service = arena_strdup(judge->arena, name),
+            .former = json_copy(judge->arena, former),
+            .now = json_copy(judge->arena, json_at(now, "spec", "selector", NULL)),
+            .at_ms = clock_monotonic_ms()};
     }
 }
 
@@ -271,8 +272,12 @@ static void look_at_share(struct judge *judge, struct ward *ward, int64_t now)
                     share == SHARE_OF_CANARY ? "canary" : "primary", SHARE_MS / 1000);
 }
 
+/* A selector that somebody has written since is not the controller's. */
 static void look_at_emptied(struct judge *judge, const struct rewritten *it)
 {
+    struct json_object *service = view_get(judge->view, &kube_services, it->service);
+    if (!json_same(json_at(service, "spec", "selector", NULL), it->now))
+        return;
     const char *text = invariant_emptied(judge->arena, judge->view, it->service, it->former);
     if (text && is_led_to(judge, it->ward->app, it->service))
         judge_break(judge, it->ward->app, "emptied", "%s", text);
