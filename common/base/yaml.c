@@ -18,7 +18,7 @@ enum kind { IS_STRING, IS_NULL, IS_BOOL, IS_INT, IS_FLOAT, IS_NOT_FINITE };
 struct scalar {
     enum kind kind;
     bool truth;
-    bool negative; /* of an integer */
+    bool negative; /* sign of an integer */
     uint64_t magnitude;
     double real;
 };
@@ -97,8 +97,8 @@ static bool read_integer(const char *text, struct scalar *out)
     return out->magnitude <= most;
 }
 
-/* Sign, digits with an optional point, exponent; other forms of strtod() (hex, inf, nan) are no
- * float. */
+/* Sign, digits with an optional point, exponent; other forms of strtod() (hex, inf, nan) are not
+ * floats. */
 static bool read_float(const char *text, double *out)
 {
     const char *at = text + (*text == '-' || *text == '+');
@@ -252,7 +252,7 @@ const char *yaml_scalar(struct arena *arena, const char *text, size_t len, const
     return NULL;
 }
 
-enum { NODE_COST = 16, SHOWN = 100 }; /* bytes that a node counts beyond its text */
+enum { NODE_COST = 16, SHOWN = 100 }; /* bytes counted for a node beyond its text */
 
 struct mark {
     struct mark *next;
@@ -524,7 +524,7 @@ static enum err read_merge(struct reader *r, struct json_object *merges)
     return ERR_OK;
 }
 
-/* The earlier one of two merged mappings takes precedence. Their values are copies already, and are
+/* The earlier of two merged mappings takes precedence. Their values are already copies, and are
  * moved. */
 static void apply_merges(struct json_object *obj, struct json_object *merges)
 {
