@@ -26,7 +26,7 @@ struct entry {
     struct token_row row;
 };
 
-/* The rows of the file, as read at one time. */
+/* The rows of the file as read at one moment. */
 struct table {
     struct arena *arena; /* of the rows' texts */
     struct entry entries[TOKENS_MAX];
@@ -179,7 +179,7 @@ static enum err read_file(struct tokens *tokens, struct errinfo *ei)
     return ERR_OK;
 }
 
-/* An empty file is meant, and a broken one may be: both revoke all tokens. */
+/* An empty file is intentional, and a broken one may be: both revoke all tokens. */
 static void forget_all(struct tokens *tokens)
 {
     table_free(tokens->table);
