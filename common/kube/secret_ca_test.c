@@ -22,7 +22,7 @@ static const char *base64(struct arena *arena, const char *text)
 
 CASE(test_what_is_read)
 {
-    /* An encrypted block must be refused without asking for a password. */
+    /* An encrypted block must be rejected without asking for a password. */
     const char *encrypted = "-----BEGIN CERTIFICATE-----\nProc-Type: 4,ENCRYPTED\n"
                             "DEK-Info: AES-128-CBC,00112233445566778899AABBCCDDEEFF\n\n"
                             "MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAw\n-----END CERTIFICATE-----\n";
