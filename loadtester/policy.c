@@ -58,7 +58,7 @@ struct policy {
 
 struct source {
     struct json_reader r;
-    struct arena *arena; /* of the policy */
+    struct arena *arena; /* arena of the policy */
 };
 
 static void check_keys(struct source *source, struct json_object *obj, const char *const *known,

@@ -107,7 +107,7 @@ struct remote_run {
     remote_run_done_fn done;
     void *arg;
     struct http_call *call; /* under way */
-    struct timer *wait;     /* until the next request, or until `done` is called */
+    struct timer *wait;     /* fires at the next request, or when `done` is to be called */
     struct timer *deadline;
     struct remote_request request; /* the next request */
     struct errinfo info;

@@ -14,7 +14,7 @@
 
 enum {
     RUNNER_KEPT = 256,
-    RUNNER_MAX_WAITERS = 256, /* of one task, including disconnected ones */
+    RUNNER_MAX_WAITERS = 256, /* waiters per task, including disconnected ones */
     RUNNER_LIST_TAIL = 4096,  /* bytes of output in JSON */
     RUNNER_TEXT = 4096,       /* bytes of a command in lists, logs and messages */
     RUNNER_SNAPSHOT_CANARIES = 20,
@@ -42,7 +42,7 @@ struct task_result {
         /* NULL if successful; else "exit status 3", "signal 9", "timed out after 1h0m0s" . */
         error;
     const char *output;
-    const struct summary *summary; /* of a load generator; NULL if its output has none */
+    const struct summary *summary; /* result of a load generator; NULL if its output has none */
 };
 /* Called exactly once, never before runner_start() has returned. */
 typedef void (*runner_done_fn)(void *arg, const struct task_result *result);

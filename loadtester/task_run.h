@@ -50,8 +50,8 @@ struct task {
     const char *canary, *checksum;
     struct canary_load *load; /* belongs to the runner; NULL after the end */
     size_t order_bytes;
-    struct child_limits limits; /* of a command, with its user */
-    const char *const *env;     /* of a command */
+    struct child_limits limits; /* limits of a command, including its user */
+    const char *const *env;     /* environment of a command */
     struct task_plan plan;      /* after the end, only the beginning of its text */
     enum task_state state;
     bool ran;                      /* it has left the queue */
@@ -65,7 +65,7 @@ struct task {
     int n_waiters;
     struct task_listener *listeners;
     struct output output;
-    const char *error; /* of task_result */
+    const char *error; /* error of task_result */
     int exit_status, signal;
     bool has_summary;
     struct summary summary;

@@ -32,7 +32,7 @@ struct task_users {
     bool is_range;
     char *folder;        /* parent of the users' folders; NULL if they have none */
     struct table given;  /* struct task_user by namespace */
-    unsigned char *used; /* a byte for each user of the range */
+    unsigned char *used; /* one byte for each user of the range */
     struct errinfo why;
 };
 

@@ -127,7 +127,7 @@ static void on_output(void *arg, const char *data, size_t len)
     memcpy(stream->cut, text.data + whole, stream->cut_len);
     buf_init(&json, 6 * text.len + 2);
     json_quote(&json, text.data, whole);
-    /* for a client that was disconnected as too slow stream_gone follows */
+    /* if a client was disconnected as too slow, stream_gone() follows */
     if (whole > 0)
         (void)send_event(stream, "output", json.data, json.len);
     buf_fini(&json);

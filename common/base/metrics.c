@@ -129,7 +129,7 @@ static void key_of_sample(const void *item, const char **name, const char **key)
 
 static struct {
     struct metrics_family *metrics; /* sorted by name */
-    struct table samples;           /* by the metric's name and the sample's key */
+    struct table samples;           /* samples by the metric's name and the sample's key */
 } registry = {.samples = {.key = key_of_sample}};
 
 static struct metrics_family dropped = {

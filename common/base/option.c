@@ -218,7 +218,7 @@ struct reading {
     const struct option_program *program;
     struct arena *arena;
     size_t count;
-    const char **given; /* by row: the text of the flag, or NULL */
+    const char **given; /* texts given by flags, one per row, or NULL */
     int argc, next;
     char **argv;
     enum asked asked;

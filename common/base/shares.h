@@ -77,7 +77,7 @@ struct fair_lane {
     TAILQ_HEAD(fair_items, fair_item) items;
     struct fair_queue *queue;
     int count;
-    char *owner; /* of a lane that the queue owns */
+    char *owner; /* name, only for a lane that the queue owns */
 };
 
 struct fair_queue {

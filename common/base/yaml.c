@@ -274,7 +274,7 @@ struct reader {
     size_t len;
     yaml_parser_t parser;
     yaml_event_t event;          /* the current one */
-    struct json_object *anchors; /* by name; null is a value */
+    struct json_object *anchors; /* trees by name; null is a value */
     size_t budget;               /* bytes that aliases may still add */
     size_t max;
     int depth;

@@ -17,7 +17,7 @@ struct zone_change {
 
 struct zone {
     int offset; /* minutes by which local time is ahead of UTC */
-    int summer; /* the same in summer; `offset` if clocks do not change */
+    int summer; /* the same in summer; equal to `offset` if clocks do not change */
     struct zone_change begins, ends;
 };
 

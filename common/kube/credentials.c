@@ -152,7 +152,7 @@ struct credentials {
     void (*changed)(void *arg);
     void *arg;
     enum credentials_state state;
-    struct arena *held; /* of authorization and tls; replaced as a whole */
+    struct arena *held; /* holds authorization and tls; replaced as a whole */
     const char *authorization;
     struct http_tls tls;
     uint64_t generation;

@@ -57,7 +57,7 @@ struct subject {
     size_t notes;
     struct note *first, *last; /* queue, in order */
     bool busy;                 /* the first one is being sent, or waits for a retry */
-    struct fair_item ready;    /* in the recorder's ready queue */
+    struct fair_item ready;    /* entry in the recorder's ready queue */
     int tries;
     struct backoff backoff;
     struct timer *timer;
@@ -77,7 +77,7 @@ struct event_recorder {
     uint64_t serial;
     int64_t window_ms;
     bool freed;
-    /* of event_flush() */
+    /* callback of event_flush() */
     void (*flushed)(void *arg);
     void *flushed_arg;
     struct timer *flush_timer;
@@ -585,7 +585,7 @@ void event_record(struct event_recorder *r, const struct event_object *object, c
     }
     s = subject_of(r, object);
     note = table_get(&r->notes, s->key, text);
-    if (!note) { /* also when over the limit: a subject needs a note */
+    if (!note) { /* even when over the limit: a subject needs a note */
         note = note_new(s, type, reason, cut, text);
         text = NULL;
     }

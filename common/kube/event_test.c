@@ -86,7 +86,7 @@ CASE(a_flush_waits_for_what_is_left)
     FAKE_WAIT(f.api, flushed == 2);
     assert_int_equal(event_pending(f.recorder), 0);
     record(&f, "two");
-    event_flush(f.recorder, 60000, on_flushed, &flushed); /* and the recorder is freed before */
+    event_flush(f.recorder, 60000, on_flushed, &flushed); /* the recorder is freed before that */
     stop(&f);
     assert_int_equal(flushed, 2);
 }
@@ -242,7 +242,7 @@ CASE(what_comes_of_each_answer)
 {
     static const struct {
         int status[8];
-        const char *methods; /* of the requests caused by "one", "one" */
+        const char *methods; /* methods of the requests caused by "one", "one" */
         int counts[4];
     } cases[] = {
         {{201, 200}, "PP", {1, 2}},

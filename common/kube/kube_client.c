@@ -59,7 +59,7 @@ enum kube_call_state {
 };
 
 static const struct {
-    double share;     /* of the budget; 0 if unlimited */
+    double share;     /* number of shares in its budget; 0 if unlimited */
     int max_per_host; /* connections; 0 for the default */
 } purposes[KUBE_PURPOSES] = {
     [KUBE_READ] = {.share = 1},         [KUBE_WRITE] = {.share = 1},
@@ -74,7 +74,7 @@ struct kube_call {
     struct arena *arena;
     struct request_wire wire;
     const struct kube_version *also; /* other versions of its resource, NULL if there is only one */
-    struct request_wire *wires;      /* of each version; `wire` is wires[version] */
+    struct request_wire *wires;      /* one per version; `wire` is wires[version] */
     int versions, version, unserved; /* number of versions; current one; number not served */
     kube_done_fn done;
     void *arg;
@@ -92,12 +92,12 @@ struct kube_call {
     const char *namespace_; /* namespace that it is sent for, "" for this process */
     bool raw;               /* the answer need not be JSON */
     bool keeps;
-    enum reply_shape shape; /* of the answer */
+    enum reply_shape shape; /* shape of the answer */
     bool refreshed;         /* retried after a 401 with fresh credentials */
     bool cancelled;
     bool reported;
     int attempts;
-    uint64_t generation; /* of the credentials it was last sent with */
+    uint64_t generation; /* generation of the credentials that it was last sent with */
     struct backoff backoff;
     struct timer *timer;
     struct http_call *http;
@@ -742,7 +742,7 @@ enum need { NEEDS_NAME, NEEDS_NO_NAME };
 
 static const struct verb {
     const char *method;
-    const char *word; /* in the label */
+    const char *word; /* first word of the label */
     const char *content_type;
     enum need name;
 } verbs[] = {

@@ -142,7 +142,7 @@ bool kube_call_hold(struct kube_call *call, size_t bytes);
 /* State for /debug. */
 struct kube_client_snapshot {
     struct kube_purpose_snapshot {
-        double per_second, burst, tokens; /* of its budget; 0 if unlimited */
+        double per_second, burst, tokens; /* state of its budget; 0 if unlimited */
         int waiting;                      /* requests queued for the budget */
         size_t under_way;                 /* requests sent; watches count as reads */
     } of[KUBE_PURPOSES];

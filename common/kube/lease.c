@@ -36,10 +36,10 @@ struct lease {
     struct lease_spec spec; /* its namespace, name and identity are not used */
     enum lease_state state;
     struct kube_call *call;
-    struct timer *timer;    /* to the next read or renewal */
-    struct timer *deadline; /* of the leadership */
+    struct timer *timer;    /* fires at the next read or renewal */
+    struct timer *deadline; /* fires at the end of the leadership */
     int64_t sent_ms;        /* when the write in progress was sent */
-    int64_t valid_until_ms; /* of the leadership */
+    int64_t valid_until_ms; /* end of the leadership */
     /* the lease as last read */
     char *version; /* NULL before the first read; "" if it does not exist */
     char *holder;

@@ -49,7 +49,7 @@ struct limiter {
     struct loop *loop;
     struct rate_limit limit;
     struct fair_queue queue;
-    struct timer *timer; /* to the next token */
+    struct timer *timer; /* fires when the next token is available */
 };
 
 void limiter_init(struct limiter *limiter, struct loop *loop, double per_second, double burst);

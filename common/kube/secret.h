@@ -21,7 +21,7 @@ enum { SECRET_HEADERS_MAX = 32, SECRET_HEADERS_MAX_BYTES = 16 * 1024 };
 struct secret_headers {
     struct http_header list[SECRET_HEADERS_MAX + 1]; /* ends with a header whose name is NULL */
     int count;
-    size_t bytes; /* of names and values */
+    size_t bytes; /* total size of names and values */
 };
 
 /*

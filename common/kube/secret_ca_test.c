@@ -28,7 +28,7 @@ CASE(test_what_is_read)
                             "MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAw\n-----END CERTIFICATE-----\n";
     const char *cut = arena_strndup(arena, one.cert_pem, strlen(one.cert_pem) / 2);
     const struct {
-        const char *key, *value; /* of the Secret */
+        const char *key, *value; /* key and value in the Secret */
         const char *asked;
         const char *mistake; /* NULL if the text is expected */
         const char *text;

@@ -350,7 +350,7 @@ static void on_shown_gone(struct store *store, struct json_object *object)
     bool other = remove_other(store, texts);
 
     if (known && version > 0 && version < version_number(known->version))
-        return; /* its successor is known already */
+        return; /* its successor is already known */
     if (known)
         known = take_out(store, texts);
     else if (other && is_wanted(store, texts))

@@ -201,7 +201,7 @@ enum stream_end {
 struct watch {
     struct loop *loop;
     struct kube_client *client;
-    struct arena *arena; /* of the spec's copies */
+    struct arena *arena; /* holds the copies of the spec's texts */
     struct kube_resource resource;
     struct watch_spec spec;
     watch_fn fn;

@@ -21,7 +21,7 @@ struct watch_timing {
     int64_t missing_ms;     /* maximum of that: 60 s */
     int64_t margin_ms;      /* time after a watch's own time-out until it is ended: 30 s */
     int64_t list_ms;        /* time-out of a page: 60 s */
-    int timeout_s;          /* of a watch; up to half of it is added at random: 290 */
+    int timeout_s;          /* time-out of a watch; up to half of it is added at random: 290 */
     int page;               /* items per page: 500 */
 };
 

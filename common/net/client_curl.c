@@ -278,7 +278,7 @@ static enum err set_headers(CURL *easy, struct client_lists *lists,
         if (!h->value || !is_field_value(h->value))
             return err_set(ei, ERR_INVALID, "the value of header %s holds a control character",
                            h->name);
-        /* In curl "Name:" suppresses a header; "Name;" sends it empty. */
+        /* To curl, "Name:" suppresses a header; "Name;" sends it empty. */
         add_line(lists, *h->value ? arena_printf(arena, "%s: %s", h->name, h->value)
                                   : arena_printf(arena, "%s;", h->name));
     }

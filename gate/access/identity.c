@@ -447,7 +447,7 @@ enum { MAX_HOST = 255 };
 
 struct hosts {
     const char *const *names; /* NULL-ended */
-    const char *public;       /* without a port; "" if none */
+    const char *public;       /* host of --public-url without a port; "" if none */
     const char *namespace_;   /* namespace of the pod; "" if unknown */
     const char *domain;       /* this cluster's name for ".svc.cluster.local"; "" if unknown */
     const char *pod;

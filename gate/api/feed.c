@@ -19,7 +19,7 @@ enum {
     MAX_QUEUE = 256 * 1024,     /* bytes queued for a client */
     FULL_QUEUE = MAX_QUEUE / 2, /* above it, the client reads from the database */
     MAX_EVENT = 128 * 1024 * 2, /* more than any entry */
-    MAX_PAYLOAD = 2 * 253 + 16, /* of a notification */
+    MAX_PAYLOAD = 2 * 253 + 16, /* bytes of a notification */
     UNKNOWN = -1,
 };
 

@@ -39,7 +39,7 @@ struct db_connection {
     char *dsn;               /* set while CONNECTING */
     struct resolve *resolve; /* first part of CONNECTING */
     PGconn *conn;
-    PGresult *last;  /* of the running script */
+    PGresult *last;  /* last result of the running script */
     uv_poll_t *poll; /* on the heap: it outlives the connection until its close callback */
     int poll_fd, poll_events;
     /* On the heap too; active while queries of this loop iteration are unsent. */

@@ -139,7 +139,7 @@ struct resolve {
     int n_hosts, at; /* the host that is being resolved */
     struct resolved out[MAX_HOSTS * MAX_ADDRESSES];
     int n_out, first;
-    struct errinfo trouble; /* of the last name that could not be resolved */
+    struct errinfo trouble; /* error of the last name that could not be resolved */
     struct timer *timer;
     uv_getaddrinfo_t request;
     struct loop *loop;

@@ -105,7 +105,7 @@ CASE(a_password_in_the_arguments_is_seen)
          true},
         {"postgresql://gate:hush@db/gates", {"--database=postgresql://gate:hush@db/gates"}, true},
         {"host=db password=hush", {"--port", "1", "--database=host=db password=hush"}, true},
-        {"host=db password=hush", {"--port", "1"}, false}, /* of the environment */
+        {"host=db password=hush", {"--port", "1"}, false}, /* from the environment */
         {"host=db password=''", {"--database", "host=db password=''"}, false},
         {"postgresql://gate@db/gates", {"--database=postgresql://gate@db/gates"}, false},
         {"no connection string", {"--database", "no connection string"}, false},

@@ -229,7 +229,7 @@ CASE_WITH(a_shutdown_lets_changes_come_to_their_end, set_up, tear_down)
     for (int i = 0; i < 20; i++)
         uv_run(loop_uv(f->loop), UV_RUN_NOWAIT);
     assert_int_equal(f->answers, 0);
-    ask(f); /* of a request that began earlier */
+    ask(f); /* belongs to a request that began earlier */
     RUN_UNTIL(f, f->answers == 2);
     assert_int_equal(f->err, ERR_OK);
     RUN_UNTIL(f, !db_ready(f->db));

@@ -43,7 +43,7 @@ struct fixture {
     int n_clients;
     char dsn[128];
     enum mood mood;
-    bool standby, read_only, tables; /* of the server */
+    bool standby, read_only, tables; /* state of the server */
     int upgrades;
     int messages, break_at; /* the connection ends at this message, counted over all connections;
                              * 0 if never */

@@ -36,7 +36,7 @@ static const struct {
 #undef LINK_VERDICT
 };
 
-/* In the order of the payload. */
+/* Text fields in the order of the payload. */
 static const struct text_field {
     const char *name;
     size_t at;

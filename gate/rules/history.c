@@ -190,7 +190,7 @@ static const struct kind kinds[REPLAY_THINGS] = {
 
 /* An object that must exist according to the entries. */
 struct claim {
-    struct claim *next, **link; /* of its place */
+    struct claim *next, **link; /* list of its place */
     const char *place;          /* borrowed from it */
     char *identity;
     char *text; /* the entry's */

@@ -43,7 +43,7 @@ void chain_hash(const char *previous, const char *entry, size_t len, char hash[C
 
 /* State of the check. */
 struct chain {
-    int64_t seq;                   /* of the last row; 0 if none */
+    int64_t seq;                   /* number of the last row; 0 if none */
     char hash[CHAIN_HASH_TEXT];    /* its hash as stored */
     char follows[CHAIN_HASH_TEXT]; /* its expected hash, if `in_doubt` */
     bool in_doubt;                 /* the entry or its hash is wrong; the next row decides which */

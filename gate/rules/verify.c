@@ -66,7 +66,7 @@ struct verify {
     bool has_head;
     struct head head;
     const char *now, *day_ago;
-    /* of the entries */
+    /* figures of the entries */
     int64_t entries;
     char last_at[CLOCK_TEXT];
     const char *back_at; /* first entry with a time before the previous entry's, NULL if none */

@@ -594,7 +594,7 @@ struct json_object *load_run_json(const struct load_run *run)
 /* --- deletion */
 
 struct sweep {
-    struct load_context context; /* a copy: it may outlive that of all load tests */
+    struct load_context context; /* a copy: it may outlive the context of all load tests */
     struct arena *arena;
     const struct kube_resource *resource;
     char of_release[LOAD_HASH];
@@ -697,7 +697,7 @@ struct item {
     struct loads_waiter *waiters;
     int n_waiters;
     bool over; /* its release has ended: kept only for lists */
-    bool ends; /* its release has ended while the object was being created, which is deleted then */
+    bool ends; /* its release has ended: the object is deleted as soon as it is created */
 };
 
 struct loads {

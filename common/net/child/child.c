@@ -50,7 +50,7 @@ static struct {
     pid_t pid;   /* 0 if there is none */
     pid_t owner; /* the process that started it; not its forks */
     int socket;
-    dev_t device; /* of its program */
+    dev_t device; /* device and inode of its program */
     ino_t inode;
 } server = {.socket = -1};
 
@@ -210,14 +210,14 @@ int spawn_server_send(int socket, int out, int err)
 
 enum {
     GRACE_MS = 5000,
-    CHECK_MS = 50, /* between two reads of the last process id */
-    SWEEP_MS = 10, /* between two searches for orphans */
+    CHECK_MS = 50, /* interval between reads of the last process id */
+    SWEEP_MS = 10, /* interval between searches for orphans */
     SWEEP_END_MS = 5000,
     WAKE_MS = 20,
     PATIENCE_MS = 12000, /* after the grace period; the supervisor itself gives up after 10 s */
     MAX_OUTPUT = 64 * 1024,
     READ_SIZE = 64 * 1024,
-    RETRY_MS = 5,        /* between attempts to get a supervisor */
+    RETRY_MS = 5,        /* interval between attempts to get a supervisor */
     REAP_MS = 1,         /* a process that has closed its socket ends soon */
     CHECKS_PER_LIMIT = 8 /* processes are counted each time an eighth of the limit was forked */
 };
@@ -241,7 +241,7 @@ struct child {
     struct timer *deadline;
     struct timer *cut_off;
     struct timer *sweep; /* kills orphans after the supervisor was killed */
-    struct timer *wake;  /* from hang_up() on */
+    struct timer *wake;  /* set from hang_up() on */
     struct timer *retry; /* retries to get a supervisor, or to reap it */
     int passed[3];       /* the supervisor's socket, stdout, stderr; -1 once sent */
     int64_t patience_ends_ms, sweep_ends_ms;

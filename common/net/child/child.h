@@ -88,7 +88,7 @@ struct child_spec {
     const char *cwd;                   /* NULL: ours */
     const struct child_limits *limits; /* NULL if none */
     int64_t timeout_ms;                /* 0 if none */
-    int64_t grace_ms;                  /* between TERM and KILL, 0: 5 s */
+    int64_t grace_ms;                  /* time between TERM and KILL, 0: 5 s */
     size_t max_output;                 /* 0: 64 KiB; the rest is read and discarded */
     bool inherit_output;               /* stdout and stderr are ours; nothing is captured */
     bool inherit_stderr;               /* stderr is ours, only stdout is captured (for plugins) */

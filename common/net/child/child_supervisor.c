@@ -34,10 +34,10 @@ enum {
     LIFELINE = SPAWN_SOCKET + 1,
     NO_FORK_MS = 50, /* before another try to fork */
     EXIT_USAGE = 2,
-    KILL_TICK_MS = 10,  /* between two rounds of SIGKILL */
-    BUSY_MS = 50,       /* between two checks of memory that grows or is near the limit */
-    CALM_MS = 250,      /* between two checks of other memory */
-    IDLE_MS = 1000,     /* between two checks of processes; the daemon reports forks */
+    KILL_TICK_MS = 10,  /* interval between rounds of SIGKILL */
+    BUSY_MS = 50,       /* interval between checks of memory that grows or is near the limit */
+    CALM_MS = 250,      /* interval between checks of other memory */
+    IDLE_MS = 1000,     /* interval between checks of processes; the daemon reports forks */
     MUCH = 8,           /* memory is near the limit above an eighth of it */
     GIVE_UP_MS = 10000, /* duration of SIGKILL: processes left then cannot be killed */
     LASTS_MS = 10,      /* a command that takes longer keeps its supervisor */
@@ -53,7 +53,7 @@ struct supervisor_slot {
 enum stage { STAGE_RUNNING, STAGE_ENDING, STAGE_KILLING };
 
 struct supervisor {
-    pid_t command; /* also its process group */
+    pid_t command; /* process id, which is also its process group */
     int status;
     bool ended, exited_sent;
     bool hurried;

@@ -133,7 +133,7 @@ CASE(test_one_that_is_not_gone_for_long_stays)
     assert_true(retry);
 }
 
-/* In its writable memory. */
+/* Searches its writable memory. */
 static bool remembers(pid_t pid, const char *text)
 {
     static char memory[1024 * 1024];

@@ -333,7 +333,7 @@ CASE(test_supervisor_killed)
     }
 }
 
-/* In a process of its own: spawns, writes the ids to fd and runs until killed. */
+/* Runs in a process of its own: spawns, writes the ids to fd and runs until killed. */
 static void doomed_parent(int fd)
 {
     const char *argv[] = {
@@ -423,7 +423,7 @@ CASE(test_time_ends_with_the_command)
     assert_int_equal(o.err, ERR_OK);
     assert_int_equal(o.exit_status, 7);
     assert_false(o.timed_out);
-    /* nor can they keep the supervisor from ending */
+    /* they cannot keep the supervisor from ending either */
     o = (struct outcome){0};
     run_shell("p=$PPID; ( (trap 'while kill -STOP $p; do :; done' TERM; echo ready;"
               "            while :; do sleep 1; done) & ) | (read ready; exit 7)",

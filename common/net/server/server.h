@@ -41,7 +41,7 @@ struct http_server_options {
     const struct http_route *routes; /* ends with a route whose path is NULL */
     void *arg;                       /* passed to handlers and to the callbacks below */
     size_t max_body;                 /* 0: 1 MiB; longer bodies get 413 */
-    int64_t request_timeout_ms;      /* for headers, body and keep-alive each; 0: 30 s */
+    int64_t request_timeout_ms;      /* limit for headers, body and keep-alive each; 0: 30 s */
     /*
      * 0: 1024; at most half of the descriptors. If more clients connect, the oldest idle connection
      * of the address with the most connections is closed. Some connections are reserved for

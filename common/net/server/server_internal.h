@@ -49,13 +49,13 @@ struct server_conn {
     uint64_t accepted_iteration; /* server->iteration when it was accepted */
     int64_t accepted_ms;
     bool headers_seen; /* the headers of this request are complete */
-    bool is_counted;   /* in server->conn_shares and byte_shares; not once it is evicted */
-    bool is_watched;   /* in server->hang_up_fd */
+    bool is_counted;   /* counted in server->conn_shares and byte_shares; not once it is evicted */
+    bool is_watched;   /* part of server->hang_up_fd */
     struct http_conn_request *request;
     int linger_fd; /* duplicate for server_linger_start(), or -1 */
     SSL_CTX *tls;  /* a reference, since h2o takes none before the handshake; NULL without TLS */
     char *client_name; /* from its verified certificate, or NULL */
-    char *address;     /* of the client; "" on a Unix socket */
+    char *address;     /* address of the client; "" on a Unix socket */
     bool read_shut;    /* by us: an end of file then does not come from the client */
 };
 
@@ -76,7 +76,7 @@ struct http_conn_request {
     const char *query;
     const char *body;
     size_t body_len;
-    size_t reply_len; /* of the copy that is being sent */
+    size_t reply_len; /* length of the copy that is being sent */
     void (*on_gone)(void *arg);
     void *gone_arg;
     int64_t started_ms;
@@ -104,7 +104,7 @@ struct server_linger;
 /* A text that answers several requests; see http_reply_share(). */
 struct server_shared {
     char *key;        /* NULL if unused */
-    char *type;       /* of the content */
+    char *type;       /* content type */
     struct buf *text; /* reference-counted by h2o */
     uint64_t last;    /* number of the last request that had arrived when the text was made */
 };
@@ -117,7 +117,7 @@ struct http_server {
     h2o_accept_ctx_t accept;
     struct http_server_options options; /* texts and routes are borrowed */
     struct loop *loop;
-    struct file_watch *file_watch;  /* of the TLS files; NULL without TLS, and once stopped */
+    struct file_watch *file_watch;  /* watches the TLS files; NULL without TLS, and once stopped */
     struct server_metrics *metrics; /* NULL if none are kept */
     char *unix_path;
     uv_stream_t *listener; /* NULL once stopped */
@@ -130,12 +130,12 @@ struct http_server {
     struct server_shared shared[SERVER_SHARED];
     uv_prepare_t *prepare;
     uv_check_t *check;
-    uv_poll_t *hang_up;        /* of hang_up_fd */
+    uv_poll_t *hang_up;        /* polls hang_up_fd */
     int hang_up_fd;            /* epoll: the connections with a request that is being answered */
-    int watched_count;         /* of its connections */
+    int watched_count;         /* number of its connections */
     struct timer *watch;       /* set while requests wait to be watched */
     struct timer *queue_timer; /* set while requests are queued */
-    uint64_t last_number;      /* of a request */
+    uint64_t last_number;      /* number of the last request */
     unsigned next_shared;      /* slot of the next text */
     struct timer *wakeup;      /* set while a client waits to be accepted */
     struct timer *trim;        /* set while many bytes are held: free memory is returned when it

@@ -89,7 +89,7 @@ CASE(test_a_probe_does_not_wait)
     assert_true(slow < MANY / 2);
     for (int i = 0; i < MANY; i++) {
         hear(&f, fds[i], "\r\n\r\n");
-        assert_true(slow >= i + 1 && slow <= i + 3); /* in their order */
+        assert_true(slow >= i + 1 && slow <= i + 3); /* in the order of arrival */
     }
     end(&f, fds, MANY + 1);
 }

@@ -20,7 +20,7 @@ static const struct http_route routes[] = {{NULL, "/echo", serve_echo},
                                            {NULL, NULL, NULL}};
 
 static struct cert ca, other_ca, server, next, client, stranger, two_names, hidden;
-static char live_cert[64], live_key[64], live_ca[64]; /* what the server under test reads */
+static char live_cert[64], live_key[64], live_ca[64]; /* files that the server under test reads */
 
 static void start(struct fixture *f)
 {

@@ -21,14 +21,14 @@ struct digest {
 };
 
 struct entry {
-    struct digest digest; /* of the token, or of the name in a certificate */
+    struct digest digest; /* digest of the token, or of the name in a certificate */
     bool certificate;
     struct token_row row;
 };
 
 /* The rows of the file as read at one moment. */
 struct table {
-    struct arena *arena; /* of the rows' texts */
+    struct arena *arena; /* holds the rows' texts */
     struct entry entries[TOKENS_MAX];
     int count;
 };
