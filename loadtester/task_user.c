@@ -140,7 +140,7 @@ static int take_away(const char *path, const struct stat *about, int type, struc
     (void)about;
     (void)type;
     (void)place;
-    (void)remove(path); /* entries that a task made inaccessible stay */
+    (void)remove(path); /* entries that a task has made inaccessible stay */
     return 0;
 }
 

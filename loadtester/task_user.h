@@ -24,7 +24,7 @@ struct task_users;
  */
 enum err task_users_new(const char *text, const char *folder, struct task_users **out,
                         struct errinfo *ei) MUST_USE;
-/* Also removes the folders; after the last task; NULL is allowed. */
+/* Also removes the folders; called after the last task. NULL is allowed. */
 void task_users_free(struct task_users *users);
 
 /* Sets uid, gid and group for the first namespace; 0 if tasks run as this process's user. */

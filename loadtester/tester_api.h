@@ -50,7 +50,7 @@ void tester_tokens_changed(void *arg);
 
 enum { GATES_MAX_OPEN = 10000 };
 
-/* url: of the gate service, NULL for gates in memory. client outlives the gates. */
+/* url: address of the gate service, NULL for gates in memory. client outlives the gates. */
 struct gates *gates_new(struct http_client *client, const char *url);
 void gates_free(struct gates *gates);
 /* Answers a request below /gate/ or /rollback/, which was admitted. */

@@ -80,7 +80,7 @@ CASE(url_alphabet_has_one_spelling)
         assert_int_equal(len, row->len);
         assert_memory_equal(out, row->plain, len);
     }
-    /* Padding, the other alphabet, white space, and unused bits. */
+    /* Rejected: padding, the other alphabet, white space, and unused bits. */
     static const char *const wrong[] = {"Zg==", "+//+Pg", "Zm 9v", "Zm9v\n",
                                         "Z",    "Zh",     "Zm9",   "Zm9vA"};
     EACH_ROW (row, wrong) {

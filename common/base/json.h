@@ -90,7 +90,8 @@ const char *json_str_at(struct json_object *obj, ...)
     __attribute__((sentinel)); /* NULL unless a string without NUL */
 int64_t json_int_at(struct json_object *obj, int64_t missing, ...) __attribute__((sentinel));
 bool json_bool_at(struct json_object *obj, bool missing, ...) __attribute__((sentinel));
-/* Returns true for an integer that fits, also with a zero fraction (1.0). obj may be NULL. */
+/* Returns true for an integer that fits, even if written with a zero fraction (1.0). obj may be
+ * NULL. */
 bool json_to_int(struct json_object *obj, int64_t *out);
 /* Number of elements; 0 for NULL and for other types. */
 size_t json_len(struct json_object *array);

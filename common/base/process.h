@@ -8,8 +8,8 @@
  * programs that use select(). Returns the new limit, which children inherit. */
 long process_raise_files(void);
 
-/* Protects memory with secrets from other processes of the same user: no core file, no debugger, no
- * /proc/PID/environ or /proc/PID/mem. Does not last beyond exec. */
+/* Protects secrets in memory from other processes of the same user: no core file, no debugger,
+ * no /proc/PID/environ or /proc/PID/mem. Does not last beyond exec. */
 void process_hide(void);
 
 /*

@@ -31,7 +31,7 @@ uint32_t table_hash(const char *first, const char *second)
     return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* The slot of this pair, or the free one for it. The table has a free slot. */
+/* The slot of this pair, or a free slot for it. The table must have a free slot. */
 static size_t find(const struct table *table, uint32_t hash, const char *first, const char *second)
 {
     size_t mask = table->cap - 1;

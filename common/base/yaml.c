@@ -1,6 +1,7 @@
 /*
  * YAML 1.1 scalars, and json-c trees from libyaml's events. The recursion is bounded by
- * JSON_MAX_DEPTH, and the expansion of aliases in bytes, so that no small text makes a large tree.
+ * JSON_MAX_DEPTH, and the expansion of aliases in bytes, so that a small text cannot make a large
+ * tree.
  */
 #include "base/yaml.h"
 

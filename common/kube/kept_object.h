@@ -44,7 +44,7 @@ struct compressed_object *object_compress(struct object_compressor *compressor,
                                           struct json_object *object);
 void compressed_object_free(struct compressed_object *packed); /* NULL is allowed */
 /* *out is owned by the arena and counts as a kept tree (kube/reply.h). ERR_RETRY if there is no
- * room for it now. */
+ * room for it at the moment. */
 enum err object_decompress(const struct object_compressor *compressor,
                            const struct compressed_object *packed, struct arena *arena,
                            struct json_object **out, struct errinfo *ei) MUST_USE;

@@ -69,7 +69,7 @@ struct watch_keys {
 
 void watch_keys_init(struct watch_keys *keys);
 void watch_keys_fini(struct watch_keys *keys);
-/* Begins a list: keys not put from here on are stale. */
+/* Begins a list: keys that are not put after this call are stale. */
 void watch_keys_begin(struct watch_keys *keys);
 /* Returns the replaced key if the uid differs (the caller frees it with free()), else NULL. */
 struct watch_key *watch_keys_put(struct watch_keys *keys, const char *namespace_, const char *name,
@@ -145,7 +145,7 @@ bool credentials_refused(struct credentials *c, uint64_t generation);
  * fuzzing. */
 struct exec_credential {
     const char *token;    /* NULL if none */
-    const char *cert_pem; /* NULL if none; else key_pem is set too */
+    const char *cert_pem; /* NULL if none; otherwise key_pem is set too */
     const char *key_pem;
     int64_t expires_ms; /* Unix time; 0 if unknown */
 };

@@ -186,7 +186,7 @@ static void save_state(struct lease *l, struct json_object *object)
     l->transitions = json_int_at(object, 0, "spec", "leaseTransitions", NULL);
 }
 
-/* Our write was confirmed: the leadership counts from when it was sent. */
+/* Our write was confirmed: the leadership counts from the time when it was sent. */
 static void confirmed(struct lease *l)
 {
     int64_t until = l->sent_ms + l->spec.renew_deadline_ms;

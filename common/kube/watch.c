@@ -681,7 +681,7 @@ static bool stream_data(void *arg, const char *data, size_t len)
     return more && hold_rest(w);
 }
 
-/* The reason for the end of a stream that did not send one. */
+/* The reason why a stream ended, if the server did not send one. */
 static enum stream_end classify_end(struct watch *w, const struct kube_result *result,
                                     int64_t lived)
 {

@@ -343,7 +343,7 @@ CASE(pages_shrink_when_they_are_too_long)
 
 enum { OBJECTS = 40, LARGE = 11, JUNK = 500 * 1000 };
 
-/* An object of 1.5 MB, whose tree would take 400; the others are small. */
+/* An object of 1.5 MB, whose tree would take 400 MB; the others are small. */
 static void add_object(struct buf *out, int i)
 {
     buf_printf(out,

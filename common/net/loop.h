@@ -51,7 +51,7 @@ struct timer;
 typedef void (*timer_fn)(void *arg);
 struct timer *timer_start(struct loop *loop, int64_t after_ms, int64_t repeat_ms, timer_fn fn,
                           void *arg);
-/* Also frees; a one-shot timer frees itself after fn has returned. */
+/* Also frees the timer; a one-shot timer frees itself after fn has returned. */
 void timer_stop(struct timer *timer);
 
 /*
@@ -85,7 +85,7 @@ typedef bool (*file_watch_fn)(void *arg);
  * missed. The `n` paths are copied and may be NULL. */
 struct file_watch *file_watch_start(struct loop *loop, const char *const *paths, int n,
                                     file_watch_fn fn, void *arg);
-/* Stops checking, so that the loop can end, and frees. NULL is allowed. */
+/* Stops checking, so that the loop can end, and frees the watch. NULL is allowed. */
 void file_watch_stop(struct file_watch *watch);
 /* Checks now; for tests. */
 void file_watch_check(struct file_watch *watch);

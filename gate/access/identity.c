@@ -324,7 +324,7 @@ bool identity_admit_origin(struct http_conn_request *req)
                   "changed for it");
 }
 
-/* A form of a foreign page cannot send this type. */
+/* A form on a foreign page cannot send this type. */
 static bool is_json(struct http_conn_request *req)
 {
     const char *type = http_req_header(req, "content-type");

@@ -126,7 +126,7 @@ static void write_database(const struct feed *feed, int64_t seq, struct buf *eve
                db_ready(feed->db) ? "true" : "false");
 }
 
-/* A line end would end the field; in JSON it equals a blank. */
+/* A line break would end the field; in JSON it is equivalent to a blank. */
 static void write_change(struct buf *event, const char *seq, const char *entry)
 {
     buf_printf(event, "id: %s\nevent: change\ndata: ", seq);

@@ -120,7 +120,7 @@ struct resolve *resolve_start(struct loop *loop, const char *dsn, int first, res
                               void *arg);
 void resolve_free(struct resolve *resolve); /* NULL is allowed */
 
-/* ERR_INVALID if libpq cannot parse the connection string, which the message does not show. */
+/* ERR_INVALID if libpq cannot parse the connection string; the message does not show the string. */
 enum err resolve_check(const char *dsn, struct errinfo *ei) MUST_USE;
 
 /* --- db_source.c: the connection string */

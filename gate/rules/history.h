@@ -87,8 +87,8 @@ bool replay_entry(struct replay *replay, int64_t seq, struct json_object *entry,
 /* Checks a row of a table that has not expired. */
 void replay_row(struct replay *replay, struct findings *findings, enum replay_thing thing,
                 struct json_object *row);
-/* After all rows: reports objects that are missing. now: in the format of the history; day_ago:
- * older votes do not count. */
+/* Called after all rows: reports objects that are missing. now: in the format of the history;
+ * day_ago: older votes do not count. */
 void replay_end(struct replay *replay, struct findings *findings, const char *now,
                 const char *day_ago);
 

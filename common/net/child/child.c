@@ -254,7 +254,7 @@ struct child {
     size_t msg_len;
     int pid;
     int open_handles;
-    bool end_known; /* the supervisor has sent the command's end */
+    bool end_known; /* the supervisor has reported the command's end */
     bool waiting_process, waiting_socket, waiting_output, swept, finished;
 };
 

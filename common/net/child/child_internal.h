@@ -29,8 +29,8 @@ struct child_entry {
 };
 
 void child_registry_add(struct loop *loop, struct child_entry *entry);
-void child_registry_remove(struct child_entry *entry); /* at most once, after
-                                                        * child_registry_add() */
+/* Must be called at most once, after child_registry_add(). */
+void child_registry_remove(struct child_entry *entry);
 /* Must be called when a supervisor was reaped: its process id may be reused. */
 void child_registry_reaped(pid_t supervisor);
 /* Kills all descendants except supervisors and their descendants; returns the number that were
@@ -86,7 +86,7 @@ const char *spawn_request_text(struct arena *arena, const struct child_spec *spe
 /* Waits for a request on a blocking socket. Returns false at the end of the socket, or if the
  * text is invalid; memory is then not freed before the process ends. */
 bool spawn_request_receive(int fd, struct spawn_request *out);
-/* Clears the memory as well: the environment may hold passwords. */
+/* Also clears the memory: the environment may contain passwords. */
 void spawn_request_fini(struct spawn_request *request);
 /* The limits as one field of the text; limits may be NULL. Returns text. */
 char *child_limits_text(const struct child_limits *limits, char text[CHILD_LIMITS_TEXT]);

@@ -508,7 +508,7 @@ void child_usage_end(struct child_usage *usage)
     forget_files(usage);
 }
 
-/* Processes and threads made since the last full scan, -1 if unknown. */
+/* Number of processes and threads created since the last full scan, -1 if unknown. */
 static int64_t made(const struct child_usage *usage)
 {
     int64_t number = usage->has_last_pid ? child_proc_last_pid() : -1;

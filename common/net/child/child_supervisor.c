@@ -49,7 +49,8 @@ struct supervisor_slot {
     int lifeline, socket;
 };
 
-/* RUNNING: the command works. ENDING: TERM was sent, the grace period runs. KILLING: it is over. */
+/* RUNNING: the command works. ENDING: TERM was sent, and the grace period runs. KILLING: it is
+ * over. */
 enum stage { STAGE_RUNNING, STAGE_ENDING, STAGE_KILLING };
 
 struct supervisor {

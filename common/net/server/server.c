@@ -126,7 +126,7 @@ static char *common_name(const X509 *certificate)
 /*
  * Saves the client's name at the end of the handshake, since h2o does not expose its SSL. A resumed
  * session carries its certificate. The data of h2o's BIO is the socket (h2o 2.2,
- * lib/common/socket.c, setup_bio()): no function of h2o leads from a connection to its certificate.
+ * lib/common/socket.c, setup_bio()): h2o has no function that returns a connection's certificate.
  */
 static void on_handshake(const SSL *ssl, int where, int ret)
 {

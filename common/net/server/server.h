@@ -196,7 +196,7 @@ bool debug_read_page(struct http_conn_request *req, struct debug_page *out) MUST
  * the answer to another request for the same path and query, see http_reply_shared(). If false,
  * debug_reply() must follow. */
 bool debug_shared(struct http_conn_request *req) MUST_USE;
-/* Replies 200 with the object, and shares it with such requests. */
+/* Replies 200 with the object, and shares it with other requests for the same path and query. */
 void debug_reply(struct http_conn_request *req, struct json_object *object);
 
 /* Sets version, now, memory, and server: connections, requests and bytes of clients. */

@@ -78,7 +78,7 @@ CASE(test_silent_connections_give_way)
     fixture_end(f);
 }
 
-/* Clients of one burst do not evict each other before they are read. */
+/* Clients in one burst do not evict each other before their requests are read. */
 CASE(test_a_crowd_is_served)
 {
     int fds[MANY];
@@ -284,7 +284,7 @@ CASE(test_endless_headers)
     fixture_end(f);
 }
 
-/* A client that does not read its answer is evicted as well. */
+/* A client that does not read its answer is evicted too. */
 CASE(test_stuck_answers_give_way)
 {
     int fds[8];

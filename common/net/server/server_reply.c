@@ -84,7 +84,7 @@ static void reply_begin(struct http_conn_request *r, int status, const char *con
         req->http1_is_persistent = 0;
 }
 
-/* The body must stay until h2o has sent it or ended the request. */
+/* The body must stay valid until h2o has sent it or ended the request. */
 static void reply_with(struct http_conn_request *r, int status, const char *content_type,
                        h2o_iovec_t body)
 {
