@@ -1,4 +1,4 @@
-/* The load tester's routes over real connections: waiting, disconnecting and refused clients. */
+/* The load tester's routes over real connections: waiting, disconnecting and rejected clients. */
 
 #include <malloc.h>
 #include <string.h>
@@ -89,7 +89,7 @@ FIXTURE_CASE(too_many_tasks_are_refused_with_a_time)
     post(f, "cmd", "sleep 60");
     RUN_UNTIL(f, f->answers == 1);
     assert_int_equal(f->status, 202);
-    /* the last ones are for other namespaces */
+    /* the last tasks are for other namespaces */
     for (int i = 1; i < MAX_RUNNING; i++)
         post(f, "cmd", arena_printf(f->arena, "sleep 6%d", i));
     RUN_UNTIL(f, f->answers == MAX_RUNNING);
@@ -105,7 +105,7 @@ FIXTURE_CASE(too_many_tasks_are_refused_with_a_time)
 /* A parsed message may be 250 times its size: it must not stay with the task. */
 CASE(a_message_leaves_only_its_plan)
 {
-    enum { MESSAGES = 4, PAD = 96 * 1024, MUCH = 8 << 20 }; /* a longer one is refused */
+    enum { MESSAGES = 4, PAD = 96 * 1024, MUCH = 8 << 20 }; /* a longer one is rejected */
     struct fixture *f = *state;
     char *pad = arena_alloc(f->arena, PAD);
 
@@ -170,7 +170,7 @@ static void post_value(struct fixture *f, const char *type, const char *command)
                               type, command));
 }
 
-/* The last lines of hey's output are not JSON; what it counts is. */
+/* The last lines of hey's output are not JSON, but its figures are returned. */
 #define HEY                                                                                        \
     "echo Summary:; echo '  Total: 1.0 secs'; echo '  Requests/sec: 20.0'; echo 'Latency "         \
     "distribution:'; echo '  99% in 0.2500 secs'; echo 'Status code distribution:'; echo '  "      \
@@ -214,7 +214,7 @@ FIXTURE_CASE(a_task_answers_with_its_number)
     assert_non_null(strstr(f->body, "\"p99\":250"));
 }
 
-/* The metric and the load test ask for the same task: it runs once. */
+/* The metric and the load test request the same task: it runs once. */
 FIXTURE_CASE(a_number_is_that_of_the_task_that_runs_already)
 {
     post_text(f,
@@ -228,7 +228,7 @@ FIXTURE_CASE(a_number_is_that_of_the_task_that_runs_already)
         json_len(json_own(f->arena, json_tokener_parse(runner_list(f->api.runner, f->arena)))), 1);
 }
 
-/* A run for a number neither makes nor takes away what the next check is answered. */
+/* A run for a number neither creates nor removes the failure that the next check gets. */
 FIXTURE_CASE(a_number_leaves_the_verdict_of_the_load_test)
 {
     static const char load[] = "{\"name\":\"a\",\"namespace\":\"b\",\"metadata\":{\"cmd\":\"exit "

@@ -208,8 +208,8 @@ static bool is_one_of(const char *const *list, const char *name, size_t len, boo
     return false;
 }
 
-/* Length of a value: a quoted text, or up to a blank or quote; of a header up to a quote or the end
- * of the line. */
+/* Length of a value: a quoted text, or up to a blank or quote; for a header, up to a quote or
+ * the end of the line. */
 static size_t value_length(const char *at, bool header)
 {
     if (*at == '"' || *at == '\'') {
@@ -245,7 +245,7 @@ static void put(struct masker *m, const char *until)
     m->at = until;
 }
 
-/* Masks the value from `value` on; returns its end. */
+/* Masks the text from `value` on; returns its end. */
 static const char *hide(struct masker *m, const char *value, size_t len)
 {
     if (len == 0)

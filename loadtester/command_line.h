@@ -1,9 +1,9 @@
 /*
- * Command lines of tasks: split into words, and with their credentials masked.
+ * Command lines of tasks: splitting them into words, and masking their credentials.
  *
  * words_split() works without a shell: quoting as in POSIX.1-2017 XCU 2.2 (backslash, single and
- * double quotes), no expansion of any kind. Unquoted text with a meaning for a shell (an operator,
- * `$`, a back quote, a comment) is refused: the command was written for a shell and would do
+ * double quotes), no expansion of any kind. Unquoted text with a meaning to a shell (an operator,
+ * `$`, a back quote, a comment) is rejected: the command was written for a shell and would do
  * something else without one.
  */
 #ifndef LOADTESTER_COMMAND_LINE_H
@@ -24,9 +24,10 @@ enum err words_split(struct arena *arena, const char *text, const char *const **
 #define MASK "***"
 
 /*
- * Masks text for logs and lists that looks like a credential: after Authorization, Cookie and the
- * like, Bearer and Basic, values of flags and settings named like a token, password, secret or key,
- * and the user of a URL. Returns the text itself if nothing is masked, else a copy in the arena.
+ * Masks text that looks like a credential, for logs and lists: text after Authorization, Cookie and
+ * the like, Bearer and Basic, values of flags and settings named like a token, password, secret or
+ * key, and the user in a URL. Returns the text itself if nothing is masked, else a copy in the
+ * arena.
  */
 const char *mask_credentials(struct arena *arena, const char *text);
 

@@ -1,4 +1,4 @@
-/* Command lines: quoting without a shell, refused shell syntax, masked credentials. */
+/* Command lines: quoting without a shell, rejected shell syntax, masked credentials. */
 
 #include <string.h>
 
@@ -95,7 +95,7 @@ CASE(test_many)
     assert_string_equal(info.text, "more than 1024 words");
 }
 
-/* A megabyte of anything takes linear time. */
+/* A megabyte of any text takes linear time. */
 CASE(test_long)
 {
     enum { LONG = 1000000 };

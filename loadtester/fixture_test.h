@@ -17,7 +17,7 @@ struct fixture {
     struct arena *arena;
     /* the last answer; for the file of cases */
     int answers;
-    int status; /* 0 if none came */
+    int status; /* 0 if there was no answer */
     char body[256], retry_after[16];
 };
 
@@ -28,7 +28,7 @@ UNIT_HELPER void fixture_on_drain(void *arg)
     http_client_free(f->client);
 }
 
-/* Limits running tasks, in all and of one Canary; more are refused. */
+/* Limits running tasks, both in total and per Canary; further tasks are rejected. */
 UNIT_HELPER int fixture_set_up(void **state, int max_running)
 {
     static struct fixture fixture;

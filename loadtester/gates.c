@@ -176,8 +176,8 @@ static void on_answer(void *arg, const struct http_result *result)
     }
 }
 
-/* The path must mean the same to us and to the gate service: neither our routes nor
- * --namespace-regexp may be evaded. Clients drop the part after a '#'. */
+/* The path must mean the same to us and to the gate service, so that neither our routes nor
+ * --namespace-regexp can be bypassed. Clients drop the part after a '#'. */
 static bool may_forward(struct tester_api *api, struct http_conn_request *req)
 {
     const char *path = http_req_path(req);

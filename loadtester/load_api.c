@@ -1,9 +1,9 @@
 /*
- * The webhook of a step starts its load test, or asks how it goes: 202 while it is created and
+ * The webhook of a step starts its load test, or asks for its progress: 202 while it is created and
  * runs, 200 at its end, each with the JSON of load_run_json(); 500 with a sentence if it was
  * refused, or is outside the bounds of the metadata. In a phase that ends a release (Succeeded,
- * Failed) it deletes the load tests of its Canary: 200 when they are deleted, 500 with a sentence if
- * one could not be.
+ * Failed), the webhook deletes the load tests of its Canary: 200 when they are deleted, 500 with a
+ * sentence if one could not be deleted.
  */
 #include "loadtester/tester_api.h"
 

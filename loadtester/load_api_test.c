@@ -1,6 +1,6 @@
 /*
- * load_api: webhooks of a release that start, watch and end Jobs at an API server, and what they
- * are answered.
+ * load_api: webhooks of a release that start, watch and end Jobs at an API server, and their
+ * answers.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ enum { PODS = 3, MAX_DELETED = 8 };
 #define HEADER                                                                                     \
     "response-time,DNS+dialup,DNS,Request-write,Response-delay,Response-read,status-code,offset\n"
 
-/* The API server, and the load tester before it. */
+/* The API server, and the load tester in front of it. */
 static struct {
     struct fake_api *api;
     struct tester_api tester;
@@ -30,7 +30,7 @@ static struct {
     bool missing, foreign;
     bool older;        /* a Job of an earlier step is listed */
     int delete_status; /* 200, 403 */
-    bool holds;        /* the creation is not answered, but by the case */
+    bool holds;        /* the creation is answered only by the case */
     struct http_conn_request *held;
     int creates, deletes;
     char body[8192], deleted[256];
@@ -290,7 +290,7 @@ CASE(an_end_that_fails_is_answered_with_its_reason)
     assert_true(w.deletes >= 2);
 }
 
-/* The API server may create it after the list of those to delete. */
+/* The API server may create it after listing the ones to delete. */
 CASE(a_job_that_is_created_at_the_end_is_deleted)
 {
     w.holds = true;

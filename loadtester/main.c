@@ -157,7 +157,7 @@ struct tester {
     struct load_policy load;
     struct kube_config kube_config;
     struct http_client *kube_http;
-    struct kube_client *kube; /* NULL if load from many pods is not switched on */
+    struct kube_client *kube; /* NULL if load from many pods is disabled */
 };
 
 static void on_drain(void *arg)
@@ -188,13 +188,13 @@ static enum err read_limits(struct child_limits *limits, struct errinfo *ei)
         return err_set(ei, ERR_INVALID,
                        "--task-memory: expected a quantity such as 512Mi, found \"%.80s\"",
                        opt.task_memory);
-    /* tasks share a user: room for a few large ones, and a limit between two checks of the process
-     * tree */
+    /* tasks share a user: room for a few large ones, and a limit between two checks of the
+     * process tree */
     limits->user_processes = 4 * opt.task_processes;
     return ERR_OK;
 }
 
-/* Also the folder of tasks' temporary files. */
+/* Also the folder for tasks' temporary files. */
 static const char *temporary_folder(void)
 {
     const char *folder = getenv("TMPDIR");
@@ -226,8 +226,8 @@ static void warn_of_open_doors(const struct tester_api *api)
                  "flagger-gate");
 }
 
-/* A policy lets commands read only files that it names; otherwise tasks need a user of their
- * own. */
+/* A policy lets commands read only the files that it names; without one, tasks need a user of
+ * their own. */
 static enum err check_secrets(const struct task_users *users, struct errinfo *ei)
 {
     struct child_limits limits = {0};
@@ -352,7 +352,7 @@ static void start_load(struct tester *tester, struct loop *loop)
     tester->api.loads = loads_new(loop, tester->kube, &tester->load, POLL_MS);
 }
 
-/* A kubelet has no client certificate, whatever --tls-client-ca demands. */
+/* A kubelet has no client certificate, even if --tls-client-ca requires one. */
 static enum err serve_probes(struct loop *loop, struct http_server **out, struct errinfo *ei)
 {
     enum { CONNECTIONS = 64 };

@@ -28,7 +28,7 @@ CASE(zero_bytes_hide_nothing)
     output_fini(&output);
 }
 
-/* The expected text: the first bytes, a note, the last ones. */
+/* The expected text: the first bytes, a note, and the last bytes. */
 static void check_long(struct arena *arena, size_t piece, size_t total)
 {
     struct output output = {0};

@@ -8,9 +8,10 @@
 #include "base/yaml.h"
 
 /*
- * Limits of matching. A request is checked while others wait, so each pattern has a limit of steps,
- * after which it does not match, and all together have limits of matches and bytes. A pattern that
- * takes more memory than PATTERN_BYTES is refused when read: lengths belong in `max`.
+ * Limits of matching. Other requests wait while one is checked, so each pattern has a limit of
+ * steps, after which it does not match, and all patterns together have limits of matches and bytes.
+ * A pattern that takes more memory than PATTERN_BYTES is rejected when read: lengths belong in
+ * `max`.
  */
 enum {
     STEPS_PER_MATCH = 10 * 1000,
@@ -21,7 +22,7 @@ enum {
     MAX_ARGUMENTS = 64,
 };
 
-/* A pattern that must match all of a value, and the limit of its bytes. */
+/* A pattern that must match a whole value, and the limit of its bytes. */
 struct pattern {
     pcre2_code *code;
     size_t max;
@@ -30,10 +31,10 @@ struct pattern {
 struct flag {
     struct flag *next;
     const char *name;
-    struct pattern *value; /* NULL if it takes none */
+    struct pattern *value; /* NULL if the flag takes none */
 };
 
-/* One form of calling a command. */
+/* One way to call a command. */
 struct form {
     struct form *next;
     struct pattern **words;
@@ -57,7 +58,7 @@ struct policy {
 
 struct source {
     struct json_reader r;
-    struct arena *arena; /* of the policy */
+    struct arena *arena; /* arena of the policy */
 };
 
 static void check_keys(struct source *source, struct json_object *obj, const char *const *known,
@@ -79,7 +80,7 @@ static void free_code(void *code)
     pcre2_code_free(code);
 }
 
-/* obj, key: where the text is. */
+/* obj, key: the place of the text. */
 static pcre2_code *compile(struct source *source, struct json_object *obj, const char *key,
                            const char *text)
 {
@@ -303,8 +304,8 @@ static const struct flag *find_flag(const struct command *command, const char *n
     return flag;
 }
 
-/* The flag of a word, with its value if the word contains it. NULL if it is not listed in this
- * form. */
+/* The flag in a word, with its value if the word contains it. NULL if the flag is not listed in
+ * this form. */
 static const struct flag *read_flag(const struct command *command, const char *word,
                                     const char **value)
 {

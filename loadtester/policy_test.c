@@ -59,7 +59,7 @@ CASE(only_what_is_listed_is_let)
     expect_each(arena, policy, "refused", ERR_DENIED);
 }
 
-/* Others wait meanwhile, also for a request that is refused. */
+/* Other requests wait meanwhile, even for a request that is rejected. */
 CASE(what_one_request_costs_is_bounded)
 {
     static const char flags[] = "-d", tail[] = "x";

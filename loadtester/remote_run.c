@@ -17,7 +17,7 @@
 
 enum { FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK };
 
-/* Without openat2: one component at a time; none may be a link or "..". */
+/* Without openat2: one component at a time, none of which may be a link or "..". */
 static int walk(int dir, const char *path)
 {
     char step[NAME_MAX + 1];
@@ -101,19 +101,19 @@ struct remote_run {
     struct http_client *client;
     const struct task_plan *plan;
     struct arena *arena;
-    struct arena *step; /* of the last or next request */
+    struct arena *step; /* holds the last or next request */
     const char *secret;
     void (*note)(void *arg, const char *line);
     remote_run_done_fn done;
     void *arg;
     struct http_call *call; /* under way */
-    struct timer *wait;     /* until the next request, or until `done` is called */
+    struct timer *wait;     /* fires at the next request, or when `done` is to be called */
     struct timer *deadline;
     struct remote_request request; /* the next request */
     struct errinfo info;
     struct remote_run_result result;
     int64_t started_ms, timeout_ms;
-    bool ending; /* no further request; a call in flight is the last */
+    bool ending; /* no further request is sent; a call in flight is the last */
     bool stopped;
 };
 

@@ -1,6 +1,6 @@
 /*
  * A task carried out by another service: sends the requests of its type (struct remote) one after
- * the other, until the work has ended or is cancelled.
+ * another, until the work has ended or is cancelled.
  */
 #ifndef LOADTESTER_REMOTE_RUN_H
 #define LOADTESTER_REMOTE_RUN_H
@@ -21,7 +21,7 @@ struct remote_run_result {
 typedef void (*remote_run_done_fn)(void *arg, const struct remote_run_result *result);
 
 /*
- * plan must outlive the run. timeout_ms 0 for no limit. note is called with a line for people
+ * plan must outlive the run. timeout_ms 0 means no limit. note is called with a readable line
  * (without line break) about each request and answer; it never contains credentials.
  */
 struct remote_run *remote_run_start(struct loop *loop, struct http_client *client,
@@ -31,15 +31,15 @@ struct remote_run *remote_run_start(struct loop *loop, struct http_client *clien
 /* Cancels the work at the other service if possible; done follows. Idempotent. */
 void remote_run_stop(struct remote_run *remote_run);
 
-/* A task may name a file with a key. It is opened below one folder only, whatever the path or links
- * in the folder. */
+/* A task may name a file with a key. It is opened only below one folder, even if the path or
+ * links in the folder lead elsewhere. */
 
 enum { KEY_FILE_MAX = 64 * 1024 };
 
 /*
- * Reads a regular file; ERR_DENIED if the path or a link leads out of the folder. Links within it
- * are followed, since files of a Secret's volume are links, if the kernel can confine a path
- * (openat2); else none is.
+ * Reads a regular file; ERR_DENIED if the path or a link leads out of the folder. Links within the
+ * folder are followed if the kernel can confine a path (openat2), since files in a Secret's volume
+ * are links; otherwise no link is followed.
  */
 enum err key_file_read(struct arena *arena, const char *dir, const char *path, char **out,
                        struct errinfo *ei) MUST_USE;

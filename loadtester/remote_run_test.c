@@ -1,7 +1,7 @@
 /*
  * Remote runs, with the types ngrinder and concord against services that follow their REST
- * documents and check every request they get: method, path, authorization, form. They are in this
- * process, and speak HTTP.
+ * documentation and check every request they get: method, path, authorization, form. The services
+ * run in this process, and speak HTTP.
  */
 
 #include <stdio.h>
@@ -38,7 +38,7 @@ static void on_drain(void *arg)
     http_client_free(f->client);
 }
 
-/* Records the request; false: answered already, as the case demands. */
+/* Records the request; false: already answered, as the case demands. */
 static bool hear(struct fixture *f, struct http_conn_request *req)
 {
     const char *query = http_req_query(req);
@@ -265,7 +265,7 @@ CASE_WITH(a_shutdown_stops_ngrinder_too, set_up, tear_down)
     assert_non_null(strstr(f->asked, "PUT /perftest/api/77?action=stop; "));
 }
 
-/* The test is stopped while being created: its number is awaited, and it is stopped. */
+/* The test is stopped while being created: the run waits for its number, and stops it. */
 CASE_WITH(what_is_being_started_is_stopped_as_well, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -417,7 +417,7 @@ CASE_WITH(a_key_that_is_not_there_is_told, set_up, tear_down)
     assert_string_equal(f->asked, "");
 }
 
-/* Refused before anything is sent. */
+/* Rejected before anything is sent. */
 CASE_WITH(bad_metadata_is_refused, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -458,7 +458,7 @@ CASE_WITH(bad_metadata_is_refused, set_up, tear_down)
     }
 }
 
-/* A task that may name a file and a server could send every file to that server. */
+/* If a task could name a file and a server, it could send every file to that server. */
 CASE(files_are_bounded)
 {
     static const struct {

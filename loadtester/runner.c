@@ -34,7 +34,8 @@ struct runner {
     struct tasks ended;            /* ended and kept, in the order of their ends */
     struct canary_load *loads;
     struct verdicts *verdicts;
-    struct shares running, waiting, bytes; /* of tasks and their plans, by namespace */
+    struct shares running, waiting, bytes; /* numbers of tasks, and bytes of their plans, by
+                                            * namespace */
     int n_kept;
     uint64_t last_id;
     bool stopped;
@@ -56,8 +57,8 @@ struct runner *runner_new(struct loop *loop, const struct runner_options *option
     return runner;
 }
 
-/* Drops the task that ended first: a long load test started before many short checks, and its end
- * is still recent. */
+/* Drops the task that ended first, not the one that started first: a long load test started
+ * before many short checks, and its end is still recent. */
 static void drop_oldest(struct runner *runner)
 {
     struct task *task = TAILQ_FIRST(&runner->ended);
@@ -106,7 +107,7 @@ static void release_load(struct runner *runner, struct canary_load *load)
     free(load);
 }
 
-/* Of "name.namespace". */
+/* The namespace in "name.namespace". */
 static const char *namespace_of(const char *canary)
 {
     const char *dot = strrchr(canary, '.');
@@ -171,7 +172,7 @@ static void judge(struct runner *runner, struct task *task)
     if (!runner->stopped && !task->type->blocking)
         sentence = verdict_sentence(arena, &task->plan, task->error,
                                     task->has_summary ? &task->summary : NULL);
-    /* A metric that asks for its number says nothing about the next check. */
+    /* A metric that requests its value says nothing about the next check. */
     if (!task->plan.return_value)
         verdicts_put(runner->verdicts, task->canary, task->plan.key, task->checksum, sentence);
     if (sentence)
@@ -259,8 +260,8 @@ static void add_waiter(struct task *task, runner_done_fn done, void *arg)
     task->n_waiters++;
 }
 
-/* Text of a command for lists, logs and messages: shortened, since it may be as long as a message,
- * and without passwords. */
+/* A command's text for lists, logs and messages: shortened, since it may be as long as a
+ * message, and without passwords. */
 static const char *shown(struct arena *arena, const char *text)
 {
     text = mask_credentials(arena, text);

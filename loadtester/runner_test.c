@@ -192,7 +192,7 @@ FIXTURE_CASE(waiters_have_a_maximum)
     assert_int_equal(start(f, &quick, "a.b", "true"), RUNNER_STOPPED);
 }
 
-/* One Canary leaves slots to others; the queue is in order of arrival. */
+/* One Canary leaves slots for others; the queue is in order of arrival. */
 FIXTURE_CASE(places_are_shared_and_the_queue_has_an_end)
 {
     for (int i = 0; i < MAX_PER_CANARY; i++)
@@ -216,8 +216,8 @@ FIXTURE_CASE(places_are_shared_and_the_queue_has_an_end)
     RUN_UNTIL(f, f->ended == MAX_RUNNING + MAX_QUEUED + 2);
 }
 
-/* One namespace with many Canaries and endless tasks: a task of another one runs at once, and waits
- * only behind its own. */
+/* One namespace with many Canaries and endless tasks: another namespace's task runs at once, and
+ * waits only behind tasks of its own namespace. */
 FIXTURE_CASE(a_namespace_leaves_room_for_others)
 {
     int ran = 0, i = 0;
@@ -249,7 +249,7 @@ static int64_t queued_ms(struct fixture *f)
     return json_int_at(json_elem(list(f), 0), 0, "queuedMilliseconds", NULL);
 }
 
-/* The busiest Canaries first, no more than fit on a screen. */
+/* The busiest Canaries come first, and no more than fit on a screen. */
 FIXTURE_CASE(who_has_the_places_is_seen)
 {
     struct json_object *out = json_own(f->arena, json_object_new_object());
@@ -329,7 +329,7 @@ FIXTURE_CASE(too_much_ends_a_task)
     static const char *const hogs[][2] = {
         {"for i in $(seq 31); do sleep 60 & done; wait",
          "ended: it used more processes than a task may"},
-        /* no process alone exceeds the limit; the ":" keeps the shell from becoming the sleep,
+        /* no single process exceeds the limit; the ":" keeps the shell from becoming sleep,
          * whose memory is small */
         {"for i in 1 2 3 4 5; do (x=$(head -c 16000000 /dev/zero | tr '\\0' a); sleep 60; :) & "
          "done; wait",
@@ -418,7 +418,7 @@ FIXTURE_CASE(ten_thousand_requests_leave_nothing)
     assert_true(started >= DISTINCT && started <= 10 * DISTINCT);
     assert_in_range(json_len(list_of(f, runner)), DISTINCT, RUNNER_KEPT);
     runner_free(runner);
-    /* A supervisor takes a moment to exit. Two serve all children. */
+    /* A supervisor takes a moment to exit. Two of them serve all children. */
     RUN_UNTIL(f, open_files() <= before + 2);
 }
 

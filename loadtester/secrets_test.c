@@ -1,4 +1,4 @@
-/* Files of secrets: readable for which users. */
+/* Files with secrets, and the users that can read them. */
 
 #include <string.h>
 #include <sys/stat.h>
@@ -52,7 +52,7 @@ CASE(others_read_what_is_open)
         if (row->root == 0755)
             assert_int_equal(secrets_readable(folder, &nobody), row->readable);
     }
-    /* through their group */
+    /* readable through their group */
     assert_int_equal(chown(file, 0, 4242), 0);
     assert_int_equal(chmod(root, 0755), 0);
     assert_false(secrets_readable(file, &nobody));

@@ -55,7 +55,7 @@ static int follow(struct fixture *f)
     return follow_as(f, "");
 }
 
-/* Data received until now, as a string that the fixture keeps. */
+/* Data received so far, as a string that the fixture keeps. */
 static const char *come(struct fixture *f, int fd)
 {
     char text[65536];
@@ -96,7 +96,7 @@ FIXTURE_CASE(a_task_may_end_while_its_client_is_too_slow)
     RUN_UNTIL(f, f->api.streams == 1);
     RUN_UNTIL(f, !runs(f) && f->api.streams == 0);
     close(fd);
-    /* the state of an ended task is sent at once */
+    /* an ended task's state is sent at once */
     fd = follow(f);
     RUN_UNTIL(f, strstr(come(f, fd), "\r\n0\r\n"));
     assert_non_null(strstr(come(f, fd), "\"state\":\"succeeded\""));

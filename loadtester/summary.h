@@ -21,7 +21,7 @@ struct summary_code {
 struct summary {
     const char *tool; /* "hey", static */
     int64_t requests; /* including failed ones */
-    int64_t errors;   /* without an answer, or with one that is not a success */
+    int64_t errors;   /* unanswered, or with an answer that is not a success */
     double rps, p50_ms, p90_ms, p99_ms;
     struct summary_code codes[SUMMARY_MAX_CODES];
     int n_codes;
@@ -29,7 +29,7 @@ struct summary {
 
 struct summary_tool {
     const char *name;
-    /* False if this is not the summary of the tool. *out is empty (set by summary_parse()). */
+    /* False if this is not a summary of the tool. *out is empty (set by summary_parse()). */
     bool (*parse)(const char *output, struct summary *out);
 };
 
@@ -56,7 +56,7 @@ void summary_percentiles(struct summary *summary, const char *section, const cha
 void summary_count(struct summary *summary, const char *name, size_t len, int64_t count);
 /*
  * hey and ghz omit the 99th percentile if fewer than a hundred requests were answered; it is then
- * the maximum, after "Slowest:".
+ * taken to be the maximum, after "Slowest:".
  */
 void summary_p99_of_few(struct summary *summary, const char *output, int64_t answered);
 

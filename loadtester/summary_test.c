@@ -92,7 +92,7 @@ CASE(outputs_become_numbers)
     }
 }
 
-/* Any output: more codes than fit, cut anywhere. */
+/* Arbitrary output: more codes than fit, cut at any place. */
 CASE(hostile_output_is_bounded)
 {
     const char *text = "Requests/sec: 1\nStatus code distribution:\n";

@@ -88,7 +88,7 @@ enum err task_url(struct arena *arena, const char *key, const char *text, const 
     return ERR_OK;
 }
 
-/* The metric that asks for the value has bounds of its own, and a failed run is no value. */
+/* The metric that requests the value has bounds of its own, and a failed run has no value. */
 static enum err check_value(const struct task_plan *plan, struct errinfo *ei)
 {
     const struct task_bounds *bounds = &plan->bounds;

@@ -19,10 +19,10 @@ struct task_policy {
     const struct policy *commands;  /* NULL if every command is allowed */
     bool shell;                     /* cmd and bash may use a shell */
     const char *key_dir;            /* folder of the files that tasks may name; NULL if none */
-    const struct load_policy *load; /* NULL if load from many pods is not switched on */
+    const struct load_policy *load; /* NULL if load from many pods is disabled */
 };
 
-/* Bounds from the metadata; a run outside of them fails the next check of its Canary. */
+/* Bounds from the metadata; a run outside these bounds fails the next check of its Canary. */
 struct task_bounds {
     bool fail_on_error;    /* any failure, and any failed request */
     double max_error_rate; /* percent of requests; negative if not bounded */
@@ -42,7 +42,7 @@ struct remote_request {
 };
 
 struct remote_answer {
-    int status; /* 0 if there was no answer; text has the reason */
+    int status; /* 0 if there was no answer; text then has the reason */
     const char *text;
 };
 
@@ -52,10 +52,11 @@ enum remote_next {
     REMOTE_FAILED, /* ei has the reason */
 };
 
-/* The state belongs to the type: created by make(), it lives as long as the task; the arena of a
- * call only until the next one. */
+/* The state belongs to the type: it is created by make() and lives as long as the task; the
+ * arena of a call lives only until the next call. */
 struct remote {
-    /* answer is NULL for the first request; secret is the text of remote_secret's file or "". */
+    /* answer is NULL for the first request; secret is the content of the file remote_secret, or
+     * "". */
     enum remote_next (*next)(void *state, struct arena *arena, const char *secret,
                              const struct remote_answer *answer, struct remote_request *out,
                              struct errinfo *ei);
@@ -66,34 +67,35 @@ struct remote {
 
 /* --- plans */
 
-/* Everything lives in the arena given to make(), nothing in the message, which is large when parsed
- * and freed once the plan is made. */
+/* Everything lives in the arena given to make(), and nothing in the message, which takes much
+ * memory when parsed and is freed once the plan is made. */
 struct task_plan {
     const char *text;            /* the command as written, for lists and messages */
     const char *key;             /* tasks of a Canary with equal keys are the same task */
     const char *const *argv;     /* NULL-ended; NULL for a conversation */
     const struct remote *remote; /* NULL for a command */
     void *remote_state;
-    const char *remote_secret; /* file below remote_secret_dir for the conversation; NULL if none */
+    const char *remote_secret;     /* file below remote_secret_dir that the conversation needs; NULL
+                                * if none */
     const char *remote_secret_dir; /* from the policy */
     const struct load_order *load; /* load from many pods; NULL for other tasks */
     int64_t timeout_ms;            /* limit of the type, 0: only the global one */
     struct task_bounds bounds;
     bool log_output;
     bool return_output; /* blocking types: the body of the reply is the output */
-    bool return_value;  /* the reply is sent after the end, of any type: JSON with its number */
+    bool return_value;  /* for every type, the reply is sent after the end: JSON with its value */
 };
 
 struct task_type {
     const char *name;
-    bool blocking; /* the reply is sent after the end: 200 or 500; otherwise 202 at once */
+    bool blocking; /* the reply is sent after the end: 200 or 500; otherwise 202 immediately */
     /* ERR_INVALID with the message of a 400 reply; ERR_DENIED with that of a 403 reply. */
     enum err (*make)(struct arena *arena, const struct webhook_message *message,
                      const struct task_policy *policy, struct task_plan *out, struct errinfo *ei);
 };
 
 extern const struct task_type *const task_type_table[];
-/* NULL if there is no such type; name NULL is the default, cmd. */
+/* NULL if there is no such type; name NULL means the default, cmd. */
 const struct task_type *task_type_find(const char *name);
 
 /* --- shared by types */
@@ -107,14 +109,14 @@ enum err task_read_bounds(const struct webhook_message *message, struct task_bou
 /* A copy of a required, non-empty value, else ERR_INVALID "KEY not found in metadata". */
 enum err task_need(struct arena *arena, const struct webhook_message *message, const char *key,
                    const char **out, struct errinfo *ei) MUST_USE;
-/* metadata.KEY as a base URL: http or https, slashes at the end dropped. */
+/* metadata.KEY as a base URL: http or https, without trailing slashes. */
 enum err task_url(struct arena *arena, const char *key, const char *text, const char **out,
                   struct errinfo *ei) MUST_USE;
-/* A file to be sent, named by metadata.KEY by its name or with the policy's folder: its path below
- * that folder; ERR_DENIED unless the policy allows it. */
+/* A file to be sent, given in metadata.KEY by its name or by its path in the policy's folder.
+ * Returns its path below that folder; ERR_DENIED unless the policy allows it. */
 enum err task_file(const struct task_policy *policy, const char *key, const char *path,
                    const char **out, struct errinfo *ei) MUST_USE;
-/* Checks a conversation with this server against the policy, as a command with one argument. */
+/* Checks a conversation with this server against the policy, like a command with one argument. */
 enum err task_service(const struct task_policy *policy, const char *type, const char *server,
                       struct errinfo *ei) MUST_USE;
 

@@ -40,7 +40,7 @@ static void notify_listeners(struct task *task)
     struct task_listener *next;
 
     for (struct task_listener *listener = task->listeners; listener; listener = next) {
-        next = listener->next; /* it may be freed with its request */
+        next = listener->next; /* the listener may be freed with its request */
         listener->on_state(listener->arg, task);
     }
 }
@@ -192,7 +192,8 @@ void task_run(struct task *task, struct loop *loop, const struct runner_options 
                               .env = task->env,
                               .limits = &task->limits,
                               .timeout_ms = task->plan.timeout_ms,
-                              .max_output = 1, /* kept here instead, beginning and end */
+                              .max_output = 1, /* the task keeps it instead, its beginning and
+                                                * its end */
                               .on_output = hear};
     task->child = child_spawn(loop, &spec, on_child_done, task);
 }

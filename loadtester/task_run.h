@@ -1,5 +1,5 @@
-/* One run of a task, private to runner.c and task_run.c: from the queue through the child or
- * conversation to its end. */
+/* One run of a task, from the queue through its child or conversation to its end. Private to
+ * runner.c and task_run.c. */
 #ifndef LOADTESTER_TASK_RUN_H
 #define LOADTESTER_TASK_RUN_H
 
@@ -22,7 +22,7 @@ struct output {
 };
 
 void output_add(struct output *output, const char *data, size_t len);
-/* All that is kept, with a line that counts the omitted bytes; not necessarily valid UTF-8. Owned
+/* Everything kept, with a line that counts the omitted bytes; not necessarily valid UTF-8. Owned
  * by the arena. */
 const char *output_text(const struct output *output, struct arena *arena);
 /* The last `max` bytes kept, from the start of a line if possible. */
@@ -43,21 +43,21 @@ struct canary_load;
 struct task {
     TAILQ_ENTRY(task) link;
     TAILQ_ENTRY(task) live; /* in the list of live or ended tasks */
-    struct arena *arena;    /* holds the task, and what is kept of it */
+    struct arena *arena;    /* holds the task, and the parts of it that are kept */
     struct arena *order;    /* the plan; NULL after the end */
     uint64_t id;
     const struct task_type *type;
     const char *canary, *checksum;
-    struct canary_load *load; /* of the runner; NULL after the end */
+    struct canary_load *load; /* belongs to the runner; NULL after the end */
     size_t order_bytes;
-    struct child_limits limits; /* of a command, with its user */
-    const char *const *env;     /* of a command */
-    struct task_plan plan;      /* after the end only the beginning of its text */
+    struct child_limits limits; /* limits of a command, including its user */
+    const char *const *env;     /* environment of a command */
+    struct task_plan plan;      /* after the end, only the beginning of its text */
     enum task_state state;
-    bool ran;                      /* it left the queue */
+    bool ran;                      /* it has left the queue */
     bool was_remote;               /* it was a conversation, and has ended */
     int64_t queued_ms;             /* wall clock: when it was requested */
-    int64_t waited_ms, elapsed_ms; /* in the queue; from start to end */
+    int64_t waited_ms, elapsed_ms; /* time in the queue; time from start to end */
     int64_t queued_at_ms;          /* monotonic */
     struct child *child;           /* one of these while running */
     struct remote_run *remote_run;
@@ -65,7 +65,7 @@ struct task {
     int n_waiters;
     struct task_listener *listeners;
     struct output output;
-    const char *error; /* of task_result */
+    const char *error; /* error of task_result */
     int exit_status, signal;
     bool has_summary;
     struct summary summary;
@@ -73,9 +73,9 @@ struct task {
     void *runner;
 };
 
-/* From queued to running. on_end is called once at the end, from the loop. */
+/* Moves a task from queued to running. on_end is called once at the end, from the loop. */
 void task_run(struct task *task, struct loop *loop, const struct runner_options *options);
-/* Ends it: a waiting task at once, a running one asynchronously. */
+/* Ends the task: immediately if it waits, asynchronously if it runs. */
 void task_stop(struct task *task);
 /* Frees the plan: a message may be large, and ended tasks are kept. */
 void task_free_order(struct task *task);

@@ -1,4 +1,4 @@
-/* task types: plans made of a webhook's metadata. */
+/* task types: plans made from a webhook's metadata. */
 
 #include <string.h>
 
@@ -77,7 +77,7 @@ static const char *join(struct arena *arena, const char *const *words)
 
 static const struct task_policy anything = {.shell = true};
 
-/* Overwrites a message before freeing it: shows plans that borrowed from it. */
+/* Overwrites a message before freeing it, which reveals plans that borrowed from it. */
 static void forget(struct arena *parsed, const struct webhook_message *message)
 {
     json_object_object_foreach(message->metadata, key, value)
@@ -129,7 +129,7 @@ static const struct {
     const char *type, *cmd;
     const char *allow; /* one command, NULL for any */
     bool shell;
-    const char *argv; /* NULL if refused */
+    const char *argv; /* NULL if rejected */
     const char *error;
 } policies[] = {
     {"cmd", "hey -z 1m http://x/", "hey", false, "hey|-z|1m|http://x/", NULL},

@@ -28,11 +28,11 @@ struct task_user {
 
 struct task_users {
     int64_t first, last; /* 0: tasks run as this process's user */
-    int64_t gid;         /* group of the one user, or further group of a range; 0 if none */
+    int64_t gid;         /* group of the single user, or additional group of a range; 0 if none */
     bool is_range;
     char *folder;        /* parent of the users' folders; NULL if they have none */
     struct table given;  /* struct task_user by namespace */
-    unsigned char *used; /* a byte for each user of the range */
+    unsigned char *used; /* one byte for each user of the range */
     struct errinfo why;
 };
 
@@ -91,7 +91,7 @@ static void be_ourselves(struct task_users *users)
     users->is_range = false;
 }
 
-/* Creates the parent folder with a name that no task could predict and others cannot list. */
+/* Creates the parent folder, which others cannot list, with a name that no task can predict. */
 static void make_folder(struct task_users *users, const char *folder)
 {
     char path[MAX_PATH];
@@ -140,7 +140,7 @@ static int take_away(const char *path, const struct stat *about, int type, struc
     (void)about;
     (void)type;
     (void)place;
-    (void)remove(path); /* entries that a task made inaccessible stay */
+    (void)remove(path); /* entries that a task has made inaccessible stay */
     return 0;
 }
 
@@ -199,8 +199,8 @@ static struct task_user *user_of(struct task_users *users, const char *namespace
 }
 
 /*
- * Owned by us and open to the user's group only. Root without CAP_CHOWN may give its files to a
- * group that it is in, and CAP_SETGID lets it join any.
+ * Owned by us and open only to the user's group. Root without CAP_CHOWN may give its files to a
+ * group that it is in, and CAP_SETGID lets it join any group.
  */
 static bool make_home(const char *path, int64_t gid)
 {

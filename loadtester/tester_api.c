@@ -16,7 +16,7 @@ enum {
 
 /* --- admission of requests, and their webhook messages */
 
-/* The load tester has no pages: a request of a browser comes from another site's page. Its Host is
+/* The load tester has no pages: a browser's request comes from another site's page. Its Host is
  * not checked: the page may have chosen it (DNS rebinding). */
 static bool is_of_a_page(struct http_conn_request *req)
 {
@@ -68,8 +68,8 @@ bool tester_message(struct tester_api *api, struct http_conn_request *req, struc
 
 /*
  * GET /tasks/ID/stream: server-sent events (WHATWG HTML, "Server-sent events"). First `state` with
- * the task as JSON, its output so far included; then `output` with pieces of text as JSON strings,
- * `state` when it starts and when it ends, after which the stream ends. A comment every fifteen
+ * the task as JSON, including its output so far; then `output` with pieces of text as JSON strings,
+ * and `state` when it starts and when it ends, after which the stream ends. A comment every fifteen
  * seconds keeps the connection alive.
  */
 
@@ -113,7 +113,7 @@ static bool send_event(struct stream *stream, const char *name, const char *json
     return sent;
 }
 
-/* Pieces are as read from the pipe: a character may be split. */
+/* Pieces arrive as read from the pipe: a character may be split. */
 static void on_output(void *arg, const char *data, size_t len)
 {
     struct stream *stream = arg;
@@ -127,7 +127,7 @@ static void on_output(void *arg, const char *data, size_t len)
     memcpy(stream->cut, text.data + whole, stream->cut_len);
     buf_init(&json, 6 * text.len + 2);
     json_quote(&json, text.data, whole);
-    /* for a client that was disconnected as too slow stream_gone follows */
+    /* if a client was disconnected as too slow, stream_gone() follows */
     if (whole > 0)
         (void)send_event(stream, "output", json.data, json.len);
     buf_fini(&json);
@@ -229,8 +229,8 @@ static const char *last_line(struct arena *arena, const char *output)
 }
 
 /*
- * metadata.returnValue: {"value", "summary"}: JSON of the last line, such as a number, and what a
- * load generator has counted. At least one of them is there.
+ * metadata.returnValue: {"value", "summary"}: JSON of the last line, such as a number, and the
+ * figures counted by a load generator. At least one of them is present.
  */
 static void reply_value(struct http_conn_request *req, const struct task_result *result)
 {
@@ -349,8 +349,9 @@ static bool make_plan(struct tester_api *api, struct http_conn_request *req,
     return err == ERR_OK;
 }
 
-/* Runs the task of a webhook, on every path without another meaning, as Flagger's load tester. The
- * parsed message takes many times its text, so it is freed before anything waits. */
+/* Runs the task of a webhook, on every path without another meaning, like Flagger's load tester.
+ * The parsed message takes many times as much memory as its text, so it is freed before anything
+ * waits. */
 static void post_task(void *arg, struct http_conn_request *req)
 {
     struct tester_api *api = arg;

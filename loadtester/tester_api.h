@@ -19,11 +19,12 @@ struct gates;
 struct tester_api {
     struct loop *loop;
     struct runner *runner;
-    const regex_t *namespaces; /* tasks of other namespaces are refused; NULL if all are accepted */
+    const regex_t *namespaces; /* tasks of other namespaces are rejected; NULL if all are
+                                * accepted */
     struct task_policy policy;
     struct tokens *tokens; /* accepted tokens; NULL if none is needed */
     struct gates *gates;
-    struct loads *loads;        /* NULL if load from many pods is not switched on */
+    struct loads *loads;        /* NULL if load from many pods is disabled */
     struct http_server *server; /* the server of these routes */
     int streams;                /* open streams */
     LIST_HEAD(, stream) followers;
@@ -31,8 +32,8 @@ struct tester_api {
 
 extern const struct http_route tester_routes[];
 
-/* False: answered 403 for a page in a browser, or 401 without a known token. Handlers call it
- * first. */
+/* False: answered 403 for a page in a browser, or 401 without a known token. Handlers must call
+ * it first. */
 bool tester_admit(struct tester_api *api, struct http_conn_request *req);
 /* Parses the webhook message of the body into `arena`. False: answered 400 or 403. */
 bool tester_message(struct tester_api *api, struct http_conn_request *req, struct arena *arena,
@@ -43,13 +44,13 @@ void tester_tokens_changed(void *arg);
 
 /*
  * --- gates.c: gates at the load tester's address, where many specs expect them: forwarded to the
- * gate service, or, if none is configured, kept in memory as Flagger's load tester does (closed by
- * a restart, and not shared with other replicas).
+ * gate service or, if none is configured, kept in memory like those of Flagger's load tester
+ * (closed by a restart, and not shared with other replicas).
  */
 
 enum { GATES_MAX_OPEN = 10000 };
 
-/* url: of the gate service, NULL for gates in memory. client outlives the gates. */
+/* url: address of the gate service, NULL for gates in memory. client outlives the gates. */
 struct gates *gates_new(struct http_client *client, const char *url);
 void gates_free(struct gates *gates);
 /* Answers a request below /gate/ or /rollback/, which was admitted. */

@@ -40,7 +40,7 @@ struct deferred {
 };
 
 struct arena {
-    struct block *blocks; /* the first one is allocated from */
+    struct block *blocks; /* allocation is from the first one */
     struct block *first;  /* kept by arena_reset() */
     struct deferred *deferred;
     size_t handed_out;
@@ -142,7 +142,7 @@ void arena_free(struct arena *arena)
     free(arena);
 }
 
-/* Makes room for a piece; a large one gets its own block behind the current one. */
+/* Makes room for a piece; a large one gets a block of its own after the current one. */
 static struct block *block_for(struct arena *arena, size_t size)
 {
     struct block *current = arena->blocks;

@@ -1,9 +1,9 @@
 /*
  * Arena: memory that is freed all at once. One per tick, request, child process or test.
  *
- * Out of memory ends the process (with a line on stderr), so no allocation here returns NULL. Other
- * resources (json-c references, descriptors) are registered with arena_defer() and released, last
- * in first out, when the arena is freed or reset.
+ * Running out of memory ends the process (with a line on stderr), so no allocation here returns
+ * NULL. Other resources (json-c references, descriptors) are registered with arena_defer() and
+ * released, last in first out, when the arena is freed or reset.
  */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
@@ -30,7 +30,7 @@ char *arena_strndup(struct arena *arena, const char *text, size_t len);
 char *arena_printf(struct arena *arena, const char *fmt, ...) PRINTF_LIKE(2, 3);
 char *arena_vprintf(struct arena *arena, const char *fmt, va_list args);
 
-/* Replaces each occurrence of `secret`, which has at least 3 bytes, by "***". */
+/* Replaces each occurrence of `secret`, which has at least 3 bytes, with "***". */
 const char *arena_strike_out(struct arena *arena, const char *text, const char *secret);
 
 /* Calls fn(ptr) when the arena is freed or reset. */
@@ -39,7 +39,7 @@ void arena_defer(struct arena *arena, void (*fn)(void *ptr), void *ptr);
 /* Bytes handed out since new/reset, for tests and limits. */
 size_t arena_used(const struct arena *arena);
 
-/* Heap memory for objects that outlive arenas; like malloc(), but out of memory ends the
+/* Heap memory for objects that outlive arenas; like malloc(), but running out of memory ends the
  * process. */
 void *heap_alloc(size_t size);
 void *heap_array(size_t count, size_t size);

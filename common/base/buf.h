@@ -22,12 +22,12 @@ struct buf {
 void buf_init(struct buf *buf, size_t max);
 void buf_fini(struct buf *buf);
 void buf_clear(struct buf *buf); /* len 0, truncated false; memory kept */
-/* Appends what fits; returns false and sets truncated if that is not all. */
+/* Appends as much as fits; returns false and sets truncated if some bytes did not fit. */
 bool buf_add(struct buf *buf, const void *data, size_t len);
 bool buf_puts(struct buf *buf, const char *text);
 bool buf_printf(struct buf *buf, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* The shortest decimal that reads back as the same double; whole numbers without a point. real is
- * finite. */
+/* The shortest decimal that reads back as the same double; whole numbers without a point. real
+ * must be finite. */
 bool buf_real(struct buf *buf, double real);
 /* Removes the first len bytes. */
 void buf_consume(struct buf *buf, size_t len);

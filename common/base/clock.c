@@ -193,7 +193,7 @@ static const struct unit {
     const char *name;
     uint64_t ns;
 } units[] = {
-    /* A name that is a prefix of another one comes after it. */
+    /* A name that is a prefix of another name comes after it. */
     {"ns", 1},           {"us", 1000},      {"\xc2\xb5s", 1000}, /* U+00B5, the micro sign */
     {"\xce\xbcs", 1000},                                         /* U+03BC, the Greek letter */
     {"ms", 1000000},     {"s", 1000000000}, {"m", 60000000000},  {"h", 3600000000000},

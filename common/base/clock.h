@@ -11,7 +11,7 @@ int64_t clock_wall_ms(void);      /* Unix time, milliseconds; may step */
 int64_t clock_monotonic_ms(void); /* never steps back; for time-outs */
 
 /*
- * Detects when the wall clock was last set by a minute or more, by comparison with the monotonic
+ * Detects when the wall clock was last set by a minute or more, by comparing it with the monotonic
  * clock: older time stamps may be wrong. A suspend looks the same.
  */
 struct clock_steps {
@@ -20,7 +20,7 @@ struct clock_steps {
 };
 void clock_steps_see(struct clock_steps *steps, int64_t wall_ms, int64_t monotonic_ms);
 
-/* Days since 1970-01-01 of a day of the calendar; month and day from 1. */
+/* Days from 1970-01-01 to a calendar date; month and day count from 1. */
 int64_t clock_days(int year, int month, int day);
 
 enum { CLOCK_TEXT = 32 };
@@ -31,7 +31,7 @@ char *clock_rfc3339_micro(int64_t wall_ms, char text[CLOCK_TEXT]);
 /* Any RFC 3339 time with fraction and offset. */
 enum err clock_parse(const char *text, int64_t *wall_ms, struct errinfo *ei) MUST_USE;
 
-/* --- durations as Go writes them (time.ParseDuration, Duration.String), in nanoseconds */
+/* --- durations in Go's syntax (time.ParseDuration, Duration.String), in nanoseconds */
 
 /* "300ms", "1m30s", "1.5h", "-2s", "0". The whole text must parse; overflow is ERR_INVALID. */
 enum err duration_parse(const char *text, int64_t *ns, struct errinfo *ei) MUST_USE;

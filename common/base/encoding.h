@@ -29,8 +29,8 @@ enum err base64url_decode(struct arena *arena, const char *text, size_t text_len
 
 /* --- hashes of texts */
 
-/* FNV-1a, continued from `hash`; the first one is HASH_START. Not for texts that an attacker
- * chooses to make them equal. */
+/* FNV-1a, continued from `hash`; the first one is HASH_START. Not for texts from an attacker,
+ * since equal hashes are easy to construct. */
 #define HASH_START UINT64_C(14695981039346656037)
 uint64_t hash_text(uint64_t hash, const char *text);
 uint64_t hash_byte(uint64_t hash, unsigned char byte);

@@ -80,7 +80,7 @@ CASE(url_alphabet_has_one_spelling)
         assert_int_equal(len, row->len);
         assert_memory_equal(out, row->plain, len);
     }
-    /* Padding, the other alphabet, white space, and unused bits. */
+    /* Rejected: padding, the other alphabet, white space, and unused bits. */
     static const char *const wrong[] = {"Zg==", "+//+Pg", "Zm 9v", "Zm9v\n",
                                         "Z",    "Zh",     "Zm9",   "Zm9vA"};
     EACH_ROW (row, wrong) {
@@ -123,7 +123,7 @@ CASE(sequences_follow_the_standard)
         {"\xef\xbf\xbf", 3},
         {"\xf0\x90\x80\x80", 4},
         {"\xf4\x8f\xbf\xbf", 4},
-        {"\x80", 0},             /* a continuation alone */
+        {"\x80", 0},             /* a continuation byte alone */
         {"\xc0\x80", 0},         /* overlong NUL */
         {"\xc1\xbf", 0},         /* overlong */
         {"\xe0\x9f\xbf", 0},     /* overlong */
@@ -170,7 +170,7 @@ CASE(cut_ends_at_a_boundary)
         {"\xe2\x82\xac", 1, 0},
         {"\xf0\x9f\x98\x80", 3, 0},
         {"\xf0\x9f\x98\x80x", 5, 5},
-        {"\x80\x80\x80\x80", 4, 4}, /* no character at all: nothing to keep */
+        {"\x80\x80\x80\x80", 4, 4}, /* not a single character: nothing to keep */
         {"", 0, 0},
     };
     EACH_ROW (row, cases)

@@ -20,7 +20,7 @@ const char *err_name(enum err err)
 
 /*
  * The arguments may point into ei->text, so the new text is made in another buffer. Bytes that are
- * no UTF-8, such as a character cut by "%.40s", become question marks.
+ * not UTF-8, such as a character cut by "%.40s", become question marks.
  */
 static void put_text(struct errinfo *ei, const char *text)
 {

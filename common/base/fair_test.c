@@ -20,7 +20,8 @@ static void begin(struct fair_queue *queue)
         fair_add(&greedy, &many[i]);
 }
 
-/* The greedy namespace came first with all that it has: the other one waits for one of it. */
+/* The greedy namespace queued all of its entries first: the other one waits for only one of
+ * them. */
 CASE(test_one_beside_ten_thousand)
 {
     struct fair_queue queue;
@@ -36,7 +37,8 @@ CASE(test_one_beside_ten_thousand)
     assert_int_equal(queue.count, 0);
 }
 
-/* One that asks again at once, as a release does, waits for one turn of each other namespace. */
+/* A namespace that queues again at once, as a release does, waits for one turn of each other
+ * namespace. */
 CASE(test_rounds)
 {
     struct fair_queue queue;
@@ -64,7 +66,7 @@ CASE(test_removed)
     fair_add(&modest, &few[1]);
     for (int i = 0; i < MANY; i++)
         fair_remove(&many[i]);
-    fair_remove(&many[0]); /* it is gone already */
+    fair_remove(&many[0]); /* it has already left the queue */
     assert_int_equal(queue.count, 2);
     assert_int_equal(fair_before(&few[1]), 1);
     fair_remove(&few[0]);
@@ -74,7 +76,7 @@ CASE(test_removed)
     assert_ptr_equal(fair_take(&queue), &many[7]);
 }
 
-/* Lanes of the queue's own come and go with their entries. */
+/* Lanes owned by the queue appear and disappear with their entries. */
 CASE(test_lanes_by_owner)
 {
     struct fair_queue queue;

@@ -10,7 +10,7 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* Case is ignored, and the difference of '_' and '-'. */
+/* Ignores case and the difference between '_' and '-'. */
 static int plain(char c)
 {
     return c == '_' ? '-' : tolower((unsigned char)c);
@@ -44,7 +44,7 @@ int guess_distance(const char *a, const char *b)
     return rows[m % 3][n];
 }
 
-/* Up to a third of a word may be wrong, in a short one a character. */
+/* Up to a third of a word may be wrong; in a short word, one character. */
 static bool is_near(const char *word, int distance)
 {
     size_t len = strlen(word);

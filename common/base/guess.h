@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Edit distance: insertions, deletions, changes, and swaps of neighbours. Case and the difference
- * of '_' and '-' are ignored. A word of more than 64 bytes is far from everything. */
+/* Edit distance: insertions, deletions, changes, and swaps of neighbours. Ignores case and the
+ * difference between '_' and '-'. A word of more than 64 bytes is far from every other word. */
 int guess_distance(const char *a, const char *b);
 
 struct guess {
@@ -14,7 +14,7 @@ struct guess {
     const char *best; /* NULL if none is near */
     int distance;
 };
-/* Considers a known word: keeps the nearest, the first of equals. */
+/* Considers a known word: keeps the nearest one, and the first of equally near ones. */
 void guess_consider(struct guess *guess, const char *known);
 
 #endif

@@ -25,7 +25,7 @@ struct json_object *json_own(struct arena *arena, struct json_object *obj)
 static struct json_object *not_null(struct json_object *made)
 {
     if (!made)
-        abort(); /* only fails out of memory */
+        abort(); /* fails only when out of memory */
     return made;
 }
 
@@ -200,7 +200,7 @@ int64_t json_int_at(struct json_object *obj, int64_t missing, ...)
 bool json_bool_at(struct json_object *obj, bool missing, ...)
 {
     va_list keys;
-    /* va_start() needs a parameter that is not promoted, and bool is. */
+    /* va_start() needs a parameter whose type is not promoted, but bool is. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wvarargs"
     va_start(keys, missing);
@@ -236,7 +236,7 @@ struct json_object *json_find(struct json_object *array, const char *key, const 
     return NULL;
 }
 
-/* json-c aborts if the target is no object. */
+/* json-c aborts if the target is not an object. */
 static void add_field(struct json_object *obj, const char *key, struct json_object *value)
 {
     if (json_object_is_type(obj, json_type_object))
@@ -476,8 +476,8 @@ static bool is_json_object(struct json_object *obj)
     return json_object_is_type(obj, json_type_object);
 }
 
-/* Applies the patch to target, which the caller owns, and returns the result, which has no nulls of
- * the patch. */
+/* Applies the patch to target, which the caller owns, and returns the result, which contains
+ * none of the patch's nulls. */
 static struct json_object *merge_into(struct json_object *target, struct json_object *patch)
 {
     if (!is_json_object(patch)) {
@@ -583,7 +583,7 @@ static void remember(struct json_reader *r, struct json_object *parent, struct j
     r->paths = path;
 }
 
-/* A key that is no plain word is written in brackets, so that "a.b" and "a" then "b" differ. */
+/* A key that is not a plain word is written in brackets, so that "a.b" and "a" then "b" differ. */
 static void put_key(struct buf *out, const char *key)
 {
     if (key[0] && !key[strcspn(key, ".[]\" \t\r\n")])

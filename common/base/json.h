@@ -17,12 +17,12 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* JSON_MAX_BYTES is for the API of Kubernetes. For other servers, pass a limit that fits the
+/* JSON_MAX_BYTES is for the Kubernetes API. For other servers, pass a limit that fits the
  * expected answers. */
 enum {
     JSON_MAX_DEPTH = 64,
     JSON_MAX_BYTES = 16 * 1024 * 1024,
-    JSON_TREE_SHARE = 32, /* bytes of tree for a byte of text; usual text takes 16 to 24 */
+    JSON_TREE_SHARE = 32, /* bytes of tree per byte of text; ordinary text takes 16 to 24 */
     JSON_LEAST_TREE = 64 * 1024,
 };
 
@@ -41,12 +41,12 @@ enum err json_parse(struct arena *arena, const char *text, size_t len, size_t ma
 struct json_bounds {
     size_t max_text, max_tree; /* bytes of text, and of memory for the tree */
     bool outline;              /* see below */
-    size_t tree;               /* size of the parsed tree; > max_tree: refused for its size */
+    size_t tree;               /* size of the parsed tree; if > max_tree, it was too large */
     /*
      * If set, each element of the outermost object's list "items" is passed to item() as it is
-     * read, and is not in the tree: max_tree is then the limit of each element. The element is
-     * borrowed; `whole` is false for an outline of one above the limit. Returning false ends the
-     * parsing with ERR_CANCELLED. The rest may still be invalid JSON.
+     * read, and is not in the tree: max_tree is then the limit for each element. The element is
+     * borrowed; `whole` is false for the outline of an element above the limit. Returning false
+     * ends the parsing with ERR_CANCELLED. The rest may still be invalid JSON.
      */
     bool (*item)(void *arg, struct json_object *item, bool whole);
     void *arg;
@@ -54,8 +54,8 @@ struct json_bounds {
 
 /*
  * Like json_parse() with the caller's limits. With outline, lists and objects are skipped without
- * being checked, except those with the key items, object or metadata. An outline suffices to name
- * an object that is too large to be read.
+ * being checked, except those under the keys items, object and metadata. An outline suffices to
+ * name an object that is too large to be read.
  */
 enum err json_parse_within(struct arena *arena, const char *text, size_t len,
                            struct json_bounds *bounds, struct json_object **out,
@@ -65,8 +65,8 @@ enum err json_parse_within(struct arena *arena, const char *text, size_t len,
 const char *json_text(struct arena *arena, struct json_object *obj);
 /* The same with object keys sorted bytewise: equal trees give equal text. */
 const char *json_text_sorted(struct arena *arena, struct json_object *obj);
-/* The value in a sentence: its text, cut after max bytes with "..." behind it, or "null", "an object",
- * "an array". */
+/* The value as shown in a sentence: its text, cut after max bytes and followed by "...", or
+ * "null", "an object", "an array". */
 const char *json_describe(struct arena *arena, struct json_object *value, size_t max);
 
 /* Appends text as a JSON string with its quotes: control characters escaped, bad UTF-8 replaced by
@@ -80,28 +80,29 @@ struct json_object *json_own(struct arena *arena, struct json_object *obj);
 struct json_object *json_dup(struct json_object *obj);
 /* A deep copy, owned by the arena; NULL returns NULL. */
 struct json_object *json_copy(struct arena *arena, struct json_object *obj);
-/* Deep equality; numbers by value, objects without order. */
+/* Deep equality; numbers are compared by value, object keys in any order. */
 bool json_same(struct json_object *a, struct json_object *b);
 
-/* Walks object keys: json_at(obj, "spec", "targetRef", NULL). NULL if a key is missing or null, or
- * its parent is no object; obj may be NULL. Borrowed from obj. */
+/* Walks object keys: json_at(obj, "spec", "targetRef", NULL). NULL if a key is missing or null,
+ * or its parent is not an object; obj may be NULL. Borrowed from obj. */
 struct json_object *json_at(struct json_object *obj, ...) __attribute__((sentinel));
 const char *json_str_at(struct json_object *obj, ...)
     __attribute__((sentinel)); /* NULL unless a string without NUL */
 int64_t json_int_at(struct json_object *obj, int64_t missing, ...) __attribute__((sentinel));
 bool json_bool_at(struct json_object *obj, bool missing, ...) __attribute__((sentinel));
-/* Returns true for an integer that fits, also with a zero fraction (1.0). obj may be NULL. */
+/* Returns true for an integer that fits, even if written with a zero fraction (1.0). obj may be
+ * NULL. */
 bool json_to_int(struct json_object *obj, int64_t *out);
 /* Number of elements; 0 for NULL and for other types. */
 size_t json_len(struct json_object *array);
 struct json_object *json_elem(struct json_object *array, size_t index); /* NULL past the end */
-/* The first element whose member `key` is this text, such as the condition of a type. NULL if there
- * is none. *index: its place; index may be NULL. */
+/* The first element whose member `key` equals `text`, such as the condition of a given type.
+ * NULL if there is none. *index: its position; index may be NULL. */
 struct json_object *json_find(struct json_object *array, const char *key, const char *text,
                               size_t *index);
 
-/* Setters. json_set() takes its own reference. A NULL value sets JSON null. Nothing is set if obj
- * is NULL or no object. */
+/* Setters. json_set() takes its own reference. A NULL value sets JSON null. Nothing is set if
+ * obj is NULL or not an object. */
 void json_set(struct json_object *obj, const char *key, struct json_object *value);
 void json_set_str(struct json_object *obj, const char *key,
                   const char *value); /* NULL if nothing is set */
@@ -109,7 +110,8 @@ void json_set_int(struct json_object *obj, const char *key, int64_t value);
 void json_set_bool(struct json_object *obj, const char *key, bool value);
 void json_del(struct json_object *obj, const char *key);
 size_t json_count(struct json_object *obj); /* number of fields; 0 for NULL and for other types */
-/* The object of the key, created if missing or no object. Borrowed. NULL if obj is no object. */
+/* The object under the key, created if missing or not an object. Borrowed. NULL if obj is not an
+ * object. */
 struct json_object *json_sub(struct json_object *obj, const char *key);
 
 /* RFC 7386: applies patch to a copy of target (either may be NULL), owned by the arena. */
@@ -154,11 +156,11 @@ int64_t json_read_int(struct json_reader *r, struct json_object *obj, const char
 double json_read_num(struct json_reader *r, struct json_object *obj, const char *key,
                      double missing);
 bool json_read_bool(struct json_reader *r, struct json_object *obj, const char *key, bool missing);
-/* Go duration text ("1m30s") in milliseconds; missing when absent. */
+/* Go duration text ("1m30s") in milliseconds; returns `missing` if absent. */
 int64_t json_read_duration(struct json_reader *r, struct json_object *obj, const char *key,
                            int64_t missing);
-/* Records an error of the caller about obj.key (key may be NULL): "path: text". Only the first is
- * kept. */
+/* Records the caller's own error about obj.key (key may be NULL): "path: text". Only the first
+ * is kept. */
 void json_reader_fail(struct json_reader *r, struct json_object *obj, const char *key,
                       const char *fmt, ...) PRINTF_LIKE(4, 5);
 /* The path of obj.key as in errors, e.g. "spec.analysis.metrics[0].name"; key may be NULL. */

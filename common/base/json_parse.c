@@ -1,6 +1,6 @@
 /*
  * The strict parser: reads RFC 8259 and builds json-c trees. json-c's own parser accepts single
- * quotes, NaN, duplicate keys and more even in its strict mode, and gives poor positions of errors.
+ * quotes, NaN, duplicate keys and more even in its strict mode, and its error positions are poor.
  *
  * The recursion is bounded by JSON_MAX_DEPTH.
  */
@@ -247,7 +247,7 @@ static enum err scan_number(struct parser *p, bool *whole)
     return ERR_OK;
 }
 
-/* Returns false if it does not fit, and for "-0", which is no integer. */
+/* Returns false if it does not fit, and for "-0", which is not an integer. */
 static bool to_int64(const char *text, size_t len, int64_t *out)
 {
     bool negative = text[0] == '-';

@@ -166,8 +166,7 @@ CASE(million_brackets)
     assert_int_equal(json_parse(arena, text, 1000000, JSON_MAX_BYTES, &tree, NULL), ERR_INVALID);
 }
 
-/* Every truncation and every changed byte is either parsed or refused, without a leak or a bad
- * access. */
+/* Every truncated or changed text is either parsed or rejected, without a leak or a bad access. */
 CASE(damaged_text_does_no_harm)
 {
     static const char text[] =
@@ -196,7 +195,7 @@ CASE(numbers_keep_their_value)
     assert_true(signbit(json_object_get_double(json_elem(tree, 3))));
 }
 
-/* A list of `n` times the piece, with commas. */
+/* A list that contains the piece `n` times, with commas. */
 static char *list_of(const char *piece, size_t n)
 {
     size_t len = strlen(piece);
@@ -213,14 +212,14 @@ static char *list_of(const char *piece, size_t n)
     return text;
 }
 
-/* Bytes of the heap that are in use. */
+/* Bytes of the heap in use. */
 static long in_use(void)
 {
     struct mallinfo2 info = mallinfo2();
     return (long)(info.uordblks + info.hblkhd);
 }
 
-/* A tree never takes more memory than its share; it is freed if it would. */
+/* A tree never takes more memory than its share; if it would, it is freed. */
 CASE(test_trees_are_bounded)
 {
     enum { MAX = 64 * 1024, TREE = MAX * JSON_TREE_SHARE };
@@ -267,7 +266,7 @@ CASE(test_objects_with_many_members)
     buf_fini(&text);
 }
 
-/* Usual texts fit: a large Deployment, with its own length as the limit. */
+/* Ordinary texts fit: a large Deployment, with its own length as the limit. */
 CASE(test_usual_trees_fit)
 {
     static const char container[] =
@@ -288,11 +287,11 @@ CASE(test_usual_trees_fit)
     free(text);
 }
 
-/* A text that is too large is refused with its size, and its outline can be read. */
+/* A text that is too large is rejected and its size reported, and its outline can be read. */
 CASE(test_outlines)
 {
     static const struct {
-        const char *text, *outline; /* NULL if refused */
+        const char *text, *outline; /* NULL if rejected */
     } cases[] = {
         {"{\"kind\":\"A\",\"metadata\":{\"name\":\"a\",\"labels\":{\"x\":\"y\"},\"n\":1},"
          "\"spec\":{\"metadata\":{\"name\":\"no\"}},\"l\":[1,[2],{}],\"s\":\"}]\"}",
@@ -350,7 +349,7 @@ static bool on_item(void *arg, struct json_object *item, bool whole)
 CASE(items_are_handed_over_one_by_one)
 {
     static const struct {
-        const char *text, *items, *rest; /* rest is NULL if refused */
+        const char *text, *items, *rest; /* rest is NULL if rejected */
         int left;
     } cases[] = {
         {"{\"items\":[]}", "", "{}", 9},

@@ -169,7 +169,7 @@ CASE(a_reference_outlives_the_arena)
     struct json_object *o = json_object_get(read(arena, "{\"a\":\"kept\"}"));
     arena_reset(arena);
     assert_string_equal(json_str_at(o, "a", NULL), "kept");
-    assert_int_equal(json_object_put(o), 1); /* it was the last one */
+    assert_int_equal(json_object_put(o), 1); /* it was the last reference */
 }
 
 static struct json_object *read_merge(struct arena *arena, const char *text)
@@ -351,7 +351,7 @@ struct decoded {
     size_t metrics;
 };
 
-/* A typical decoder: straight, with one check at the end. */
+/* A typical decoder: straight-line code, with one check at the end. */
 static void decode(struct json_reader *r, struct json_object *root, struct decoded *d)
 {
     struct json_object *spec = json_read_obj(r, root, "spec", JSON_REQUIRED);

@@ -22,7 +22,7 @@
 enum {
     PIECE = 16 * 1024,
     STACK = 256 * 1024,
-    GATHER_MS = 5 /* lines of a burst wake the thread once */
+    GATHER_MS = 5 /* a burst of lines wakes the thread once */
 };
 
 /* A ring buffer; protected by the lock. */
@@ -72,17 +72,17 @@ void log_queue_add(const char *line, size_t len)
     pthread_mutex_lock(&queue.lock);
     if (queue.told < queue.dropped)
         tell_dropped();
-    /* The line about dropped ones is the first after the gap. */
+    /* The line about dropped lines is the first one after the gap. */
     if (queue.told < queue.dropped || queue.len + len > LOG_QUEUE_BYTES)
         queue.dropped++;
     else
         put(line, len);
     pthread_mutex_unlock(&queue.lock);
-    pthread_cond_signal(&queue.added); /* after the unlock: the thread would wake only to wait for
-                                        * it */
+    pthread_cond_signal(&queue.added); /* after the unlock: otherwise the thread would wake only
+                                        * to wait for the lock */
 }
 
-/* A permanent error loses the piece: it cannot be reported. */
+/* A permanent error loses the piece: there is nowhere to report it. */
 static void write_all(int fd, const char *data, size_t len)
 {
     while (len > 0) {
@@ -99,7 +99,8 @@ static void write_all(int fd, const char *data, size_t len)
     }
 }
 
-/* Called with the lock, which is released meanwhile; added lines then need no signal. */
+/* Waits a moment for more lines, which then need no signal. Called with the lock held; releases
+ * it while waiting. */
 static void gather(void)
 {
     struct timespec end;
@@ -150,7 +151,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* Signals are handled by the loop. */
+/* The loop handles signals, not the thread. */
 void log_queue_start(int fd)
 {
     pthread_attr_t attr;
@@ -282,7 +283,7 @@ static void put_field(struct buf *line, const struct log_field *field)
     buf_printf(line, ":%lld", (long long)field->num);
 }
 
-/* Without a thread: drops the line if the reader stalls for a second. */
+/* Writes without the thread: drops the line if the reader stalls for a second. */
 static void write_line(const char *data, size_t len)
 {
     while (len > 0) {

@@ -38,8 +38,9 @@ bool log_enabled(enum log_level level);
 /* Sets the descriptor, default 2; for tests. */
 void log_set_fd(int fd);
 /*
- * For daemons, after reading their options: from then on a thread writes the log, so that a slow
- * reader does not block the loop. log_stop() waits at most a second until all lines are written.
+ * Called by daemons after reading their options: from then on a thread writes the log, so that a
+ * slow reader does not block the loop. log_stop() waits at most a second for all lines to be
+ * written.
  */
 void log_start(void);
 void log_stop(void);
@@ -65,7 +66,7 @@ void log_write(enum log_level level, const char *event, const char *canary, cons
  * The queue behind log_start(), for log.c and tests. A thread writes, so that a stalled reader
  * blocks only that thread. (stderr may be shared with other processes and so cannot be made
  * non-blocking, and not every kernel can write to a pipe without waiting.) Lines that do not fit
- * are dropped and counted; the number is logged when the reader is back.
+ * are dropped and counted; the number is logged once the reader continues.
  */
 enum { LOG_QUEUE_BYTES = 1024 * 1024, LOG_END_MS = 1000 };
 

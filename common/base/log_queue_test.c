@@ -30,7 +30,7 @@ static uint64_t told(const char *text)
     return sum;
 }
 
-/* Reads until the time is over, the pipe ends, or that many dropped lines are reported. */
+/* Reads until the time is over, the pipe ends, or `dropped` lines are reported as dropped. */
 static char *read_until(uint64_t dropped)
 {
     char *text = calloc(1, MOST);
@@ -70,7 +70,7 @@ CASE(test_lines_in_order)
     close(ends[0]);
 }
 
-/* Without a reader the writer does not block; dropped lines are reported to a later reader. */
+/* Without a reader, the writer does not block; dropped lines are reported to a later reader. */
 CASE(test_a_stalled_reader)
 {
     uint64_t before = log_queue_dropped();

@@ -24,7 +24,7 @@ struct machine_state {
 struct machine {
     const struct machine_state *states;
     int count;
-    const char *event; /* of the log line */
+    const char *event; /* event name of the log lines */
     enum log_level level;
 };
 #define MACHINE_STATES(table) .states = (table), .count = (int)(sizeof(table) / sizeof((table)[0]))

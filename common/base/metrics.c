@@ -23,7 +23,7 @@ static void put(struct buf *out, const char *name, const char *type, const char 
     buf_puts(out, "\n");
 }
 
-/* The beginning of a file of /proc; returns false if it is unreadable. */
+/* Reads the beginning of a file in /proc; returns false if it is unreadable. */
 static bool read_proc(const char *path, char *text, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -67,21 +67,21 @@ static void put_descriptors(struct buf *out)
     DIR *dir = opendir("/proc/self/fd");
     if (!dir)
         return;
-    int count = -1; /* not this descriptor */
+    int count = -1; /* the descriptor of this directory does not count */
     for (const struct dirent *entry; (entry = readdir(dir)) != NULL;)
         count += entry->d_name[0] != '.';
     closedir(dir);
     put(out, "process_open_fds", "gauge", "Number of open file descriptors.", count);
 }
 
-/* Start time of the process, from ticks since boot and the time of the boot. */
+/* Start time of the process, from its ticks since boot and the boot time. */
 static void put_start(struct buf *out)
 {
     char stat[1024], kernel[16384];
     if (!read_proc("/proc/self/stat", stat, sizeof(stat)) ||
         !read_proc("/proc/stat", kernel, sizeof(kernel)))
         return;
-    const char *fields = strrchr(stat, ')'); /* behind the program's name, which may contain
+    const char *fields = strrchr(stat, ')'); /* after the program's name, which may contain
                                               * blanks */
     const char *boot = strstr(kernel, "btime ");
     if (fields && boot)
@@ -129,7 +129,7 @@ static void key_of_sample(const void *item, const char **name, const char **key)
 
 static struct {
     struct metrics_family *metrics; /* sorted by name */
-    struct table samples;           /* by the metric's name and the sample's key */
+    struct table samples;           /* samples by the metric's name and the sample's key */
 } registry = {.samples = {.key = key_of_sample}};
 
 static struct metrics_family dropped = {
@@ -148,7 +148,7 @@ static size_t count_labels(const struct metrics_family *metric)
 /* Label values as one text, unambiguously. */
 struct key {
     char *text;
-    char room[256]; /* for most keys */
+    char room[256]; /* large enough for most keys */
 };
 
 static void key_make(struct key *key, const char *const *values)
@@ -368,8 +368,8 @@ static void put_number(struct buf *out, double value)
         buf_real(out, value);
 }
 
-/* Escapes line breaks and, in a label, quotes; replaces bad UTF-8, for which Prometheus would
- * refuse the whole text. */
+/* Escapes line breaks and, in a label, quotes; replaces bad UTF-8, which would make Prometheus
+ * reject the whole text. */
 static void put_escaped(struct buf *out, const char *text, bool label)
 {
     size_t len = strlen(text), plain = 0, at = 0;

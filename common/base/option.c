@@ -209,16 +209,16 @@ const char *option_help(const struct option_program *program, struct arena *aren
 
 extern char **environ;
 
-enum { SHOWN = 60, BETWEEN = '\n' /* the values of a list */ };
+enum { SHOWN = 60, BETWEEN = '\n' /* separates the values of a list */ };
 enum asked { ASKED_NOTHING, ASKED_HELP, ASKED_VERSION };
 
-/* State of parsing. Values stay text until all flags are read, so that --help works beside an
- * invalid one. */
+/* State of parsing. Values stay text until all flags are read, so that --help works even next to
+ * an invalid value. */
 struct reading {
     const struct option_program *program;
     struct arena *arena;
     size_t count;
-    const char **given; /* by row: the text of the flag, or NULL */
+    const char **given; /* texts given by flags, one per row, or NULL */
     int argc, next;
     char **argv;
     enum asked asked;
@@ -502,7 +502,7 @@ static void store_default(struct arena *arena, const struct option_row *row)
         return;
     }
     struct option_row free_row = *row;
-    free_row.max = free_row.min; /* a default such as 0 for "none" may be out of range */
+    free_row.max = free_row.min; /* a default such as 0 for "none" may lie outside the range */
     bool fits = store(arena, &free_row, row->value ? row->value : nothing[row->type]);
     assert(fits && "the table's own default must parse");
     (void)fits;

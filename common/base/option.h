@@ -62,8 +62,8 @@ struct option_program {
     const char *synopsis; /* e.g. "[OPTION...] COMMAND [ARG...]" */
     const char *before;   /* paragraphs in front of the options; may be NULL */
     const char *details;  /* paragraphs after the options: examples, files, signals; may be NULL */
-    int width;            /* of a line of --help; 0: 100 */
-    const struct option_row *rows; /* ends with a row without name */
+    int width;            /* width of --help lines; 0 means 100 */
+    const struct option_row *rows; /* ends with a row without a name */
     bool takes_arguments;          /* non-flag arguments are allowed */
 };
 
@@ -74,8 +74,8 @@ struct option_program {
  */
 int option_parse(const struct option_program *program, struct arena *arena, int argc, char **argv);
 
-/* The begin of a daemon: hides its memory from processes of its user, raises the limit of open
- * files, parses the options, and begins to log at the level that one of them has set. */
+/* Starts a daemon: hides its memory from other processes of its user, raises the limit of open
+ * files, parses the options, and begins to log at the level that they set. */
 void option_parse_daemon(const struct option_program *program, struct arena *arena, int argc,
                          char **argv, const char *const *log_level);
 

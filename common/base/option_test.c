@@ -216,7 +216,7 @@ CASE(help_and_version_are_told)
     for (size_t i = 0; i < sizeof(asking) / sizeof(asking[0]); i++) {
         struct errinfo ei;
         int first;
-        /* Also beside an invalid value: values are checked last. */
+        /* Works even next to an invalid value: values are checked last. */
         assert_int_equal(read_words(arena, &program, (const char *[]){"--port=x", asking[i], NULL},
                                     (const char *[]){NULL}, &first, &ei),
                          ERR_CANCELLED);

@@ -1,15 +1,15 @@
-/* Settings of the process in the kernel. */
+/* Kernel settings of the process. */
 #ifndef BASE_PROCESS_H
 #define BASE_PROCESS_H
 
 #include <stdbool.h>
 
-/* Raises the soft limit of open files to the hard one: the soft one is small for programs that use
- * select(). Returns the new limit, which children inherit. */
+/* Raises the soft limit of open files to the hard one: the soft limit is low for the sake of
+ * programs that use select(). Returns the new limit, which children inherit. */
 long process_raise_files(void);
 
-/* Protects memory with secrets from other processes of the same user: no core file, no debugger, no
- * /proc/PID/environ or /proc/PID/mem. Does not last beyond exec. */
+/* Protects secrets in memory from other processes of the same user: no core file, no debugger,
+ * no /proc/PID/environ or /proc/PID/mem. Does not last beyond exec. */
 void process_hide(void);
 
 /*

@@ -36,7 +36,7 @@ CASE(test_turns)
     assert_int_equal(sched_getscheduler(0), SCHED_BATCH);
     process_set_batch(false);
     assert_int_equal(sched_getscheduler(0), SCHED_OTHER);
-    /* a policy chosen by others stays */
+    /* a policy that was set elsewhere stays */
     assert_int_equal(sched_setscheduler(0, SCHED_IDLE, &none), 0);
     process_set_batch(true);
     assert_int_equal(sched_getscheduler(0), SCHED_IDLE);

@@ -53,7 +53,7 @@ void shares_fini(struct shares *shares)
     table_fini(&shares->owners);
 }
 
-/* "a" of "a/b", on the heap; NULL if it is no part. */
+/* "a" of "a/b", on the heap; NULL if the name has no slash. */
 static char *group_name(const char *name)
 {
     const char *slash = strchr(name, '/');
@@ -143,8 +143,8 @@ bool shares_admit(const struct shares *shares, const char *name, size_t amount)
            shares_of(shares, name) / PART <= shares->most - shares->taken - amount;
 }
 
-/* The largest owner of a group, or of the owners that are no parts if NULL; NULL if there is
- * none. */
+/* The largest owner of a group or, if group is NULL, of the owners that are not parts of
+ * another; NULL if there is none. */
 static const struct owner *greediest(const struct shares *shares, const struct owner *group)
 {
     const struct owner *greedy = NULL, *owner;

@@ -35,24 +35,24 @@ struct shares {
 void shares_init(struct shares *shares, enum budget budget, size_t most);
 void shares_fini(struct shares *shares);
 
-/* An owner is a text, such as a namespace; NULL and "" are this process. An owner with a slash is a
- * part of another: the amount of "a/b" counts for "a" too, and the largest part of the largest
- * owner has to give back. */
+/* An owner is a text, such as a namespace; NULL and "" mean this process. An owner with a slash
+ * is part of another: the amount of "a/b" counts for "a" too, and the largest part of the
+ * largest owner has to give back. */
 void shares_take(struct shares *shares, const char *owner, size_t amount);
-/* At most the amount taken. */
+/* amount is at most what the owner has taken. */
 void shares_give_back(struct shares *shares, const char *owner, size_t amount);
 size_t shares_of(const struct shares *shares, const char *owner);
 
 /*
  * Returns true if the owner may take this amount, for budgets that cannot be taken back: an owner
- * gets at most three times of what is then free, so there is always room for a smaller one.
+ * gets at most three times what is then free, so there is always room for a smaller one.
  */
 bool shares_admit(const struct shares *shares, const char *owner, size_t amount);
 
 /*
  * Returns the owner that has to give back before this one may take the amount, NULL if there is
  * room: the largest owner, or this one if it would be the largest. The text lives until that owner
- * has given all back. This process itself is never returned for others.
+ * has given back everything. This process itself is never returned in favour of another owner.
  */
 const char *shares_yields(const struct shares *shares, const char *owner, size_t amount);
 
@@ -77,7 +77,7 @@ struct fair_lane {
     TAILQ_HEAD(fair_items, fair_item) items;
     struct fair_queue *queue;
     int count;
-    char *owner; /* of a lane of the queue's own */
+    char *owner; /* name, only for a lane that the queue owns */
 };
 
 struct fair_queue {
@@ -87,7 +87,7 @@ struct fair_queue {
 };
 
 void fair_init(struct fair_queue *queue);
-/* No entry may be left that was added by fair_add_of(). */
+/* All entries added by fair_add_of() must have been removed. */
 void fair_fini(struct fair_queue *queue);
 void fair_lane_init(struct fair_lane *lane, struct fair_queue *queue);
 /* The item must not be queued. */

@@ -25,7 +25,7 @@ CASE(the_greediest_gives_way)
     shares_fini(&shares);
 }
 
-/* Parts of one owner count as one, and each for itself among them. */
+/* Parts of one owner count together as one owner, and separately among themselves. */
 CASE(parts_of_an_owner)
 {
     struct shares shares;
@@ -69,7 +69,7 @@ CASE(what_is_our_own_stays)
     shares_fini(&shares);
 }
 
-/* Whatever others take, an owner gets at least an equal share. */
+/* An owner always gets at least an equal share, even if other owners take all they can. */
 CASE(an_equal_part_is_always_had)
 {
     enum { OWNERS = 8, MOST = 1000 };
@@ -121,7 +121,7 @@ CASE(there_is_room_for_one_more_owner)
     assert_true(shares_admit(&shares, "another", 1));
     assert_true(!shares_admit(&shares, "another", 1000));
     shares_fini(&shares);
-    /* a small budget can be taken whole */
+    /* a small budget can be used up entirely */
     shares_init(&shares, BUDGET_TASKS_RUNNING, 2);
     for (int i = 0; i < 2; i++) {
         assert_true(shares_admit(&shares, "a", 1));

@@ -23,7 +23,7 @@ void table_fini(struct table *table)
     *table = (struct table){.key = table->key};
 }
 
-/* Of both texts and the NUL between them. */
+/* Hashes both texts and the NUL between them. */
 uint32_t table_hash(const char *first, const char *second)
 {
     uint64_t hash = hash_text(hash_byte(hash_text(HASH_START, first), 0), second);
@@ -31,7 +31,7 @@ uint32_t table_hash(const char *first, const char *second)
     return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* The slot of this pair, or the free one for it. The table has a free slot. */
+/* The slot of this pair, or a free slot for it. The table must have a free slot. */
 static size_t find(const struct table *table, uint32_t hash, const char *first, const char *second)
 {
     size_t mask = table->cap - 1;
@@ -111,7 +111,7 @@ void *table_take(struct table *table, const char *first, const char *second)
     table->count--;
     for (size_t i = (gap + 1) & mask; table->items[i]; i = (i + 1) & mask) {
         size_t home = table->hashes[i] & mask;
-        /* May move up only if its home is not behind the gap. */
+        /* An item may move up only if its home is not after the gap. */
         if (((i - home) & mask) < ((i - gap) & mask))
             continue;
         table->items[gap] = table->items[i];

@@ -1,6 +1,7 @@
 /*
  * YAML 1.1 scalars, and json-c trees from libyaml's events. The recursion is bounded by
- * JSON_MAX_DEPTH, and the expansion of aliases in bytes, so that no small text makes a large tree.
+ * JSON_MAX_DEPTH, and the expansion of aliases in bytes, so that a small text cannot make a large
+ * tree.
  */
 #include "base/yaml.h"
 
@@ -18,7 +19,7 @@ enum kind { IS_STRING, IS_NULL, IS_BOOL, IS_INT, IS_FLOAT, IS_NOT_FINITE };
 struct scalar {
     enum kind kind;
     bool truth;
-    bool negative; /* of an integer */
+    bool negative; /* sign of an integer */
     uint64_t magnitude;
     double real;
 };
@@ -97,8 +98,8 @@ static bool read_integer(const char *text, struct scalar *out)
     return out->magnitude <= most;
 }
 
-/* Sign, digits with an optional point, exponent; other forms of strtod() (hex, inf, nan) are no
- * float. */
+/* Sign, digits with an optional point, exponent; other forms of strtod() (hex, inf, nan) are not
+ * floats. */
 static bool read_float(const char *text, double *out)
 {
     const char *at = text + (*text == '-' || *text == '+');
@@ -252,7 +253,7 @@ const char *yaml_scalar(struct arena *arena, const char *text, size_t len, const
     return NULL;
 }
 
-enum { NODE_COST = 16, SHOWN = 100 }; /* bytes that a node counts beyond its text */
+enum { NODE_COST = 16, SHOWN = 100 }; /* bytes counted for a node beyond its text */
 
 struct mark {
     struct mark *next;
@@ -274,7 +275,7 @@ struct reader {
     size_t len;
     yaml_parser_t parser;
     yaml_event_t event;          /* the current one */
-    struct json_object *anchors; /* by name; null is a value */
+    struct json_object *anchors; /* trees by name; null is a value */
     size_t budget;               /* bytes that aliases may still add */
     size_t max;
     int depth;
@@ -524,7 +525,7 @@ static enum err read_merge(struct reader *r, struct json_object *merges)
     return ERR_OK;
 }
 
-/* The earlier one of two merged mappings takes precedence. Their values are copies already, and are
+/* The earlier of two merged mappings takes precedence. Their values are already copies, and are
  * moved. */
 static void apply_merges(struct json_object *obj, struct json_object *merges)
 {

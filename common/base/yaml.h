@@ -34,8 +34,8 @@ enum err yaml_parse_file(struct arena *arena, const char *path, size_t max,
 
 /*
  * The value of a YAML 1.1 scalar, for tests; *out is a new reference, NULL for null. tag is NULL or
- * "" if absent; then a quoted scalar is a string. Returns NULL, or what was expected, to be put
- * behind "expected ".
+ * "" if absent; then a quoted scalar is a string. Returns NULL, or a description of what was
+ * expected, to follow "expected ".
  */
 const char *yaml_scalar(struct arena *arena, const char *text, size_t len, const char *tag,
                         bool plain, struct json_object **out);

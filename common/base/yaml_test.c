@@ -125,7 +125,7 @@ CASE(laughs_are_bounded)
     buf_puts(&text, "]\n");
     assert_int_equal(parse(arena, text.data, &ei), ERR_INVALID);
 
-    buf_clear(&text); /* each level is shallow, but an alias in an alias adds up */
+    buf_clear(&text); /* each level is shallow, but aliases within aliases add up */
     buf_puts(&text, "a0: &a0 [x]\n");
     for (int i = 1; i < 70; i++)
         buf_printf(&text, "a%d: &a%d [*a%d]\n", i, i, i - 1);
@@ -162,7 +162,7 @@ CASE(aliases_are_copies)
                         "{\"a\":{\"b\":[1.5]},\"c\":{\"b\":2},\"d\":{\"b\":[1.5,3]}}");
 }
 
-/* Truncations and many changes of a document are parsed or refused, without a leak or a bad
+/* Truncated and randomly changed documents are parsed or rejected, without a leak or a bad
  * access. */
 CASE(damaged_text_does_no_harm)
 {

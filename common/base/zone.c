@@ -1,4 +1,5 @@
-/* Rules of POSIX TZ (IEEE 1003.1, Environment Variables), and what the tz database adds: hours from -167 to 167. */
+/* Rules of POSIX TZ (IEEE 1003.1, Environment Variables), and an extension of the tz database:
+ * hours from -167 to 167. */
 #include "base/zone.h"
 
 #include <ctype.h>
@@ -25,7 +26,7 @@ bool zone_find(const char *name, struct zone *out)
     return false;
 }
 
-/* --- reading a rule: each moves *at behind what it has read */
+/* --- reading a rule: each function moves *at past what it has read */
 
 static bool read_char(const char **at, char c)
 {
@@ -35,7 +36,7 @@ static bool read_char(const char **at, char c)
     return true;
 }
 
-/* A whole number of at most `most`. */
+/* Reads a whole number up to `most`. */
 static bool read_number(const char **at, int most, int *out)
 {
     int value = 0;
@@ -107,7 +108,7 @@ bool zone_parse(const char *rule, struct zone *out)
     return read_change(&at, &out->begins) && read_change(&at, &out->ends) && *at == '\0';
 }
 
-/* --- reckoning */
+/* --- conversion */
 
 static int64_t floor_div(int64_t a, int64_t b)
 {
@@ -124,7 +125,7 @@ static int year_of(int64_t minutes)
     return year;
 }
 
-/* In local time. */
+/* The time of the change in this year, in local time. */
 static int64_t change_in(const struct zone_change *change, int year)
 {
     int64_t first = clock_days(year, change->month, 1);

@@ -60,10 +60,10 @@ CASE(what_local_time_is_in_utc)
     } rows[] = {
         {"Europe/Berlin", "2026-01-15T09:00:00Z", "2026-01-15T08:00:00Z"},
         {"Europe/Berlin", "2026-07-15T09:00:00Z", "2026-07-15T07:00:00Z"},
-        /* left out: 02:30 is 03:30 */
+        /* skipped by the change: 02:30 is read as 03:30 */
         {"Europe/Berlin", "2026-03-29T02:30:00Z", "2026-03-29T01:30:00Z"},
         {"Europe/Berlin", "2026-03-29T03:00:00Z", "2026-03-29T01:00:00Z"},
-        /* twice: the first */
+        /* occurs twice: the first counts */
         {"Europe/Berlin", "2026-10-25T02:30:00Z", "2026-10-25T00:30:00Z"},
         {"Europe/Berlin", "2026-10-25T03:00:00Z", "2026-10-25T02:00:00Z"},
         {"America/New_York", "2026-03-08T02:30:00Z", "2026-03-08T07:30:00Z"},

@@ -7,7 +7,7 @@
 #include "kube/reply.h"
 #include "test/kinds.h"
 
-/* A list of one object with `n` empty ones. */
+/* Replies with a list of one object that contains `n` empty ones. */
 static void answer_empties(struct fake_api *api, struct http_conn_request *req,
                            const struct fake_seen *seen)
 {
@@ -49,14 +49,14 @@ CASE(what_is_kept_waits_for_room)
         enum err err;
         bool outline;
     } cases[] = {
-        {15000, KUBE_GET, true, ERR_OK, false},   /* kept to the end */
+        {15000, KUBE_GET, true, ERR_OK, false},   /* kept until the end */
         {15000, KUBE_GET, true, ERR_RETRY, true}, /* there is no room for another */
         {15000, KUBE_GET, false, ERR_OK, false},  /* a tree that is not kept needs no room */
         {10, KUBE_GET, true, ERR_OK, false},      /* nor does a small one */
         {100000, KUBE_GET, false, ERR_INVALID, true},
         {100000, KUBE_LIST, false, ERR_OK, true},       /* a page of a watch */
         {15000, KUBE_LIST, true, ERR_RETRY, true},      /* other calls get no outlines */
-        {15000, KUBE_MERGE_PATCH, true, ERR_OK, false}, /* it is written already */
+        {15000, KUBE_MERGE_PATCH, true, ERR_OK, false}, /* it has already been written */
     };
     enum { CASES = sizeof(cases) / sizeof(cases[0]) };
     struct keeper keepers[CASES] = {0};

@@ -2,7 +2,7 @@
 #include "kube/kube_internal.h"
 #include "test/unit.h"
 
-/* Behaviour without answers from the server, and after that. */
+/* Behaviour while the server gives no answers, and afterwards. */
 
 static const struct kube_resource pods = {
     .group = "", .version = "v1", .plural = "pods", .kind = "Pod"};
@@ -93,7 +93,7 @@ CASE(whoever_has_no_budget_ends_the_outage)
 CASE(many_in_a_row_for_some_time)
 {
     struct circuit_breaker o = {0};
-    /* many failures at the same time are one */
+    /* many failures at the same time count as one */
     for (int i = 0; i < 100; i++)
         assert_false(circuit_breaker_record(&o, false, 1000));
     assert_false(circuit_breaker_record(&o, false, 3999));

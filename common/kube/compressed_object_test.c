@@ -93,7 +93,7 @@ CASE(a_dictionary_makes_alike_objects_small)
     assert_int_equal(compressed_object_bytes(), 0);
 }
 
-/* Dissimilar or tiny objects give no dictionary, which is no error. */
+/* Dissimilar or tiny objects yield no dictionary, which is not an error. */
 CASE(no_dictionary_is_no_harm)
 {
     enum { FEW = 16 };

@@ -82,7 +82,7 @@ static void config_pem(struct json_reader *r, struct json_object *obj, const cha
     }
 }
 
-/* args and env of the plugin; both arrays end with NULL. */
+/* Reads args and env of the plugin; both arrays end with NULL. */
 static void read_exec_lists(struct json_reader *r, struct json_object *exec, const char *command,
                             struct kube_config *out)
 {
@@ -136,7 +136,8 @@ static void read_exec(struct json_reader *r, struct json_object *exec, const cha
     read_exec_lists(r, exec, command, out);
 }
 
-/* Refuses unsupported settings: requests under another identity than configured would be worse. */
+/* Rejects unsupported settings: sending requests under an identity other than the configured one
+ * would be worse. */
 static void refuse_unsupported(struct json_reader *r, struct json_object *user)
 {
     static const char *const impersonation[] = {"as", "as-uid", "as-groups", "as-user-extra"};
@@ -189,7 +190,7 @@ struct config_file {
     struct json_reader reader;
 };
 
-/* All files of one KUBECONFIG list. */
+/* All files in a KUBECONFIG list. */
 struct merged {
     struct arena *arena;
     const char *list;
@@ -240,7 +241,7 @@ static enum err read_one(struct merged *m, const char *path, struct errinfo *ei)
     return err != ERR_OK ? err : add_file(m, path, docs, ei);
 }
 
-/* As in kubectl, a file of a list may be missing, a single one may not. */
+/* As in kubectl, a file in a list may be missing, but not a single file. */
 static enum err read_files(struct merged *m, struct errinfo *ei)
 {
     bool several = strchr(m->list, ':') != NULL;
@@ -287,7 +288,7 @@ static const char *current_context(struct merged *m)
     return NULL;
 }
 
-/* The first error of a reader, with its file in front. */
+/* The first error of a reader, prefixed with its file. */
 static enum err first_mistake(const struct merged *m, struct errinfo *ei)
 {
     for (size_t i = 0; i < m->count; i++) {
@@ -444,7 +445,7 @@ enum err config_parse(struct arena *arena, const char *path, const char *text, s
     return err != ERR_OK ? err : fill(m, source, NULL, out, ei);
 }
 
-/* The key of a setting that is outside of the text, NULL if none. */
+/* The key of a setting that is stored outside the text, NULL if none. */
 static const char *elsewhere(const struct kube_config *config)
 {
     const struct {

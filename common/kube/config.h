@@ -1,11 +1,12 @@
 /*
  * Access to a Kubernetes API server: kubeconfig files or the pod's service account.
  *
- * KUBECONFIG may list several files, merged as in kubectl (the first one wins per name;
- * current-context from the first that sets it). Certificates and keys inline (base64) or by path,
- * relative to their file. Tokens, token files (checked for changes at most once a minute), basic,
- * and exec plugins (client.authentication.k8s.io/v1 and v1beta1; the answer is kept until its
- * expirationTimestamp or a 401).
+ * KUBECONFIG may list several files, merged as in kubectl (for each name the first file wins;
+ * current-context comes from the first file that sets it). Certificates and keys are inline
+ * (base64) or paths relative to their file. Credentials are tokens, token files (checked for
+ * changes at most once a minute), basic authentication, and exec plugins
+ * (client.authentication.k8s.io/v1 and v1beta1; the answer is kept until its expirationTimestamp or
+ * a 401).
  */
 #ifndef KUBE_CONFIG_H
 #define KUBE_CONFIG_H
@@ -28,7 +29,7 @@ struct kube_config {
     const char *server;     /* "https://host:port[/prefix]", no trailing slash */
     const char *namespace_; /* the context's, "default" if none */
     const char *context;    /* name, "" in a cluster */
-    struct http_tls tls;    /* also a client certificate, possible with any auth */
+    struct http_tls tls;    /* includes a client certificate, possible with any auth */
     const char *proxy;      /* proxy-url or NULL */
     enum kube_auth auth;
     const char *token;
@@ -36,7 +37,7 @@ struct kube_config {
     const char *username, *password;
     /* exec plugin */
     const char *const *exec_argv;
-    const char *const *exec_env; /* "K=V" added to ours */
+    const char *const *exec_env; /* "K=V", added to our own environment */
     const char *exec_api_version;
     const char *exec_install_hint;
     bool exec_cluster_info;
@@ -59,7 +60,7 @@ enum err kube_config_load(struct arena *arena, const struct kube_config_source *
 
 /*
  * Reads a kubeconfig from an object of a cluster, such as a Secret; `name` is its name in errors.
- * It must not execute or read anything of this machine: ERR_INVALID if it names a plugin or a file.
+ * It must not execute or read anything on this machine: ERR_INVALID if it names a plugin or a file.
  * *out lives in the arena.
  */
 enum err kube_config_read(struct arena *arena, const char *name, const char *text, size_t len,

@@ -17,7 +17,7 @@ enum {
     FILE_MAX = 64 * 1024,
     PLUGIN_TIMEOUT_MS = 60000,
     PLUGIN_MAX_OUTPUT = 1024 * 1024,
-    FAILURE_KEPT_MS = 2000,  /* a broken plugin is not run for every call */
+    FAILURE_KEPT_MS = 2000,  /* a broken plugin is not run again for every call */
     EXPIRES_EARLY_MS = 5000, /* a token must not expire in transit */
     REFUSED_PAUSE_MS = 10000,
     MAX_ANSWER = 1024 * 1024,
@@ -152,7 +152,7 @@ struct credentials {
     void (*changed)(void *arg);
     void *arg;
     enum credentials_state state;
-    struct arena *held; /* of authorization and tls; replaced as a whole */
+    struct arena *held; /* holds authorization and tls; replaced as a whole */
     const char *authorization;
     struct http_tls tls;
     uint64_t generation;
@@ -322,7 +322,7 @@ static enum err take_answer(struct credentials *c, const struct child_result *re
         tls.key_pem = answer.key_pem;
     }
     c->renew_wall_ms = answer.expires_ms ? answer.expires_ms - EXPIRES_EARLY_MS : 0;
-    /* An expired answer is used for a second, to bound the plugin runs. */
+    /* An expired answer is used for a second, to limit how often the plugin runs. */
     if (c->renew_wall_ms && c->renew_wall_ms < clock_wall_ms() + 1000)
         c->renew_wall_ms = clock_wall_ms() + 1000;
     hold(c, arena, answer.token ? arena_printf(arena, "Bearer %s", answer.token) : NULL, &tls);
@@ -429,7 +429,7 @@ bool credentials_refused(struct credentials *c, uint64_t generation)
         return check_token_file(c, true);
     if (c->config->auth != KUBE_AUTH_EXEC || c->state != CREDENTIALS_READY)
         return false;
-    /* Repeated 401 must not run the plugin each time. */
+    /* A repeated 401 must not run the plugin each time. */
     if (c->refused_at_ms && now - c->refused_at_ms < REFUSED_PAUSE_MS)
         return false;
     c->refused_at_ms = now;

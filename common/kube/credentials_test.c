@@ -13,7 +13,7 @@
 
 #define V1 "client.authentication.k8s.io/v1"
 
-/* Accepts the token in api->arg only. */
+/* Accepts only the token in api->arg. */
 static void answer_token(struct fake_api *api, struct http_conn_request *req,
                          const struct fake_seen *seen)
 {
@@ -70,7 +70,7 @@ CASE(a_401_reads_the_token_file_again)
     assert_int_equal(out.status, 401);
     assert_int_equal(api->count, 4);
 
-    /* changed but refused too: one refresh per call */
+    /* changed but rejected too: one refresh per call */
     unit_put("token", "four");
     get_and_wait(api, &out);
     assert_int_equal(out.err, ERR_DENIED);
@@ -195,7 +195,7 @@ CASE(a_401_runs_the_plugin_again_once)
     assert_int_equal(plugin_runs(api->arena), 2);
     assert_int_equal(api->count, 6);
 
-    /* refused again: the plugin is not run for each call */
+    /* rejected again: the plugin is not run for each call */
     api->arg = "Bearer other";
     get_and_wait(api, &out);
     assert_int_equal(out.err, ERR_DENIED);

@@ -1,8 +1,8 @@
 /*
  * A note is one Event: an object, a type, a reason and a message. It is in the recent table while
  * it is kept, and in its subject's queue until the API server has its latest count. A repetition
- * only increments the count, so the queue is bounded by the table. Namespaces have their turns in
- * sending; if all of the table is queued, the namespace with most loses its latest.
+ * only increments the count, so the queue is bounded by the table. Namespaces take turns in
+ * sending; if the whole table is queued, the namespace with the most notes loses its latest.
  */
 #include "kube/event.h"
 
@@ -25,8 +25,8 @@ enum {
     BURST = 50,
     REPEATS = 10,          /* repetitions that are each sent; */
     REPEAT_MS = 10 * 1000, /* after that, minimum interval between updates of the count */
-    MAX_TRIES = 4,         /* the first and three retries */
-    MAX_CALLS = 8,         /* in progress: many events must not spend their time-outs in a queue */
+    MAX_TRIES = 4,         /* the first try and three retries */
+    MAX_CALLS = 8,         /* calls in progress: events must not spend their time-outs in a queue */
     BACKOFF_MIN_MS = 500,
     BACKOFF_MAX_MS = 10000,
 };
@@ -36,7 +36,7 @@ struct note {
     struct subject *subject;
     char *text; /* "type\nreason\nmessage", the key among the subject's notes */
     char *type, *reason, *message;
-    char *name; /* of the Event; NULL before it is created */
+    char *name; /* name of the Event; NULL before it is created */
     bool known; /* the API server has it: PATCH */
     bool queued;
     bool changed; /* its count has changed while it was being sent */
@@ -47,7 +47,7 @@ struct note {
     struct note *older, *newer; /* list of notes that are not queued, by their last use */
 };
 
-/* The object of events. */
+/* An object that events are about. */
 struct subject {
     struct event_recorder *recorder;
     char *key; /* "namespace/kind/name/uid" */
@@ -57,7 +57,7 @@ struct subject {
     size_t notes;
     struct note *first, *last; /* queue, in order */
     bool busy;                 /* the first one is being sent, or waits for a retry */
-    struct fair_item ready;    /* in the recorder's ready queue */
+    struct fair_item ready;    /* entry in the recorder's ready queue */
     int tries;
     struct backoff backoff;
     struct timer *timer;
@@ -69,15 +69,15 @@ struct event_recorder {
     struct kube_client *client;
     char *component;
     struct table subjects;
-    struct table notes; /* by subject's key and text */
+    struct table notes; /* by the subject's key and the text */
     struct note *oldest, *newest;
-    struct fair_queue ready; /* have something to send */
-    struct shares queued;    /* notes, by namespace */
-    size_t calls;            /* in progress; the last one destroys a freed recorder */
+    struct fair_queue ready; /* subjects with notes to send */
+    struct shares queued;    /* queued notes, by namespace */
+    size_t calls;            /* calls in progress; the last one destroys a freed recorder */
     uint64_t serial;
     int64_t window_ms;
     bool freed;
-    /* of event_flush() */
+    /* callback of event_flush() */
     void (*flushed)(void *arg);
     void *flushed_arg;
     struct timer *flush_timer;
@@ -148,7 +148,7 @@ static void note_free(struct note *note)
     free(note);
 }
 
-/* Frees a note that is not queued, and its subject with the last one. */
+/* Frees a note that is not queued and, with its last note, the subject. */
 static void forget(struct event_recorder *r, struct note *note)
 {
     struct subject *s = note->subject;
@@ -207,8 +207,8 @@ static void drop_last(struct event_recorder *r, struct subject *s)
     forget(r, dropped);
 }
 
-/* Makes room for a note by freeing the oldest that is not queued, or the last one of the namespace
- * with most. Returns false if that is the namespace itself. */
+/* Makes room for a note by freeing the oldest that is not queued, or the last one of the
+ * namespace with the most queued notes. Returns false if that is this namespace. */
 static bool make_room(struct event_recorder *r, const char *namespace_)
 {
     const char *largest;
@@ -558,7 +558,7 @@ static bool within_limit(struct subject *s)
     return true;
 }
 
-/* A waiting release repeats its event at every check, for hours: bounds the requests for it. */
+/* A waiting release repeats its event at every check, for hours: limits the requests for it. */
 static bool is_frequent(const struct note *note, int64_t now)
 {
     return note->count >= REPEATS && now >= note->queued_ms && now - note->queued_ms < REPEAT_MS;
@@ -585,7 +585,7 @@ void event_record(struct event_recorder *r, const struct event_object *object, c
     }
     s = subject_of(r, object);
     note = table_get(&r->notes, s->key, text);
-    if (!note) { /* also when over the limit: a subject needs a note */
+    if (!note) { /* even when over the limit: a subject needs a note */
         note = note_new(s, type, reason, cut, text);
         text = NULL;
     }

@@ -1,10 +1,10 @@
 /*
  * Kubernetes Events about an object, with aggregation: a repetition within ten minutes increments
  * the count of the existing Event (PATCH) instead of creating another. At most 10,000 recent ones
- * are kept. Sending is in the background, in order per object, retried on ERR_RETRY three times,
- * then logged and dropped: an event never delays a release. After ten repetitions an event's count
- * is sent at most once in 10 s. Per object a burst of 50, then one per 10 s; dropped ones are
- * counted in the log.
+ * are kept. Events are sent in the background, in order per object. ERR_RETRY is retried three
+ * times; then the event is logged and dropped, so it never delays a release. After ten repetitions
+ * an event's count is sent at most once in 10 s. Each object may send a burst of 50, then one per
+ * 10 s; the number of dropped events is logged.
  */
 #ifndef KUBE_EVENT_H
 #define KUBE_EVENT_H
@@ -21,8 +21,8 @@ struct event_object {
 struct event_recorder *event_recorder_new(struct loop *loop, struct kube_client *client,
                                           const char *component);
 void event_recorder_free(struct event_recorder *recorder);
-/* type "Normal" or "Warning"; reason "Synced". Copies all texts; the message is truncated to 1,024
- * bytes. */
+/* type is "Normal" or "Warning", reason e.g. "Synced". Copies all texts; the message is
+ * truncated to 1,024 bytes. */
 void event_record(struct event_recorder *recorder, const struct event_object *object,
                   const char *type, const char *reason, const char *message);
 /* Sets the time within which a repetition increments the count, default ten minutes; for tests. */

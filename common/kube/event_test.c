@@ -86,7 +86,7 @@ CASE(a_flush_waits_for_what_is_left)
     FAKE_WAIT(f.api, flushed == 2);
     assert_int_equal(event_pending(f.recorder), 0);
     record(&f, "two");
-    event_flush(f.recorder, 60000, on_flushed, &flushed); /* and the recorder is freed before */
+    event_flush(f.recorder, 60000, on_flushed, &flushed); /* the recorder is freed before that */
     stop(&f);
     assert_int_equal(flushed, 2);
 }
@@ -158,7 +158,7 @@ CASE(what_happens_meanwhile_is_one_request_more)
     stop(&f);
 }
 
-/* The requests of a namespace among those that were seen. */
+/* The number of requests seen for a namespace. */
 static int count_of(const struct fixture *f, const char *namespace_)
 {
     char path[64];
@@ -184,7 +184,8 @@ static void record_of(struct fixture *f, const char *namespace_, int object, int
     event_record(f->recorder, &of, "Normal", "Synced", message);
 }
 
-/* One that has many to send delays those of others by one of its own. */
+/* A namespace with many events to send delays an event of another namespace by only one of its
+ * own. */
 CASE(each_namespace_has_its_turn)
 {
     struct fixture f = {.script = {.status = {200}}};
@@ -201,7 +202,7 @@ CASE(each_namespace_has_its_turn)
     stop(&f);
 }
 
-/* One that has taken the whole table loses its own, not those of others. */
+/* A namespace that has filled the whole table loses its own events, not those of others. */
 CASE(who_has_most_loses_its_latest)
 {
     enum { OBJECTS = 201, TEXTS = 50, TABLE = 10000 };
@@ -214,7 +215,7 @@ CASE(who_has_most_loses_its_latest)
     assert_int_equal(event_pending(f.recorder), TABLE);
     for (int i = 0; i < 3; i++)
         record_of(&f, "modest", 0, i);
-    record_of(&f, "greedy", OBJECTS, 0); /* it is the one that has most */
+    record_of(&f, "greedy", OBJECTS, 0); /* it is the namespace with the most events */
     assert_int_equal(event_pending(f.recorder), TABLE);
     FAKE_WAIT(f.api, count_of(&f, "modest") == 3);
     assert_in_range(count_of(&f, "greedy"), 1, 40);
@@ -241,12 +242,12 @@ CASE(what_comes_of_each_answer)
 {
     static const struct {
         int status[8];
-        const char *methods; /* of the requests caused by "one", "one" */
+        const char *methods; /* methods of the requests caused by "one", "one" */
         int counts[4];
     } cases[] = {
         {{201, 200}, "PP", {1, 2}},
         {{500, 201, 200}, "PPP", {1, 1, 2}}, /* retried under the same name */
-        {{500, 409, 200}, "PPP", {1, 1, 2}}, /* the first had been received */
+        {{500, 409, 200}, "PPP", {1, 1, 2}}, /* the first request had been received */
         {{201, 404, 201}, "PPP", {1, 2, 2}}, /* expired: created again */
         {{403, 201}, "PP", {1, 2}},          /* dropped at once */
         {{201, 422, 200}, "PP", {1, 2}},
@@ -351,7 +352,7 @@ CASE(texts_are_cut_and_copied)
     message[0] = '"';
     message[1] = '\n';
     message[2000] = '\0';
-    memmove(message + 1, message + 2, 1999); /* an odd offset: 1,024 falls within a character */
+    memmove(message + 1, message + 2, 1999); /* odd offset: byte 1,024 is within a character */
     start(&f);
     event_record(f.recorder, &object, "Warning", "Synced", message);
     memset(message, 'x', 2000);

@@ -1,6 +1,6 @@
 /*
- * For the tests of this folder: an API server that records requests and replies as the test says,
- * with the loop and the clients around it. fake_stop() frees everything.
+ * For the tests of this folder: an API server that records requests and replies as the test
+ * demands, plus the loop and the clients. fake_stop() frees everything.
  */
 #ifndef KUBE_FAKE_API_H
 #define KUBE_FAKE_API_H
@@ -97,7 +97,7 @@ static inline struct fake_api *fake_start(void (*answer)(struct fake_api *api,
     return api;
 }
 
-/* Call after changes of api->config. */
+/* Must be called after api->config has changed. */
 static inline void fake_connect(struct fake_api *api, const struct kube_client_options *options)
 {
     api->client = kube_client_new(api->loop, api->http, &api->config, options);
@@ -131,7 +131,7 @@ static inline void fake_status(struct http_conn_request *req, int status, const 
     http_reply_json(req, status, text);
 }
 
-/* Ends a streamed answer within its chunks, like a broken connection. */
+/* Ends a streamed answer in the middle of its chunks, like a broken connection. */
 static inline void fake_cut(struct http_conn_request *req, size_t max_queue)
 {
     char *junk = heap_alloc(max_queue + 1);

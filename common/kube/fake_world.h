@@ -19,8 +19,8 @@ enum fault {
     FAULT_403,
     FAULT_404,
     FAULT_410,
-    FAULT_CUT,       /* the connection breaks within a line */
-    FAULT_HALF_LINE, /* the answer ends regularly within a line */
+    FAULT_CUT,       /* the connection breaks in the middle of a line */
+    FAULT_HALF_LINE, /* the answer ends normally, but in the middle of a line */
     FAULT_GARBAGE,
     FAULT_NO_LIST, /* 200 with a JSON object of another kind */
     FAULT_ERROR_410,
@@ -288,7 +288,7 @@ static inline void world_bookmark(struct world *w)
         world_send(stream->req, line);
 }
 
-/* Ends all streams regularly. */
+/* Ends all streams normally. */
 static inline void world_end_streams(struct world *w)
 {
     while (w->streams) {

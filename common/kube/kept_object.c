@@ -13,7 +13,7 @@ struct object_compressor {
     ZSTD_CDict *to; /* both NULL without a dictionary */
     ZSTD_DDict *from;
     size_t renewed_at; /* number of objects at the last training */
-    bool taught;       /* for good, by train_once() */
+    bool taught;       /* permanently, by object_compressor_train_once() */
 };
 
 /* Shared by the process. The contexts hold no state between calls. */
@@ -21,7 +21,7 @@ static size_t all_bytes;
 static ZSTD_CCtx *zstd_compressor;
 static ZSTD_DCtx *zstd_decompressor;
 
-/* Only fails out of memory. */
+/* Fails only when out of memory. */
 static void *not_null(void *made)
 {
     if (!made)
@@ -220,7 +220,7 @@ void object_compressor_train_once(struct object_compressor *compressor,
 {
     struct samples samples = take_samples(compressor, objects, count);
 
-    compressor->renewed_at = count; /* avoids frequent training of unsuitable objects */
+    compressor->renewed_at = count; /* avoids frequent training on unsuitable objects */
     compressor->taught = make_dictionary(compressor, &samples);
     free(samples.text);
     free(samples.sizes);
@@ -330,7 +330,7 @@ bool object_presence_remove(struct object_presence *set, const char *namespace_,
     set->count--;
     for (size_t i = (gap + 1) & mask; set->slots[i]; i = (i + 1) & mask) {
         size_t home = set->slots[i] & mask;
-        /* May move up only if its home is not behind the gap. */
+        /* A hash may move up only if its home is not after the gap. */
         if (((i - home) & mask) < ((i - gap) & mask))
             continue;
         set->slots[gap] = set->slots[i];

@@ -1,8 +1,9 @@
 /*
- * Two forms of watched objects that are kept in memory for long: compressed, or only their existence.
+ * Two forms in which watched objects are kept in memory for a long time: compressed, or as their
+ * mere existence.
  *
- * Compressed objects: a tree takes about 16 times its text, the
- * compressed object a twentieth of it.
+ * Compressed objects: a tree takes about 16 times the size of its text, a compressed object a
+ * twentieth of the text.
  *
  * Objects of one kind are similar, so each kind has a compressor with a dictionary, which is
  * trained on the first objects, and again when there are many more. Compression takes microseconds,
@@ -43,21 +44,21 @@ struct compressed_object *object_compress(struct object_compressor *compressor,
                                           struct json_object *object);
 void compressed_object_free(struct compressed_object *packed); /* NULL is allowed */
 /* *out is owned by the arena and counts as a kept tree (kube/reply.h). ERR_RETRY if there is no
- * room for it now. */
+ * room for it at the moment. */
 enum err object_decompress(const struct object_compressor *compressor,
                            const struct compressed_object *packed, struct arena *arena,
                            struct json_object **out, struct errinfo *ei) MUST_USE;
 
 /* Returns true if there are enough objects for a new dictionary. */
 bool object_compressor_grows(const struct object_compressor *compressor, size_t count);
-/* Trains a dictionary on these objects, which must be all of this compressor that exist, and
- * compresses them again in place. */
+/* Trains a dictionary on these objects, which must be all existing objects of this compressor,
+ * and compresses them again in place. */
 void object_compressor_retrain(struct object_compressor *compressor,
                                struct compressed_object **objects[], size_t count);
 
 /*
- * For a compressor with many owners: trains its dictionary on the objects of one of them. Done
- * once; objects compressed before stay readable.
+ * For a compressor with many owners: trains its dictionary on the objects of one of them. Done only
+ * once; objects compressed earlier stay readable.
  */
 void object_compressor_train_once(struct object_compressor *compressor,
                                   struct compressed_object **objects[], size_t count);
@@ -66,9 +67,9 @@ void object_compressor_train_once(struct object_compressor *compressor,
 size_t compressed_object_bytes(void);
 
 /*
- * --- existence: a set of objects of which only the existence is known: eight bytes each, a hash of namespace and
- * name. Names with equal hashes cannot be distinguished; the hash is seeded in each process, so
- * that collisions cannot be chosen.
+ * --- existence: a set of objects known only to exist. Each takes eight bytes, a hash of namespace
+ * and name. Names with equal hashes cannot be distinguished; the hash is seeded in each process, so
+ * that collisions cannot be constructed.
  */
 struct object_presence {
     uint64_t *slots; /* 0 if free */

@@ -15,7 +15,7 @@
 
 enum {
     DEFAULT_TIMEOUT_MS = 15000,
-    MAX_ATTEMPTS = 4, /* the first and three retries */
+    MAX_ATTEMPTS = 4, /* the first try and three retries */
     BACKOFF_MIN_MS = 100,
     BACKOFF_MAX_MS = 2000,
 };
@@ -27,7 +27,7 @@ static struct metrics_family requests_total = {
     .labels = {"verb", "resource", "code"},
 };
 
-/* The version that the cluster serves of a resource with several versions. */
+/* The version of a resource with several versions that the cluster serves. */
 struct served {
     struct served *next;
     const struct kube_version *also; /* key: each resource has its own table */
@@ -36,7 +36,7 @@ struct served {
 
 struct kube_client {
     struct loop *loop;
-    /* Connections by purpose; KUBE_READ borrows those of the caller. */
+    /* Connections by purpose; KUBE_READ borrows the caller's. */
     struct http_client *http[KUBE_PURPOSES];
     struct limiter limits[KUBE_PURPOSES];
     struct circuit_breaker breaker;
@@ -59,7 +59,7 @@ enum kube_call_state {
 };
 
 static const struct {
-    double share;     /* of the budget; 0 if unlimited */
+    double share;     /* number of shares in its budget; 0 if unlimited */
     int max_per_host; /* connections; 0 for the default */
 } purposes[KUBE_PURPOSES] = {
     [KUBE_READ] = {.share = 1},         [KUBE_WRITE] = {.share = 1},
@@ -73,8 +73,8 @@ struct kube_call {
     struct kube_call *next, **at; /* at is NULL if not in the client's list */
     struct arena *arena;
     struct request_wire wire;
-    const struct kube_version *also; /* of its resource, NULL if there is one version */
-    struct request_wire *wires;      /* of each version; `wire` is wires[version] */
+    const struct kube_version *also; /* other versions of its resource, NULL if there is only one */
+    struct request_wire *wires;      /* one per version; `wire` is wires[version] */
     int versions, version, unserved; /* number of versions; current one; number not served */
     kube_done_fn done;
     void *arg;
@@ -89,15 +89,15 @@ struct kube_call {
     bool (*may_send)(void *arg);
     void *may_send_arg;
     enum kube_purpose purpose;
-    const char *namespace_; /* that it is sent for, "" for this process */
+    const char *namespace_; /* namespace that it is sent for, "" for this process */
     bool raw;               /* the answer need not be JSON */
     bool keeps;
-    enum reply_shape shape; /* of the answer */
+    enum reply_shape shape; /* shape of the answer */
     bool refreshed;         /* retried after a 401 with fresh credentials */
     bool cancelled;
     bool reported;
     int attempts;
-    uint64_t generation; /* of the credentials it was last sent with */
+    uint64_t generation; /* generation of the credentials that it was last sent with */
     struct backoff backoff;
     struct timer *timer;
     struct http_call *http;
@@ -363,7 +363,7 @@ static bool call_repeat(struct kube_call *call, const struct http_result *result
     return true;
 }
 
-/* The body of a reply as a tree; NULL if there is none or it is no JSON. */
+/* The body of a reply as a tree; NULL if it is missing or not JSON. */
 static struct json_object *read_body(struct kube_call *call, const struct http_result *result,
                                      struct errinfo *ei)
 {
@@ -380,7 +380,8 @@ static struct json_object *read_body(struct kube_call *call, const struct http_r
         return body;
     }
     if (call->keeps && result->status < 300)
-        use = is_read(call) ? REPLY_KEPT_IF_ROOM : REPLY_KEPT; /* a write is done already */
+        use = is_read(call) ? REPLY_KEPT_IF_ROOM : REPLY_KEPT; /* a write has already been
+                                                                * applied */
     if (reply_parse(call->arena, result->body, result->body_len, use, &body, &call->shape, ei) !=
         ERR_OK)
         return NULL;
@@ -501,14 +502,14 @@ bool circuit_breaker_is_answer(int status)
     return status > 0 && (status < 502 || status > 504);
 }
 
-/* While the server does not answer, each purpose is throttled to one request a second; watches and
- * leases, which are not, notice when it is back. Then the rates recover by degrees. */
+/* While the server does not answer, each purpose is throttled to one request a second; watches
+ * and leases are not throttled and notice when it is back. Then the rates recover gradually. */
 static void record_outage(struct kube_client *client, const struct http_result *result)
 {
     bool answered = circuit_breaker_is_answer(result->status);
 
     if (!answered && result->err != ERR_OK && result->err != ERR_RETRY)
-        return; /* cancelled, or refused on our side */
+        return; /* cancelled, or rejected on our side */
     if (!circuit_breaker_record(&client->breaker, answered, clock_monotonic_ms()))
         return;
     if (answered)
@@ -731,7 +732,7 @@ void kube_client_snapshot(const struct kube_client *client, struct kube_client_s
 }
 
 #define ACCEPT_JSON "application/json"
-/* Servers without support for metadata only reply with whole objects, the second choice. */
+/* Servers that cannot send metadata alone reply with whole objects, the second choice. */
 #define ACCEPT_METADATA                                                                            \
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 #define ACCEPT_METADATA_LIST                                                                       \
@@ -741,7 +742,7 @@ enum need { NEEDS_NAME, NEEDS_NO_NAME };
 
 static const struct verb {
     const char *method;
-    const char *word; /* in the label */
+    const char *word; /* first word of the label */
     const char *content_type;
     enum need name;
 } verbs[] = {

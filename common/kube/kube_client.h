@@ -5,19 +5,19 @@
  *   404 -> NOT_FOUND, 409 -> CONFLICT, 401 (after one refresh of the credentials) and 403 -> DENIED,
  *   400, 405, 415, 422 -> INVALID, 410 -> CONFLICT with status 410, 408, 429, 5xx and no answer -> RETRY.
  *
- * GETs are retried up to 3 times on RETRY with back-off and jitter, Retry-After respected (within
- * the time-out). 429 and a request that certainly was not sent are retried for every verb; other
- * writes are never retried here, since they may have been applied. Each purpose (enum kube_purpose)
- * has its own budget (rate_limit.h) and connections, so no request waits for one of another
- * purpose, neither here nor at a slow server. Where requests wait for a budget, each namespace has
- * its turn. Watches and leases have no budget.
+ * A GET is retried up to 3 times on RETRY, with back-off and jitter; Retry-After is respected
+ * (within the time-out). A 429, and a request that was certainly not sent, are retried for every
+ * verb; other writes are never retried here, since they may have been applied. Each purpose (enum
+ * kube_purpose) has its own budget (rate_limit.h) and connections, so no request waits for one of
+ * another purpose, either here or at a slow server. Where requests wait for a budget, the
+ * namespaces take turns. Watches and leases have no budget.
  *
  * If 8 requests in a row over 3 s get no answer, each budget is throttled to one request a second.
  * After the first answer it starts with a sixteenth of its rate and doubles that each second, so
  * queued requests do not come at once.
  *
- * A verb that needs a name is refused without one (a DELETE with an empty name would mean all), and
- * so are names that would change the path.
+ * A verb that needs a name is rejected without one (a DELETE with an empty name would mean all
+ * objects), and so is a name that would change the path.
  */
 #ifndef KUBE_CLIENT_H
 #define KUBE_CLIENT_H
@@ -41,16 +41,16 @@ enum kube_verb {
     KUBE_DELETE,
 };
 
-/* Budgets are in shares of kube_client_options. */
+/* Budgets are counted in shares, whose size is in kube_client_options. */
 enum kube_purpose {
     KUBE_BY_VERB, /* KUBE_READ or KUBE_WRITE, by the verb */
     KUBE_READ,    /* share 1 */
     KUBE_WRITE,   /* share 1 */
-    /* Writes of a release in progress: share 10. A queued step would leave traffic at the wrong
-     * place. Their number is bounded by that of the releases; beyond that the server replies
-     * 429. */
+    /* Writes of a release in progress: 10 shares, as a queued step would leave traffic in the
+     * wrong place. Their number is bounded by the number of releases; beyond that the server
+     * replies 429. */
     KUBE_RELEASE,
-    KUBE_NOTIFY, /* events, on which nothing depends: share 1, few connections */
+    KUBE_NOTIFY, /* events, on which nothing depends: 1 share, few connections */
     KUBE_LEASE,  /* no budget, connections of their own */
     KUBE_PURPOSES
 };
@@ -66,31 +66,31 @@ struct kube_request {
     int64_t timeout_ms;       /* includes the rate limit and retries; 0: 15 s */
     bool metadata_only;       /* GET, LIST: PartialObjectMetadata */
     enum kube_purpose purpose;
-    /* The namespace that has its turn in the budget with it, NULL for that of the object. */
+    /* The namespace whose turn in the budget the request takes, NULL for that of the object. */
     const char *on_behalf;
-    /* The tree of the answer is kept beyond done, and counted against the limit of all such trees.
-     * If there is no room for it, a read gets an outline, with ERR_RETRY. */
+    /* The tree of the answer is kept after done(), and counted against the limit of all such
+     * trees. If there is no room for it, a read gets an outline, with ERR_RETRY. */
     bool keeps;
-    /* Called just before each sending, after all waiting; false ends the call with ERR_CANCELLED.
-     * May be NULL. Must stay valid until done. */
+    /* Called just before each attempt to send, after all waiting; false ends the call with
+     * ERR_CANCELLED. May be NULL. Must stay valid until done. */
     bool (*may_send)(void *arg);
     void *may_send_arg;
-    /* Instead of resource, namespace and name: e.g. "/version", with query if any. The answer need
-     * not be JSON: the body is NULL then, and info has the parser's error. */
+    /* Replaces resource, namespace and name: e.g. "/version", followed by the query if any. The
+     * answer need not be JSON: if it is not, the body is NULL and info has the parser's error. */
     const char *raw_path;
     /*
      * A stream, that is, a LIST with "watch=1" in its query: on_data(arg) gets each piece of a 2xx
-     * answer; false ends the call with ERR_CANCELLED. Never retried here but for a 401, not
-     * rate-limited. timeout_ms 0 means no time-out; idle_timeout_ms (0 if none) without a byte ends
-     * the call with ERR_RETRY.
+     * answer; false ends the call with ERR_CANCELLED. Never retried here except after a 401, and
+     * not rate-limited. timeout_ms 0 means no time-out; idle_timeout_ms (0 if none) without a byte
+     * ends the call with ERR_RETRY.
      */
     bool (*on_data)(void *arg, const char *data, size_t len);
     int64_t idle_timeout_ms;
     /*
      * A LIST whose items are passed on, with done's arg, while the answer is parsed; the body given
-     * to done has none. The item is borrowed. `whole` is false for an outline of an item that takes
-     * too much memory. Return false to end the call with ERR_CANCELLED. Items stay valid even if an
-     * error follows.
+     * to done contains no items. The item is borrowed. `whole` is false for an outline of an item
+     * that takes too much memory. Return false to end the call with ERR_CANCELLED. Items stay valid
+     * even if an error follows.
      */
     bool (*on_item)(void *arg, struct json_object *item, bool whole);
 };
@@ -101,19 +101,20 @@ struct kube_result {
     const struct errinfo *info;
     int status;
     struct json_object *body; /* NULL if there is none; borrowed, valid inside done */
-    /* The body is an outline, since it takes too much memory (reply.h): with ERR_OK for a list that
-     * is not kept, else with ERR_INVALID; with ERR_RETRY if there is only no room now. */
+    /* The body is an outline, since the whole takes too much memory (reply.h): with ERR_OK for a
+     * list that is not kept, otherwise with ERR_INVALID, or with ERR_RETRY if there is only no
+     * room at the moment. */
     bool outline;
-    struct arena *arena; /* of this call, freed after done */
+    struct arena *arena; /* owned by this call, freed after done */
 };
 typedef void (*kube_done_fn)(void *arg, const struct kube_result *result);
 
 struct kube_client_options {
-    double qps; /* requests a second of one share; 0: 100 */
-    int burst;  /* burst of one share; 0: 250 */
+    double qps; /* requests a second per share; 0: 100 */
+    int burst;  /* burst per share; 0: 250 */
     const char *user_agent;
     const char *owner; /* http_request.owner of the cluster; NULL for this process */
-    /* Refuses all requests but GET, LIST and streams with ERR_DENIED. */
+    /* Rejects all requests except GET, LIST and streams, with ERR_DENIED. */
     bool reads_only;
     /* All purposes share the connections of `http`, for a process with many clusters. */
     bool one_pool;
@@ -126,10 +127,12 @@ struct kube_client_options {
 struct kube_client *kube_client_new(struct loop *loop, struct http_client *http,
                                     const struct kube_config *config,
                                     const struct kube_client_options *options);
-/* Cancels all calls; done is called. Free its users (watches, stores, leases, recorders) first. */
+/* Cancels all calls and calls their done. Free the users (watches, stores, leases, recorders)
+ * first. */
 void kube_client_free(struct kube_client *client);
 
-/* done is called exactly once, never before kube_send() has returned, also after kube_cancel(). */
+/* done is called exactly once, even after kube_cancel(), and never before kube_send() has
+ * returned. */
 struct kube_call *kube_send(struct kube_client *client, const struct kube_request *request,
                             kube_done_fn done, void *arg);
 void kube_cancel(struct kube_call *call);
@@ -139,11 +142,11 @@ bool kube_call_hold(struct kube_call *call, size_t bytes);
 /* State for /debug. */
 struct kube_client_snapshot {
     struct kube_purpose_snapshot {
-        double per_second, burst, tokens; /* of its budget; 0 if unlimited */
+        double per_second, burst, tokens; /* state of its budget; 0 if unlimited */
         int waiting;                      /* requests queued for the budget */
         size_t under_way;                 /* requests sent; watches count as reads */
     } of[KUBE_PURPOSES];
-    int listing; /* watches that list now */
+    int listing; /* watches listing at the moment */
 };
 void kube_client_snapshot(const struct kube_client *client, struct kube_client_snapshot *out);
 

@@ -11,7 +11,7 @@ static const struct kube_request get_pod = {
 
 /* A script of answers, one row per request; the last one is repeated. */
 struct row {
-    int status; /* 0: no answer; -1: the connection breaks within the body */
+    int status; /* 0: no answer; -1: the connection breaks in the middle of the body */
     const char *body;
     const char *retry_after;
     const char *content_type;
@@ -57,7 +57,7 @@ CASE(goes_over_the_wire)
     api->config.token = "secret";
     fake_connect(api, &(struct kube_client_options){.user_agent = "tester/1"});
     kube_send(api->client, &request, fake_done, &out);
-    json_set_int(json_sub(body, "spec"), "replicas", 9); /* the body was taken already */
+    json_set_int(json_sub(body, "spec"), "replicas", 9); /* the body has already been copied */
     assert_int_equal(out.calls, 0);
     FAKE_WAIT(api, out.calls);
     assert_int_equal(out.err, ERR_OK);
@@ -256,7 +256,7 @@ CASE(retry_after_is_told_and_waited_for)
     FAKE_WAIT(api, out.calls);
     assert_int_equal(out.err, ERR_OK);
     assert_true(clock_monotonic_ms() - start >= 1000);
-    /* longer than the time-out: no use waiting */
+    /* longer than the time-out: waiting would be useless */
     api->count = 0;
     request.timeout_ms = 500;
     kube_send(api->client, &request, fake_done, &out);
@@ -396,7 +396,7 @@ CASE(the_rate_is_limited_but_not_for_all)
 
 /* ---- budgets */
 
-/* Each purpose has its own budget: its requests do not wait for those of others. */
+/* Each purpose has its own budget: its requests do not wait for those of other purposes. */
 CASE(no_purpose_waits_for_another)
 {
     static const struct row rows[] = {{200, "{}", NULL, NULL}, {0}};
@@ -458,7 +458,7 @@ static void answer_no_read(struct fake_api *api, struct http_conn_request *req,
         http_reply_json(req, 200, "{}");
 }
 
-/* Hanging reads occupy all connections of reads. */
+/* Hanging reads occupy all read connections. */
 CASE(a_slow_server_holds_no_write_behind_reads)
 {
     enum { READS = 30 };
@@ -483,7 +483,7 @@ static bool is_true(void *arg)
     return *(bool *)arg;
 }
 
-/* may_send() is called at sending, not at kube_send(). */
+/* may_send() is called when the request is sent, not in kube_send(). */
 CASE(permission_is_asked_after_all_waiting)
 {
     static const struct row limited[] = {{200, "{}", NULL, NULL}, {0}};
@@ -543,7 +543,7 @@ static struct kube_call *call_at(struct fake_api *api, enum stage stage, struct 
         FAKE_WAIT(api, api->count == 1);
     if (stage == STAGE_BACKOFF) {
         FAKE_WAIT(api, api->count == 1);
-        LOOP_FOR(api->loop, 50); /* the answer has come, the retry is due in two seconds */
+        LOOP_FOR(api->loop, 50); /* the answer has arrived, and the retry is due in two seconds */
     }
     return call;
 }

@@ -17,11 +17,11 @@ struct list_limiter {
 
 struct list_limiter *kube_client_list_limiter(struct kube_client *client);
 
-/* Opens when many requests in a row got no answer for some seconds; any answer closes it, errors
- * too. Pure. */
+/* Opens when many requests in a row got no answer for some seconds; any answer closes it, even
+ * an error. Pure. */
 struct circuit_breaker {
     int failures;     /* in a row */
-    int64_t since_ms; /* the first of them */
+    int64_t since_ms; /* time of the first of them */
     bool open;
 };
 
@@ -45,8 +45,8 @@ struct request_wire {
 /* ERR_INVALID if a name is missing, or would change the path. Sets the label in any case. */
 enum err request_build(struct arena *arena, const char *server, const struct kube_request *request,
                        struct request_wire *out, struct errinfo *ei) MUST_USE;
-/* Builds it in each version of the resource (kube_resource.also), its own first. The resource is
- * borrowed only for this call. *count is at least 1. */
+/* Builds the request in each version of the resource (kube_resource.also), starting with its
+ * own. The resource is borrowed only for this call. *count is at least 1. */
 enum err request_build_all(struct arena *arena, const char *server,
                            const struct kube_request *request, struct request_wire **out,
                            int *count, struct errinfo *ei) MUST_USE;
@@ -56,7 +56,7 @@ enum err request_build_all(struct arena *arena, const char *server,
 
 /* Namespaces, names and uids of the objects that a watch has reported. */
 struct watch_key {
-    const char *namespace_; /* "" for cluster-scoped objects; all three point behind the struct */
+    const char *namespace_; /* "" for cluster-scoped objects; all three texts follow the struct */
     const char *name;
     const char *uid;
     uint32_t round; /* number of the list that it was last seen in */
@@ -69,7 +69,7 @@ struct watch_keys {
 
 void watch_keys_init(struct watch_keys *keys);
 void watch_keys_fini(struct watch_keys *keys);
-/* Begins a list: keys not put from here on are stale. */
+/* Begins a list: keys that are not put after this call are stale. */
 void watch_keys_begin(struct watch_keys *keys);
 /* Returns the replaced key if the uid differs (the caller frees it with free()), else NULL. */
 struct watch_key *watch_keys_put(struct watch_keys *keys, const char *namespace_, const char *name,
@@ -79,7 +79,8 @@ void watch_keys_remove(struct watch_keys *keys, const char *namespace_, const ch
  * none. */
 struct watch_key **watch_keys_take_stale(struct watch_keys *keys, size_t *count);
 
-/* A stream, split into lines, and a line read as an event. Bytes from outside, within limits. */
+/* Splitting a stream into lines, and reading a line as an event. The bytes come from outside,
+ * within limits. */
 enum { WATCH_LINE_MAX = REPLY_MAX_TEXT };
 
 enum line_type { LINE_PUT, LINE_GONE, LINE_BOOKMARK, LINE_ERROR };
@@ -90,11 +91,11 @@ struct line_event {
     /* From the object's metadata, "" if missing. For a bookmark only resource_version is set. */
     const char *namespace_, *name, *uid, *resource_version;
     bool outline; /* only an outline was read, since the object takes too much memory */
-    int code;     /* LINE_ERROR: of the Status, 0 if it has none */
+    int code;     /* LINE_ERROR: code of the Status, 0 if it has none */
     const char *message;
 };
 
-/* *out lives in the arena. ERR_INVALID if the line is no event. */
+/* *out lives in the arena. ERR_INVALID if the line is not an event. */
 enum err watch_line_parse(struct arena *arena, const char *line, size_t len, struct line_event *out,
                           struct errinfo *ei) MUST_USE;
 
@@ -132,19 +133,19 @@ struct credentials_view {
 struct credentials *credentials_new(struct loop *loop, const struct kube_config *config,
                                     void (*changed)(void *arg), void *arg);
 void credentials_free(struct credentials *c); /* a running plugin is stopped */
-/* Interval of the checks of the token file, default one minute; for tests. */
+/* Sets the interval between checks of the token file, default one minute; for tests. */
 void credentials_set_check_interval(struct credentials *c, int64_t ms);
 enum credentials_state credentials_get(struct credentials *c, struct credentials_view *view,
                                        struct errinfo *ei);
-/* Reports a 401 for that generation. Returns true if the request should be sent again with fresh
- * credentials. */
+/* Reports a 401 for the credentials of that generation. Returns true if the request should be
+ * sent again with fresh credentials. */
 bool credentials_refused(struct credentials *c, uint64_t generation);
 
 /* The protocol of exec plugins, client.authentication.k8s.io/v1 and v1beta1; for tests and
  * fuzzing. */
 struct exec_credential {
     const char *token;    /* NULL if none */
-    const char *cert_pem; /* NULL if none; else key_pem is set too */
+    const char *cert_pem; /* NULL if none; otherwise key_pem is set too */
     const char *key_pem;
     int64_t expires_ms; /* Unix time; 0 if unknown */
 };

@@ -5,11 +5,11 @@
  *               duration
  *   LEADING     renews every retry_ms with the resourceVersion of its last write as precondition;
  *               failures are retried until the deadline
- *   RELEASING   releases it, if it is ours
- *   ENDED       takes no part any more
+ *   RELEASING   releases the lease, if it holds it
+ *   ENDED       no longer takes part
  *
- * Times in the Lease object are for people; decisions use the time without a change by our own
- * clock.
+ * Times in the Lease object are for people; decisions are based on the time without a change by our
+ * own clock.
  */
 #include "kube/lease.h"
 
@@ -36,10 +36,10 @@ struct lease {
     struct lease_spec spec; /* its namespace, name and identity are not used */
     enum lease_state state;
     struct kube_call *call;
-    struct timer *timer;    /* to the next read or renewal */
-    struct timer *deadline; /* of the leadership */
+    struct timer *timer;    /* fires at the next read or renewal */
+    struct timer *deadline; /* fires at the end of the leadership */
     int64_t sent_ms;        /* when the write in progress was sent */
-    int64_t valid_until_ms; /* of the leadership */
+    int64_t valid_until_ms; /* end of the leadership */
     /* the lease as last read */
     char *version; /* NULL before the first read; "" if it does not exist */
     char *holder;
@@ -55,7 +55,7 @@ struct lease {
 static void read_or_renew(void *arg);
 static void write_lease(struct lease *l);
 
-/* A clock that runs during a suspend, as the others' do. */
+/* Reads a clock that runs during a suspend, like those of the other candidates. */
 static int64_t now_ms(void)
 {
     struct timespec ts = {0};
@@ -107,7 +107,7 @@ static void start_timer(struct lease *l, int64_t after_ms)
     l->timer = timer_start(l->loop, after_ms, 0, read_or_renew, l);
 }
 
-/* Schedules the next read, with jitter, so that candidates started together spread. */
+/* Schedules the next read, with jitter, so that candidates started together spread out. */
 static void read_after(struct lease *l, int64_t ms)
 {
     start_timer(l, ms + backoff_random(ms / 5 + 1));
@@ -138,7 +138,7 @@ static void retry_soon(struct lease *l)
         read_after(l, l->spec.retry_ms);
 }
 
-/* Leaves a leader the time for another request if this one hangs. */
+/* Leaves a leader enough time for another request if this one hangs. */
 static int64_t timeout(const struct lease *l)
 {
     int64_t left = time_left(l);
@@ -169,7 +169,7 @@ static void deadline_passed(void *arg)
         lose(l, "the lease could not be renewed in time");
 }
 
-/* Saves the server's state, and since when it is unchanged. */
+/* Saves the server's state, and the time since which it is unchanged. */
 static void save_state(struct lease *l, struct json_object *object)
 {
     const char *version = json_str_at(object, "metadata", "resourceVersion", NULL);
@@ -186,7 +186,7 @@ static void save_state(struct lease *l, struct json_object *object)
     l->transitions = json_int_at(object, 0, "spec", "leaseTransitions", NULL);
 }
 
-/* Our write was confirmed: the leadership counts from when it was sent. */
+/* Our write was confirmed: the leadership counts from the time when it was sent. */
 static void confirmed(struct lease *l)
 {
     int64_t until = l->sent_ms + l->spec.renew_deadline_ms;
@@ -330,13 +330,13 @@ static void look_done(void *arg, const struct kube_result *result)
         write_lease(l);
     } else {
         read_after(l, l->spec.look_ms);
-        /* Another candidate has it: do not wait for the deadline. */
+        /* Another candidate has the lease: do not wait for the deadline. */
         if (l->state == LEASE_LEADING)
             lose(l, "another candidate holds the lease");
     }
 }
 
-/* A leader that knows the version of its last write renews; otherwise reads first. */
+/* Renews if it leads and knows the version of its last write; otherwise reads first. */
 static void read_or_renew(void *arg)
 {
     struct lease *l = arg;
@@ -356,7 +356,7 @@ static char *make_identity(void)
     char host[256] = "";
 
     gethostname(host, sizeof(host) - 1);
-    /* Two candidates of one identity would both lead, so random bits are required. */
+    /* Two candidates with the same identity would both lead, so random bits are required. */
     if (getentropy(bits, sizeof(bits)) != 0) {
         log_error("leader_election", NULL, "the system gives no random bits for an identity");
         abort();
@@ -443,7 +443,7 @@ static void give_back_done(void *arg, const struct kube_result *result)
     end(l);
 }
 
-/* Writes an empty holder, if it is ours. No call may be in progress. */
+/* Writes an empty holder, if we hold the lease. No call may be in progress. */
 static void release_now(struct lease *l)
 {
     struct arena *arena = NULL;

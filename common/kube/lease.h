@@ -5,9 +5,10 @@
  * A holder renews every retry_ms, and retries failures until the deadline: if the server is
  * unavailable for less than renew_deadline_ms minus one retry_ms, it remains the leader.
  * lease_is_leader() turns false renew_deadline_ms after the last confirmed renewal was sent, by a
- * local clock that also runs during a suspend, without waiting for a reply or a timer. Others may
- * take the lease only after it has not changed for its duration, which is longer; the difference,
- * by default 15 s, is the time for writes that were begun as the leader (kube/kube_client.h).
+ * local clock that also runs during a suspend, without waiting for a reply or a timer. Other
+ * candidates may take the lease only after it has not changed for its duration, which is longer;
+ * the difference, by default 15 s, is the time left for writes that were begun as the leader
+ * (kube/kube_client.h).
  *
  * Requests bypass the rate limit. The lease must be freed before the client.
  */
@@ -43,26 +44,28 @@ const char *lease_identity(const struct lease *lease);
 /* The last known holder, "" if none; for logs. */
 const char *lease_holder(const struct lease *lease);
 /*
- * Stops competing; a leader releases the lease so that others need not wait for its expiry. done is
- * called once, from the loop, when that is done or has failed (within retry_ms). It may free the
- * lease. lease_is_leader() is false from here on.
+ * Stops competing; a leader releases the lease so that other candidates need not wait for its
+ * expiry. done is called once, from the loop, when that is done or has failed (within retry_ms). It
+ * may free the lease. lease_is_leader() is false from here on.
  */
 void lease_release(struct lease *lease, void (*done)(void *arg), void *arg);
-/* For the end of a daemon: releases it, unless a write of the leader may still be applied: then the
- * next leader waits until the lease expires. lease may be NULL; done may be called at once. */
+/* For the end of a daemon: releases the lease if quiet, that is, if no write of the leader can
+ * still be applied; otherwise the next leader waits until the lease expires. lease may be NULL;
+ * done may be called at once. */
 void lease_leave(struct lease *lease, bool quiet, void (*done)(void *arg), void *arg);
-/* For `changed`: a replica restarts when it loses its lease, as in Flagger. */
+/* Called by `changed` when a replica loses its lease: the replica restarts, as in Flagger. */
 void lease_lost(struct loop *loop);
 /* Stops without releasing; done of a release in progress is not called. */
 void lease_free(struct lease *lease);
 
 /*
- * --- probes: whether a lease of another program has a live holder. It is read at intervals, and only
- * its changes count, never the times in it: alive if it changes; gone if it has not changed for its
- * duration, but at least patience_ms, or for a third of that if it has no holder or does not exist.
- * Time without a successful read does not count, since the holder could not renew it either.
+ * --- probes: detect if the lease of another program has a live holder. It is read at intervals,
+ * and only its changes count, never the times in it: alive if it changes; gone if it has not
+ * changed for its duration, but at least patience_ms. A lease that has no holder or does not exist
+ * is gone after a third of patience_ms. Time without a successful read does not count, since the
+ * holder could not renew it either.
  *
- * Requests bypass the rate limit. It must be freed before the client.
+ * Requests bypass the rate limit. The probe must be freed before the client.
  */
 
 enum lease_life { LEASE_LIFE_UNKNOWN, LEASE_LIFE_ALIVE, LEASE_LIFE_GONE };

@@ -4,7 +4,7 @@
 
 #include "kube/fake_api.h"
 
-/* Answers of the server, a letter for each probe. */
+/* The server's answers, one letter per probe. */
 enum {
     RENEWED = 'r', /* written since the last probe */
     SAME = '=',    /* unchanged */
@@ -21,7 +21,7 @@ struct script {
     int version;
     char holder;
     char seen[16]; /* the life after each probe; " " without an answer */
-    bool wrong;    /* wrong value of changed */
+    bool wrong;    /* changed had a wrong value */
 };
 
 static void answer(struct fake_api *api, struct http_conn_request *req,
@@ -97,7 +97,7 @@ CASE(only_changes_count)
         {"r==", "???", 3600, AT_ONCE}, /* the holder's duration allows it */
         {"r=r", "?GL", 0, AT_ONCE},    /* it came back */
         {"rf=", "??G", 0, AT_ONCE},    /* released: a write, but not alive */
-        {"rrf", "?LL", 0, NEVER},      /* but perhaps by another replica */
+        {"rrf", "?LL", 0, NEVER},      /* released, but another replica may take it */
         {"--", "?G", 0, AT_ONCE},      {"-r", "?L", 0, AT_ONCE},   {"r--", "??G", 0, AT_ONCE},
         {"r=-", "?GG", 0, AT_ONCE},   /* cleared away */
         {"rx==", "? ?G", 0, AT_ONCE}, /* the holder could not renew it either */

@@ -10,7 +10,7 @@ struct server {
     struct json_object *lease; /* NULL if none */
     struct arena *arena;
     int version;
-    const char *cut_off; /* user agent whose requests hang, or are refused */
+    const char *cut_off; /* user agent whose requests hang or are rejected */
     bool refuses;
     int fault_at; /* number of the request with the fault; 0 if none */
     enum fault { FAULT_500, FAULT_429, FAULT_403, FAULT_CUT, FAULT_LOST_ANSWER, FAULT_COUNT } fault;
@@ -153,7 +153,7 @@ static void start(struct fixture *f)
     f->retry_ms = f->look_ms = 60;
 }
 
-/* Times that no test reaches, even on a slow machine. */
+/* Uses times that no test reaches, even on a slow machine. */
 static void start_slow(struct fixture *f)
 {
     start(f);
@@ -182,7 +182,7 @@ static bool leads(const struct candidate *c)
     return c->lease && lease_is_leader(c->lease);
 }
 
-/* Checked in every iteration of the loop. */
+/* Called in every iteration of the loop: records two leaders at once. Returns the condition. */
 static bool watched(struct fixture *f, bool condition)
 {
     if (leads(&f->a) && leads(&f->b))
@@ -263,7 +263,7 @@ CASE(the_second_need_not_wait_when_the_first_gives_back)
     lease_release(f.a.lease, NULL, NULL);
     assert_false(leads(&f.a));
     FAKE_WAIT(f.api, watched(&f, leads(&f.b))); /* within 20 s; its duration is 30 s */
-    assert_int_equal(f.a.lost, 0);              /* knows it already */
+    assert_int_equal(f.a.lost, 0);              /* it already knows, since it released the lease */
     assert_int_equal(json_int_at(f.server.lease, 0, "spec", "leaseTransitions", NULL), 1);
     assert_string_equal(json_str_at(f.server.lease, "metadata", "unknown", NULL), "kept");
     stop(&f);
@@ -359,7 +359,8 @@ CASE(a_server_that_refuses_for_a_while)
     an_outage_that_ends_in_time_costs_nothing(true, 1500);
 }
 
-/* The loop is stopped, as by SIGSTOP: lease_is_leader() is correct before any timer has run. */
+/* The loop is stopped, as by SIGSTOP: lease_is_leader() is correct even before any timer has
+ * run. */
 CASE(the_clock_alone_ends_the_leadership)
 {
     struct fixture f = {0};
@@ -407,7 +408,7 @@ CASE(a_lease_that_is_deleted_is_made_anew)
     stop(&f);
 }
 
-/* Two candidates, a fault at request n; one leads in the end, and never both. */
+/* Two candidates, and a fault at request n: one of them leads in the end, and never both. */
 CASE(every_request_may_fail)
 {
     for (enum fault fault = 0; fault < FAULT_COUNT; fault++) {
@@ -420,7 +421,7 @@ CASE(every_request_may_fail)
             struct candidate *first = leads(&f.a) ? &f.a : &f.b;
             struct candidate *second = first == &f.a ? &f.b : &f.a;
             assert_string_equal(holder(&f), lease_identity(first->lease));
-            if (n == 3) { /* killed: takes the lease's whole duration */
+            if (n == 3) { /* killed: the other one must wait for the lease's whole duration */
                 withdraw(first);
                 FAKE_WAIT(f.api, watched(&f, leads(second)));
             }

@@ -16,7 +16,8 @@ void rate_limit_init(struct rate_limit *limit, double per_second, double burst, 
     limit->pace = limit->per_ms;
 }
 
-/* The maximum of saved tokens: the burst; while throttled or recovering, those of a second. */
+/* The maximum of saved tokens: the burst; while throttled or recovering, the tokens of one
+ * second. */
 static double max_tokens(const struct rate_limit *limit)
 {
     double second = fmax(limit->pace * 1000, 1);

@@ -68,7 +68,7 @@ CASE(held_back_it_gives_one_a_second)
     assert_int_equal(rate_limit_wait(&limit, 0), 10000);
 }
 
-/* Tokens of the second after `from`. */
+/* Tokens gained in the second after `from`. */
 static int second_of(struct rate_limit *limit, int64_t from)
 {
     int given = 0;
@@ -91,7 +91,7 @@ CASE(it_comes_back_by_degrees)
     for (int i = 0; i < 1000; i++)
         assert_true(rate_limit_try(&limit, 700000));
     assert_false(rate_limit_try(&limit, 700000));
-    /* after a pause while recovering, the tokens of a second */
+    /* after a pause while recovering, one second's tokens are saved */
     rate_limit_throttle(&limit, 800000);
     rate_limit_recover(&limit, 800000);
     int given = 0;
@@ -145,7 +145,8 @@ CASE(in_order_and_who_leaves_does_not)
     loop_free(loop);
 }
 
-/* A namespace with many waiting requests delays one of another by one of its own. */
+/* A namespace with many waiting requests delays a request of another namespace by only one of
+ * its own. */
 CASE(each_namespace_has_its_turn)
 {
     static const char names[] = "gggggmn";

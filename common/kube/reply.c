@@ -17,7 +17,7 @@ static void count(size_t tree, int sign)
         *of_large += sign > 0 ? tree : -tree;
 }
 
-/* Called by json-c with the last reference. */
+/* Called by json-c when the last reference is dropped. */
 static void on_dropped(struct json_object *tree, void *size)
 {
     (void)tree;
@@ -30,7 +30,7 @@ static void keep(struct json_object *tree, size_t bytes)
     size_t *size = heap_alloc(sizeof(*size));
 
     if (!json_object_is_type(tree, json_type_object)) {
-        free(size); /* no object of the API */
+        free(size); /* not an object of the API */
         return;
     }
     *size = bytes;
@@ -53,8 +53,8 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* The maximum of a tree: a large one is limited by the rest for large ones and for all, a small one
- * by the latter. */
+/* The maximum size of a tree: a large one is limited by what is left for large trees and for all
+ * trees, a small one only by the latter. */
 static size_t most_of_one(enum reply_use use)
 {
     if (use != REPLY_KEPT_IF_ROOM)

@@ -1,11 +1,11 @@
 /*
  * Answers of the API: parsed into trees within memory limits, and errors turned into enum err.
  *
- * Clients that may write objects must not decide how much memory reading them takes. A tree that is
- * dropped before the next answer is read is only limited by itself. Kept trees, of a run that waits
- * or from one run to the next, are also limited together, since many objects could each be of the
- * maximum size. Large ones have a separate part of that, which they cannot exceed: they never
- * prevent objects of a usual size from being read.
+ * Clients that may write objects must not decide how much memory it takes to read them. A tree that
+ * is dropped before the next answer is read has only a limit of its own. Trees kept while a run
+ * waits, or from one run to the next, also share a limit, since many objects could each be of the
+ * maximum size. Large trees have a separate part of that limit, which they cannot exceed: they
+ * never prevent objects of ordinary size from being read.
  */
 #ifndef KUBE_REPLY_H
 #define KUBE_REPLY_H
@@ -13,8 +13,9 @@
 #include "base/json.h"
 
 /*
- * A tree takes about 20 times its text: an object of up to 800 KB is read. Copies and patches made
- * by the rules take about twice that again. A list with a larger tree is read in smaller pages.
+ * A tree takes about 20 times its text: an object of up to 800 KB can be read. Copies and patches
+ * made by the rules take about twice that again. A list with a larger tree is read in smaller
+ * pages.
  */
 enum {
     REPLY_MAX_TEXT = 8 * 1024 * 1024,
@@ -32,10 +33,10 @@ enum reply_use {
 
 enum reply_shape {
     REPLY_WHOLE,
-    /* More memory than REPLY_MAX_TREE: only an outline was read (json_parse_within()), the kind of
-     * each object and the plain values of its metadata. */
+    /* Takes more memory than REPLY_MAX_TREE: only an outline was read (json_parse_within()),
+     * with the kind of each object and the plain values of its metadata. */
     REPLY_TOO_LARGE,
-    REPLY_NO_ROOM, /* the same because of other kept trees: may be retried */
+    REPLY_NO_ROOM, /* the same, because of other kept trees: may be retried */
 };
 
 enum err reply_parse(struct arena *arena, const char *text, size_t len, enum reply_use use,
@@ -58,7 +59,7 @@ enum err kube_status_err(int status);
 
 /*
  * Fills *ei from a reply that is not 2xx and returns its error: "<what>: <err name>: <message of
- * the Status object>". If body is NULL or no Status, the message is the first line of text, else
+ * the Status object>". If body is NULL or not a Status, the message is the first line of text, else
  * the HTTP status. retry_after_ms comes from the header (0 if none), or from
  * details.retryAfterSeconds.
  */
@@ -70,11 +71,11 @@ enum err kube_status_fill(struct errinfo *ei, const char *what, int status,
  * this version. That is a 404 without a Status that names an object.
  */
 bool kube_status_unserved(int status, struct json_object *body);
-/* Returns true if the client is authenticated but not authorised (403). For a write, an admission
- * controller may reply so too. */
+/* Returns true if the client is authenticated but not authorised (403). To a write, an admission
+ * controller may give the same reply. */
 bool kube_status_forbidden(const struct errinfo *info);
-/* Returns true if a write is refused for its content, by a schema, a validation, an admission
- * controller or a policy, and not by missing permissions. The same write will be refused again. */
+/* Returns true if a write was rejected for its content (by a schema, a validation, an admission
+ * controller or a policy), not for missing permission. The same write will be rejected again. */
 bool kube_status_refused(const struct errinfo *info);
 
 #endif

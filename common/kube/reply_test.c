@@ -6,7 +6,7 @@
 
 enum { MIB = 1024 * 1024 };
 
-/* Parses an object of `n` empty ones, in its own arena. */
+/* Parses an object that contains `n` empty ones, in its own arena. */
 static struct arena *parse(size_t empties, enum reply_use use, struct json_object **out,
                            enum reply_shape *shape)
 {
@@ -59,7 +59,7 @@ static size_t empties_of(size_t bytes)
     return bytes / each;
 }
 
-/* Large trees share a part, and leave the rest to those of usual size. */
+/* Large trees share a part of the memory, and leave the rest to those of ordinary size. */
 CASE(test_large_ones_wait_for_each_other)
 {
     struct json_object *tree;
@@ -199,7 +199,7 @@ CASE(what_is_not_served_is_told_from_what_is_not_there)
 {
     static const struct {
         int status;
-        const char *body; /* NULL if no JSON */
+        const char *body; /* NULL if not JSON */
         bool unserved;
     } rows[] = {
         {404, NULL, true}, /* "404 page not found" */

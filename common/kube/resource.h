@@ -20,13 +20,13 @@ struct kube_resource {
     const char *plural;  /* "deployments" */
     const char *kind;    /* "Deployment" */
     bool cluster_scoped;
-    bool meshed; /* is in the cluster of the mesh, if that is not the one of the Canaries */
+    bool meshed; /* lives in the mesh's cluster, if that differs from the Canaries' cluster */
     bool scales; /* an autoscaler: scales the object in its spec.scaleTargetRef */
     /* Versions to try in this order if `version` is not served, with objects of the same shape; the
      * last has no group. NULL if none. A client remembers the version that its cluster serves. */
     const struct kube_version *also;
-    /* A status field that matters even to readers of the spec: the cluster writes there the
-     * result of a new spec. NULL if none. */
+    /* A status field that matters even to readers of the spec, since the cluster writes the
+     * result of a new spec to it. NULL if none. */
     const char *news;
 };
 
@@ -47,17 +47,17 @@ bool kube_resource_same(const struct kube_resource *a, const struct kube_resourc
 /* Returns true for an RFC 1123 label, such as the name of a namespace. */
 bool kube_is_label(const char *text);
 /* Returns true for an RFC 1123 subdomain, such as the name of a Deployment: labels of any length
- * with points between them, 253 characters in all. */
+ * separated by dots, at most 253 characters in all. */
 bool kube_is_name(const char *text);
 
 /*
  * A resourceVersion as one number, its mark: two versions of an object are the same if their marks
- * are. For numeric versions, as in Kubernetes, the mark is that number, so the newer one is known;
- * for any other text it is a hash. Never 0. NULL counts as "", which stands for an object that does
- * not exist.
+ * are. For numeric versions, as in Kubernetes, the mark is that number and shows the newer one; for
+ * any other text it is a hash. Never 0. NULL counts as "", which stands for an object that does not
+ * exist.
  */
 uint64_t version_mark(const char *text);
-/* The version itself, 0 if it is no number and cannot be compared. */
+/* The version itself, 0 if it is not a number and cannot be compared. */
 uint64_t version_number(uint64_t mark);
 
 /*

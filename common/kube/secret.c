@@ -9,10 +9,11 @@
 
 #include "base/encoding.h"
 
-/* Shorter values are not redacted: they are no secret, and would remove half of a sentence. */
+/* Shorter values are not redacted: they are not secrets, and redacting them would remove half of
+ * a sentence. */
 enum { LEAST_SECRET = 4 };
 
-/* A request sets the type of its body by itself. */
+/* A request sets the type of its body itself. */
 static bool is_reserved(const char *name)
 {
     return http_header_is_reserved(name) || strcasecmp(name, "Content-Type") == 0;
@@ -43,7 +44,7 @@ static struct http_header *find(struct secret_headers *headers, const char *name
     return NULL;
 }
 
-/* The name and the value live as long as the list. */
+/* The name and the value must live as long as the list. */
 static enum err put(struct secret_headers *headers, const char *name, const char *value,
                     struct errinfo *ei)
 {
@@ -264,7 +265,7 @@ static int no_password(char *out, int size, int writing, void *arg)
     return -1;
 }
 
-/* Returns -1 for a broken or encrypted block, with which TLS would refuse the whole text. */
+/* Returns -1 for a broken or encrypted block, which would make TLS reject the whole text. */
 static int count_certificates(const char *pem, size_t len)
 {
     int count = -1;

@@ -22,13 +22,13 @@ static const char *base64(struct arena *arena, const char *text)
 
 CASE(test_what_is_read)
 {
-    /* An encrypted block must be refused without asking for a password. */
+    /* An encrypted block must be rejected without asking for a password. */
     const char *encrypted = "-----BEGIN CERTIFICATE-----\nProc-Type: 4,ENCRYPTED\n"
                             "DEK-Info: AES-128-CBC,00112233445566778899AABBCCDDEEFF\n\n"
                             "MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAw\n-----END CERTIFICATE-----\n";
     const char *cut = arena_strndup(arena, one.cert_pem, strlen(one.cert_pem) / 2);
     const struct {
-        const char *key, *value; /* of the Secret */
+        const char *key, *value; /* key and value in the Secret */
         const char *asked;
         const char *mistake; /* NULL if the text is expected */
         const char *text;

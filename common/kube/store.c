@@ -19,7 +19,7 @@ struct store {
     struct watch *watch;
     struct table table;
     struct object_presence others; /* exist but are not wanted */
-    struct object_presence listed; /* the same, of the list in progress */
+    struct object_presence listed; /* the same, for the list in progress */
     struct object_compressor *compressor;
     size_t n_packed, n_gone;
     struct last last[STORE_LAST]; /* deleted objects; a ring buffer */
@@ -71,7 +71,7 @@ static const char *copy_text(char **at, const char *text)
     return copy;
 }
 
-/* One block: the owner's digest, and its two texts behind it. */
+/* One block: the owner's digest, followed by its two texts. */
 static struct digest *digest_blank(size_t size, struct texts texts)
 {
     size_t all = size + strlen(texts.namespace_) + strlen(texts.name) + 2;
@@ -259,7 +259,7 @@ static bool report(struct store *store, struct digest *before, const struct dige
     return false;
 }
 
-/* Reports the deletion of a digest that is no longer in the table. Returns like report(). */
+/* Reports the deletion of a digest that is no longer in the table. Returns the same as report(). */
 static bool forget(struct store *store, struct digest *digest)
 {
     keep_last(store, digest);
@@ -350,7 +350,7 @@ static void on_shown_gone(struct store *store, struct json_object *object)
     bool other = remove_other(store, texts);
 
     if (known && version > 0 && version < version_number(known->version))
-        return; /* its successor is known already */
+        return; /* its successor is already known */
     if (known)
         known = take_out(store, texts);
     else if (other && is_wanted(store, texts))
@@ -372,7 +372,7 @@ static bool is_stale(const struct digest *digest, uint32_t round, uint64_t posit
     return digest->round != round && version_number(digest->version) <= position;
 }
 
-/* Removes objects missing in the list, unless they were created after it. */
+/* Removes objects missing from the list, unless they were created after it. */
 static bool sweep(struct store *store)
 {
     uint64_t position = version_number(version_mark(watch_position(store->watch)));

@@ -1,12 +1,12 @@
 /*
- * A cache of one resource, filled by a watch, by namespace and name: a small digest and the
- * compressed object (kube/kept_object.h) of each object that its owner wants, and only the
- * existence of all others. One callback reports each change.
+ * A cache of one resource, filled by a watch, by namespace and name: for each object that its owner
+ * wants, a small digest and the compressed object (kube/kept_object.h); for all others, only their
+ * existence. One callback reports each change.
  *
  * Objects that the owner has read or written may be newer than the watch; store_learn() takes them,
  * and older events of the watch are skipped. The store never goes back to an older version, and
  * deleted objects do not come back: resourceVersions of a resource grow, and the watch has reported
- * everything up to its own position. If the server's versions are no numbers, only the watch
+ * everything up to its own position. If the server's versions are not numbers, only the watch
  * counts.
  */
 #ifndef KUBE_STORE_H
@@ -20,7 +20,7 @@
 struct digest {
     const char *namespace_;
     const char *name;
-    uint64_t uid;     /* name_hash() of it */
+    uint64_t uid;     /* name_hash() of the uid */
     uint64_t version; /* version_mark() of the resourceVersion */
     /* private: */
     struct compressed_object *packed; /* NULL if the content is unknown, or not kept */
@@ -75,8 +75,8 @@ enum err store_unpack(const struct store *store, const struct digest *digest, st
                       struct json_object **out, struct errinfo *ei) MUST_USE;
 
 /*
- * The content of an object before its deletion, if it was kept, of the last STORE_LAST deletions.
- * ERR_NOT_FOUND if unknown. ERR_RETRY like store_unpack().
+ * The content, if it was kept, of an object just before its deletion; only for the last STORE_LAST
+ * deletions. ERR_NOT_FOUND if unknown. ERR_RETRY like store_unpack().
  */
 enum { STORE_LAST = 128 };
 enum err store_last(const struct store *store, const char *namespace_, const char *name,

@@ -38,7 +38,7 @@ static struct json_object *strip(void *arg, struct json_object *object)
     return json_object_get(object);
 }
 
-/* All but names that begin with an x. */
+/* Wants all objects except those whose names begin with an x. */
 static bool wants(void *arg, const char *namespace_, const char *name)
 {
     struct mirror *m = arg;
@@ -187,7 +187,7 @@ CASE(follows_the_world)
     world_stop(w);
 }
 
-/* A list without changes only reports its completion. */
+/* A list without changes reports only its completion. */
 CASE(what_is_known_is_not_told_again)
 {
     struct world *w = world_start();
@@ -229,7 +229,7 @@ CASE(is_freed_in_any_callback)
     }
 }
 
-/* Runs a store with the fault at request n. Returns the number of requests. */
+/* Runs a store with a fault at request n. Returns the number of requests. */
 static int live(enum fault fault, int n)
 {
     struct world *w = world_start();
@@ -328,7 +328,7 @@ CASE(of_what_nobody_wants_only_the_existence_is_kept)
     world_put(w, "xx");
     world_delete(w, "x");
     FAKE_WAIT(w->api, known(&m, "xx") == STORE_EXISTS && known(&m, "x") == STORE_ABSENT);
-    /* A list without it. */
+    /* A list no longer contains it. */
     w->mute = true;
     world_delete(w, "xx");
     world_put(w, "x3");
@@ -373,7 +373,7 @@ CASE(what_is_wanted_later_is_kept_when_it_was_read_or_changes)
     m.rows[2].uid = name_hash(NULL, "u3");
     world_delete(w, "xc");
     FAKE_WAIT(w->api, m.count == 2);
-    /* It is not wanted any more. */
+    /* It is no longer wanted. */
     m.wants_all = false;
     world_put(w, "x");
     FAKE_WAIT(w->api, known(&m, "x") == STORE_EXISTS);
@@ -406,7 +406,7 @@ CASE(what_was_written_is_newer_than_what_the_watch_shows)
     world_stop(w);
 }
 
-/* The answer of a write comes after the watch has reported the deletion. */
+/* The answer to a write arrives after the watch has reported the deletion. */
 CASE(what_is_gone_does_not_come_back)
 {
     struct world *w = world_start();
@@ -458,7 +458,7 @@ CASE(what_we_deleted_is_gone_before_the_watch_says_so)
     world_put(w, "a");    /* 105, u3 */
     FAKE_WAIT(w->api, holds(&m, "a", "105"));
     assert_int_equal(m.told, told + 1);
-    /* Also with a gap in the watch: both the mark and the recreated object go. */
+    /* The same with a gap in the watch: both the mark and the recreated object are removed. */
     store_learn_gone(m.store, "test", "a", name_hash(NULL, "u3"));
     w->mute = true;
     world_delete(w, "a");
@@ -498,7 +498,7 @@ CASE(what_was_deleted_is_remembered)
     assert_true(remembers(&m, "a", "101"));
     world_delete(w, "b");
     FAKE_WAIT(w->api, remembers(&m, "b", "102"));
-    /* the last one of a name counts, also after a new dictionary */
+    /* the last object of a name counts, even after a new dictionary */
     world_put(w, "b");
     FAKE_WAIT(w->api, known(&m, "b") == STORE_KEPT);
     uint64_t version = version_of(&m, "b");

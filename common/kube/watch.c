@@ -185,12 +185,12 @@ bool watch_lines_feed(struct buf *rest, const char *data, size_t len,
 enum {
     MAX_LISTING = 4,
     SHORT_STREAM_MS = 1000, /* a stream that ends sooner is not resumed at once */
-    CALM_MS = 5000,         /* a stream that has lasted so long was not refused */
+    CALM_MS = 5000,         /* a stream that lasted this long was not rejected */
 };
 
 enum watch_state { STATE_NEW, STATE_QUEUED, STATE_LISTING, STATE_STREAMING, STATE_WAITING };
 
-/* The reason for the end of a stream, as far as it was sent before the end. */
+/* The reason for the end of a stream, if the server sent one before the end. */
 enum stream_end {
     STREAM_END_UNKNOWN,
     STREAM_END_RESUME,  /* after a wait */
@@ -201,7 +201,7 @@ enum stream_end {
 struct watch {
     struct loop *loop;
     struct kube_client *client;
-    struct arena *arena; /* of the spec's copies */
+    struct arena *arena; /* holds the copies of the spec's texts */
     struct kube_resource resource;
     struct watch_spec spec;
     watch_fn fn;
@@ -286,7 +286,7 @@ static bool emit(struct watch *w, enum watch_event event, struct json_object *ob
     return !w->dead;
 }
 
-/* Reports GONE for an object of which only the key is known. Takes the key. */
+/* Reports GONE for an object known only by its key. Takes the key. */
 static bool emit_gone(struct watch *w, struct watch_key *key)
 {
     struct arena *arena = arena_new();
@@ -466,7 +466,7 @@ static void tell_outline(const struct watch *w, const struct line_event *event)
              LOG_STR("name", event->name));
 }
 
-/* Reports the begin of a list, once. Returns false if the watch was freed. */
+/* Reports the beginning of a list, once. Returns false if the watch was freed. */
 static bool report_begin(struct watch *w)
 {
     bool begins = w->spec.no_keys && !w->continue_ && !w->begun;
@@ -555,7 +555,7 @@ static void list_done(void *arg, const struct kube_result *result)
         report_failed(w);
         return;
     }
-    /* An answer that is no list must not be taken for an empty one. */
+    /* An answer that is not a list must not be taken for an empty one. */
     if (!version || !version[0] || (items && !json_object_is_type(items, json_type_array))) {
         set_trouble(w, "the API server answered with something that is no list");
         wait_for(w, backoff_next(&w->backoff, 0));
@@ -681,7 +681,7 @@ static bool stream_data(void *arg, const char *data, size_t len)
     return more && hold_rest(w);
 }
 
-/* The reason for the end of a stream that did not send one. */
+/* The reason why a stream ended, if the server did not send one. */
 static enum stream_end classify_end(struct watch *w, const struct kube_result *result,
                                     int64_t lived)
 {
@@ -692,7 +692,7 @@ static enum stream_end classify_end(struct watch *w, const struct kube_result *r
     /* The end of a long stream is normal; repeated failures are not. */
     if (lived <= CALM_MS)
         set_trouble(w, result->info->text);
-    /* The resource is gone, or our resourceVersion is refused: the list will show. */
+    /* The resource is gone, or our resourceVersion is rejected: the next list will show which. */
     return result->err == ERR_NOT_FOUND || result->err == ERR_INVALID ? STREAM_END_INVALID
                                                                       : STREAM_END_RESUME;
 }

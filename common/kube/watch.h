@@ -19,9 +19,9 @@ struct watch_timing {
     int64_t backoff_max_ms; /* 30 s */
     int64_t missing_min_ms; /* wait after a 404, doubled each time: 1 s */
     int64_t missing_ms;     /* maximum of that: 60 s */
-    int64_t margin_ms;      /* beyond the time-out of a watch until it is ended: 30 s */
+    int64_t margin_ms;      /* time after a watch's own time-out until it is ended: 30 s */
     int64_t list_ms;        /* time-out of a page: 60 s */
-    int timeout_s;          /* of a watch; up to half of it is added at random: 290 */
+    int timeout_s;          /* time-out of a watch; up to half of it is added at random: 290 */
     int page;               /* items per page: 500 */
 };
 
@@ -29,7 +29,7 @@ enum watch_event {
     WATCH_PUT,    /* the object exists with this content (listed, added or modified) */
     WATCH_GONE,   /* the object was deleted; only metadata if it vanished before a relist */
     WATCH_SYNCED, /* a list is complete; object NULL */
-    /* The following only without keys. */
+    /* Reported only if no keys are kept (watch_spec.no_keys). */
     WATCH_OUTLINE, /* as PUT, but only metadata: the object takes too much memory */
     WATCH_LISTING, /* a list begins: objects not in it are gone; object NULL */
     WATCH_FAILED,  /* a list has failed, see watch_trouble(), and will be retried; object NULL */
@@ -41,8 +41,8 @@ struct watch_spec {
     const char *label_selector; /* NULL if none */
     const char *field_selector;
     bool metadata_only; /* PartialObjectMetadata */
-    /* The owner itself detects objects missing in a list, and those recreated under their name: no
-     * keys are kept, and GONE is reported only for deletions seen in the stream. */
+    /* The owner itself detects objects missing from a list, and those recreated under their
+     * name: no keys are kept, and GONE is reported only for deletions seen in the stream. */
     bool no_keys;
     /* A 404 of the whole resource (its CRD is not installed) is reported once and retried, finally
      * every minute. */

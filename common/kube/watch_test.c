@@ -182,7 +182,7 @@ CASE(troubles_are_told_while_they_last)
     }
 }
 
-/* After 410 it lists again at once; on repetition there is a pause. */
+/* After a 410 it lists again at once; after a repeated 410, only after a pause. */
 CASE(the_first_410_is_not_waited_for)
 {
     static const enum fault faults[] = {FAULT_410, FAULT_ERROR_410};
@@ -204,7 +204,7 @@ CASE(the_first_410_is_not_waited_for)
     }
 }
 
-/* If a server refuses watches, lists are repeated with pauses. */
+/* If a server rejects watches, lists are repeated with pauses. */
 static void answer_bad_watch(struct fake_api *api, struct http_conn_request *req,
                              const struct fake_seen *seen)
 {
@@ -310,7 +310,7 @@ CASE(a_line_has_a_maximum)
     world_stop(w);
 }
 
-/* With this server's objects, pages of more than one item are too long. */
+/* With this server's objects, pages of more than one item are too large. */
 static void answer_big_objects(struct fake_api *api, struct http_conn_request *req,
                                const struct fake_seen *seen)
 {
@@ -343,7 +343,7 @@ CASE(pages_shrink_when_they_are_too_long)
 
 enum { OBJECTS = 40, LARGE = 11, JUNK = 500 * 1000 };
 
-/* An object of 1.5 MB, whose tree would take 400; the others are small. */
+/* An object of 1.5 MB, whose tree would take 400 MB; the others are small. */
 static void add_object(struct buf *out, int i)
 {
     buf_printf(out,
@@ -474,7 +474,7 @@ CASE(only_a_few_list_at_once)
     FAKE_WAIT(api, crowd.listing == 4);
     LOOP_FOR(api->loop, 30);
     assert_int_equal(crowd.listing, 4);
-    /* one that lists and two that wait are freed: the others still list */
+    /* one that is listing and two that are waiting are freed: the others still list */
     watch_free(logs[0].watch);
     watch_free(logs[5].watch);
     watch_free(logs[MANY - 1].watch);
@@ -531,7 +531,7 @@ CASE(is_freed_in_any_callback)
     }
 }
 
-/* After each number of iterations of the loop, in any state. */
+/* Frees it after each number of iterations of the loop, in any state. */
 CASE(is_freed_at_any_time)
 {
     static const enum fault faults[] = {FAULT_500, FAULT_CUT, FAULT_HANG, FAULT_404};
@@ -668,7 +668,7 @@ static bool collect(void *arg, const char *line, size_t len)
     return seen->stop_after == 0 || --seen->stop_after > 0;
 }
 
-/* The lines do not depend on how the stream is split. */
+/* The lines are the same however the stream is split. */
 CASE(lines_are_whole_whatever_the_pieces)
 {
     static const char text[] = "one\ntwo\n\nthree\r\nlast";

@@ -44,7 +44,7 @@ static inline void cert_slurp(const char *path, char *text, size_t size)
         fclose(file);
 }
 
-/* With ca NULL: self-signed, and an authority. */
+/* ca NULL: self-signed, and an authority itself. */
 static inline void cert_make(struct cert *cert, const struct cert *ca, const char *name)
 {
     static long serial = 1;

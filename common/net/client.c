@@ -23,13 +23,14 @@ enum {
     MAX_HEADER_BYTES = 256 * 1024,
     STALLED_MS = 30 * 1000,        /* time without a byte of an answer that has begun */
     OWNERS_PART = 4,               /* an owner gets at most a fourth of the calls in progress */
-    MAX_RETRY_AFTER_S = 24 * 3600, /* more is a mistake, or a misread date */
+    MAX_RETRY_AFTER_S = 24 * 3600, /* a longer one is a mistake, or a misread date */
 };
 
 /*
- * QUEUED: not passed to curl yet, see http_send(). WAITING: likewise, because max_calls others are
- * in progress. RUNNING: passed to curl. ENDING: the result is known, and done will be called from
- * the loop. A call in QUEUED or ENDING is on the client's to-do list, the others on a list each.
+ * QUEUED: not passed to curl yet, see http_send(). WAITING: likewise, because max_calls other calls
+ * are in progress. RUNNING: passed to curl. ENDING: the result is known, and done will be called
+ * from the loop. A call in QUEUED or ENDING is on the client's to-do list; WAITING and RUNNING each
+ * have a list of their own.
  */
 enum call_state { CALL_QUEUED, CALL_WAITING, CALL_RUNNING, CALL_ENDING };
 
@@ -75,7 +76,7 @@ struct http_client {
                    * others */
     struct call_list todo, waiting, running;
     struct timer *kick;
-    struct http_client_options options; /* its texts are copies */
+    struct http_client_options options; /* its texts are copied */
     char *user_agent, *ca_file;         /* the copies */
     size_t active;
     struct shares held;        /* bytes of answers */
@@ -195,7 +196,7 @@ static void end_without_room(struct http_call *call)
     drop_body(call);
 }
 
-/* The owner's call that has stalled for longest with bytes held, NULL if none. */
+/* The owner's call that has stalled for longest while holding bytes, NULL if none. */
 static struct http_call *find_stalled(struct http_client *client, const char *owner)
 {
     struct http_call *call, *found = NULL;
@@ -207,7 +208,7 @@ static struct http_call *find_stalled(struct http_client *client, const char *ow
     return found;
 }
 
-/* Ends calls of the owner with most bytes. Returns false if that is the owner of this call. */
+/* Ends calls of the owner with the most bytes. Returns false if that is the owner of this call. */
 static bool make_room(struct http_call *call, size_t len)
 {
     struct http_client *client = call->client;
@@ -337,7 +338,8 @@ static void describe(struct http_call *call, CURLcode code)
     call->result.err = err_set(&call->info, classify(call, code), "%s: %s", call->label, text);
 }
 
-/* Called before each name lookup; not called for a cached name, which is seen by its time. */
+/* Called before each name lookup; not called for a cached name, which is detected by its lookup
+ * time. */
 static int on_lookup(void *resolver, void *reserved, void *arg)
 {
     struct http_call *call = arg;
@@ -451,7 +453,7 @@ static void on_pool_done(void *arg, CURL *easy, CURLcode code)
     call_finish(call);
 }
 
-/* Returns true if the limit of calls, and the owner's part of it, allow one more. */
+/* Returns true if the limit of calls, and the owner's part of it, allow another call. */
 static bool is_within_limit(const struct http_call *call)
 {
     const struct http_client *client = call->client;
@@ -566,8 +568,9 @@ static void set_callbacks(struct http_call *call)
     curl_easy_setopt(call->easy, CURLOPT_RESOLVER_START_DATA, call);
     /*
      * curl reads up to a hundred buffers of a connection at a time: with many streams, small ones
-     * bound the time of an iteration. Not of one that has an end, such as a log: where many frames
-     * of HTTP/2 come at once, curl 7.88 stops reading with a buffer smaller than they are.
+     * bound the time of an iteration. A stream that has an end, such as a log, gets no small
+     * buffer: if many HTTP/2 frames arrive at once, curl 7.88 stops reading with a buffer smaller
+     * than they are.
      */
     if (call->pool == call->client->streams && call->timeout_ms < 0)
         curl_easy_setopt(call->easy, CURLOPT_BUFFERSIZE, (long)STREAM_BUFFER);
@@ -646,7 +649,7 @@ const char *http_result_header(const struct http_result *result, const char *nam
     return header->value[strspn(header->value, " \t\r\n")] ? header->value : "";
 }
 
-/* Limit of an option: 0 is the default, negative is none, which the pool calls 0. */
+/* The limit of an option: 0 is the default, negative is no limit, which the pool calls 0. */
 static long limit(int asked, long usual)
 {
     return asked < 0 ? 0 : asked ? asked : usual;

@@ -2,7 +2,7 @@
  * HTTP client on curl's multi interface: keep-alive pools, limits, time-outs, cancel, TLS, proxies.
  *
  * http_send() starts a call. Its `done` is called exactly once, never before http_send() has
- * returned, also after http_cancel() (with ERR_CANCELLED) and when the client is freed. The request
+ * returned, even after http_cancel() (with ERR_CANCELLED) and when the client is freed. The request
  * is copied; the result is valid only inside `done`.
  */
 #ifndef NET_CLIENT_H
@@ -45,7 +45,7 @@ enum { HTTP_MAX_BODY = 4 * 1024 * 1024, HTTP_MAX_HELD = 256 * 1024 * 1024 };
 struct http_request {
     const char *method; /* NULL for GET */
     const char *url;
-    const struct http_header *headers; /* ends with name NULL; may be NULL */
+    const struct http_header *headers; /* ends with a header whose name is NULL; may be NULL */
     const void *body;
     size_t body_len;
     const struct http_tls *tls; /* may be NULL */
@@ -56,20 +56,20 @@ struct http_request {
     int64_t idle_timeout_ms;    /* streams: ERR_RETRY after this time without a byte; 0 if none */
     size_t max_body;            /* 0: HTTP_MAX_BODY; a longer reply is ERR_INVALID */
     bool cuts_body;             /* truncates a longer reply instead */
-    const char *owner;          /* for fair shares, such as a namespace; NULL for this process */
+    const char *owner;          /* for fair shares, e.g. a namespace; NULL for this process */
     int max_redirects;          /* 0 if a redirect is a normal reply; http(s) only */
-    bool own_address;           /* given by an option or the program: options.reach does not
-                                 * apply */
-    bool secret_path;           /* as of chat services: messages show only the host */
+    bool own_address;           /* the address comes from an option or the program: options.reach
+                                 * does not apply */
+    bool secret_path;           /* as in URLs of chat services: messages show only the host */
     /* Streams: called with each piece of a 2xx body, which is then not kept in the result.
      * Returning false ends the call with ERR_CANCELLED. */
     bool (*on_data)(void *arg, const char *data, size_t len);
 };
 
 struct http_result {
-    enum err err; /* ERR_OK: a reply came, with any status. ERR_RETRY: no reply, or a partial one.
-                   * ERR_INVALID: bad URL, reply too long. ERR_DENIED: TLS verification failed, or
-                   * address refused by options.reach. ERR_CANCELLED. */
+    enum err err; /* ERR_OK: a reply arrived, with any status. ERR_RETRY: no reply, or a partial
+                   * one. ERR_INVALID: bad URL, reply too long. ERR_DENIED: TLS verification
+                   * failed, or address refused by options.reach. ERR_CANCELLED. */
     const struct errinfo *info; /* "GET http://x/y: connection refused"; without credentials */
     int status;
     const char *body; /* NUL-terminated */
@@ -80,8 +80,8 @@ struct http_result {
     const char *redirect_url; /* absolute target of a redirect that was not followed, or NULL */
     bool no_room;     /* with ERR_RETRY: its owner's answers exceed their share of max_held */
     bool sent;        /* false if the request certainly never reached the server */
-    bool unconnected; /* with ERR_RETRY: no such host, refused, no TLS, or no time left; false if it
-                       * has only waited for a connection of others */
+    bool unconnected; /* with ERR_RETRY: no such host, refused, no TLS, or no time left; false if
+                       * it only waited for a connection used by other calls */
 };
 /* Value of a response header, case-insensitive, NULL if absent. Only inside done. */
 const char *http_result_header(const struct http_result *result, const char *name);
@@ -92,20 +92,20 @@ struct http_client_options {
     int max_per_host; /* connections; 0: 8, -1: no limit */
     int max_total;    /* 0: 256, -1: no limit */
     /*
-     * Calls in progress, without streams; 0 for no limit. Others are queued, and their time-outs
-     * start only then. In contrast, a call that waits for a connection spends its time-out. An
-     * owner gets at most a fourth.
+     * Calls in progress, not counting streams; 0 for no limit. Further calls are queued, and their
+     * time-outs start only when they leave the queue. In contrast, a call that waits for a
+     * connection uses up its time-out. An owner gets at most a fourth.
      */
     int max_calls;
-    /* Bytes of answers in progress; 0: HTTP_MAX_HELD. Above it, answers of the owner that has most
-     * are ended (http_result.no_room). */
+    /* Bytes of answers in progress; 0: HTTP_MAX_HELD. Above it, answers of the owner with the
+     * most bytes are ended (http_result.no_room). */
     size_t max_held;
     enum budget budget; /* its row of budgets.def */
-    /* Time-out without a byte of an answer that has begun; 0: 30 s. */
+    /* Time-out without a byte once an answer has begun; 0: 30 s. */
     int64_t stalled_ms;
     const char *user_agent;
-    /* PEM: authorities trusted beside the system's, by requests without a CA of their own. Changed
-     * files are used within seconds, like those of struct http_tls. */
+    /* PEM: authorities trusted in addition to the system's, by requests without a CA of their
+     * own. Changed files are used within seconds, like those of struct http_tls. */
     const char *ca_file;
     /* Refused addresses (ERR_DENIED); NULL if none. Borrowed. */
     const struct reach *reach;
@@ -119,13 +119,13 @@ void http_client_free(struct http_client *client);
 
 struct http_call *http_send(struct http_client *client, const struct http_request *request,
                             http_done_fn done, void *arg);
-/* Only in on_data: counts bytes that the receiver of a stream keeps like those of answers. Returns
- * false if they exceed max_held: the call ends, and on_data must return false. */
+/* Only in on_data: counts bytes that the receiver of a stream keeps, as if they were bytes of an
+ * answer. Returns false if they exceed max_held: the call ends, and on_data must return false. */
 bool http_call_hold(struct http_call *call, size_t bytes);
 /* done is called from the loop with ERR_CANCELLED, not inside http_cancel(). May be called again
  * until then. */
 void http_cancel(struct http_call *call);
-/* Number of calls, queued ones included. */
+/* Number of calls, including queued ones. */
 size_t http_client_active(const struct http_client *client);
 
 /* Returns true for headers that change how the request is framed or routed: Content-Length, Host,
@@ -134,7 +134,7 @@ bool http_header_is_reserved(const char *name);
 /* Returns true if two http(s) URLs have the same scheme, host and port; false if either is
  * invalid. */
 bool url_same_origin(const char *one, const char *other);
-/* The same for the host alone. */
+/* The same for the host only. */
 bool url_same_host(const char *one, const char *other);
 /* "https://host:port" of a URL, for messages; "(not a URL)" if invalid. Owned by the arena. */
 const char *url_origin(struct arena *arena, const char *url);
@@ -144,10 +144,10 @@ const char *url_encode(struct arena *arena, const char *text);
 const char *url_encode_form(struct arena *arena, const char *text);
 
 /*
- * --- reach.c: filter of the addresses that a client connects to, whatever name or redirect leads
- * there. Addresses of the machine and of the link are refused, as are metadata services of clouds;
- * a list opens and closes further ranges. IPv4 addresses within IPv6 (mapped, NAT64) count as IPv4.
- * Pure.
+ * --- reach.c: filter of the addresses that a client connects to, regardless of the name or
+ * redirect that leads there. Addresses of the machine and of the link are refused, as are metadata
+ * services of clouds; a list opens and closes further ranges. IPv4 addresses within IPv6 (mapped,
+ * NAT64) count as IPv4. Pure.
  */
 
 struct reach;
@@ -160,14 +160,14 @@ struct reach;
  */
 enum err reach_read(struct arena *arena, const char *text, bool loopback, const struct reach **out,
                     struct errinfo *ei) MUST_USE;
-/* The option of the daemons that has such a list. */
+/* The daemons' option for such a list. */
 #define REACH_OPTION "--tenant-addresses"
-/* The same for that option, which the error names. In a pod the machine's own addresses are
- * refused: they are those of sidecars and of this process. */
+/* The same for that option, which is named in the error. In a pod the machine's own addresses
+ * are refused: they belong to sidecars and to this process. */
 enum err reach_option(struct arena *arena, const char *text, const struct reach **out,
                       struct errinfo *ei) MUST_USE;
 bool reach_refuses(const struct reach *reach, const struct sockaddr *address);
-/* The same for a numeric address, "127.0.0.1"; false if the text is no address. */
+/* The same for a numeric address, "127.0.0.1"; false if the text is not an address. */
 bool reach_refuses_text(const struct reach *reach, const char *address);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The use of curl: the handle of a request, with its URL, method, headers and TLS; and pools of
+ * Use of curl: the handle of a request, with its URL, method, headers and TLS; and pools of
  * connections, each one curl multi handle on the event loop.
  */
 #include <assert.h>
@@ -98,7 +98,7 @@ const char *url_origin(struct arena *arena, const char *url)
     if (curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK) {
         for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
             curl_url_set(parts, others[i], NULL, 0);
-        /* without a path it ends with a slash */
+        /* without a path, this form ends with a slash */
         if (curl_url_get(parts, CURLUPART_URL, &text, 0) == CURLUE_OK && *text)
             origin = arena_strndup(arena, text, strlen(text) - 1);
     }
@@ -155,9 +155,9 @@ static CURLcode set_trust(CURL *easy, const struct http_tls *tls, const char *mo
 }
 
 /*
- * curl shares connections of equal certificates, whatever the keys. Text behind the certificate is
- * ignored by the parser but compared by curl: the key's digest there separates connections with
- * different keys.
+ * curl shares connections of equal certificates, even if the keys differ. Text after the
+ * certificate is ignored by the parser but compared by curl: the key's digest there separates
+ * connections with different keys.
  */
 static CURLcode set_cert(CURL *easy, const struct http_tls *tls)
 {
@@ -225,7 +225,7 @@ static bool is_token(const char *text)
     return true;
 }
 
-/* Refuses line breaks, which would start another header or request. */
+/* Rejects line breaks, which would start another header or request. */
 static bool is_field_value(const char *text)
 {
     for (; *text; text++) {
@@ -278,7 +278,7 @@ static enum err set_headers(CURL *easy, struct client_lists *lists,
         if (!h->value || !is_field_value(h->value))
             return err_set(ei, ERR_INVALID, "the value of header %s holds a control character",
                            h->name);
-        /* In curl "Name:" suppresses a header; "Name;" sends it empty. */
+        /* To curl, "Name:" suppresses a header; "Name;" sends it empty. */
         add_line(lists, *h->value ? arena_printf(arena, "%s: %s", h->name, h->value)
                                   : arena_printf(arena, "%s;", h->name));
     }
@@ -336,7 +336,7 @@ static char *url_part(CURLU *url, CURLUPart what, struct arena *arena)
 }
 
 /*
- * curl verifies the name in the URL. To verify another one, that name goes into the URL, while the
+ * curl verifies the name in the URL. To verify another name, that name goes into the URL, while the
  * connection and the Host header use the original host.
  */
 static enum err use_server_name(CURL *easy, CURLU *url, struct client_lists *lists,
@@ -466,7 +466,7 @@ void client_lists_fini(struct client_lists *lists)
 
 /* --- pools */
 
-/* Transfers that curl begins at a time: each compares itself with all connections. */
+/* Transfers that curl begins at a time: each is compared with all connections. */
 enum { MAX_NEW = 8 };
 
 struct client_pool {
@@ -477,7 +477,7 @@ struct client_pool {
     TAILQ_HEAD(, pool_socket) waiting; /* for `rest` */
     client_pool_done_fn on_done;
     void *arg;
-    int transfers, new_ones; /* new_ones: added since curl began the last */
+    int transfers, new_ones; /* new_ones: added since curl began the last one */
     int depth; /* calls that use the pool; client_pool_free() takes effect when the last one
                 * returns */
     bool in_curl;
@@ -585,8 +585,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     struct pool_socket *socket = poll->data;
     int flags = 0;
 
-    /* Errors are left to curl to find: with CURL_CSELECT_ERR it would not retry on a new connection
-     * after a reset of a kept one. */
+    /* Errors are left for curl to find: with CURL_CSELECT_ERR it would not retry on a new
+     * connection after a reset of a kept one. */
     if (status < 0)
         flags = CURL_CSELECT_IN | CURL_CSELECT_OUT;
     if (events & UV_READABLE)
@@ -599,7 +599,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         defer_socket(socket, flags);
 }
 
-/* Does one thing that had to wait. Returns false if there was none. */
+/* Does one thing that had to wait. Returns false if nothing was waiting. */
 static bool serve_waiting(struct client_pool *pool)
 {
     struct pool_socket *socket = TAILQ_FIRST(&pool->waiting);

@@ -14,12 +14,12 @@
  * A pool of connections and the transfers that use it: one curl multi handle on the event loop.
  *
  * client_pool_add() lends an easy handle to the pool until on_done has reported it or
- * client_pool_remove() has taken it back. Neither may be called while client_pool_busy(), that is
+ * client_pool_remove() has taken it back. Neither may be called while client_pool_busy(), that is,
  * from one of curl's callbacks. on_done is called from the loop, never from curl, and may add,
  * remove, and free the pool.
  *
- * Reads at most 5 ms per iteration of the loop; remaining sockets are served first in the next, so
- * that many long answers do not delay a probe.
+ * Reads for at most 5 ms per iteration of the loop; the remaining sockets are served first in the
+ * next one, so that many long answers do not delay a probe.
  */
 struct client_pool;
 typedef void (*client_pool_done_fn)(void *arg, CURL *easy, CURLcode code);
@@ -31,7 +31,7 @@ void client_pool_free(struct client_pool *pool); /* every handle must have been 
 void client_pool_add(struct client_pool *pool, CURL *easy);
 void client_pool_remove(struct client_pool *pool, CURL *easy);
 bool client_pool_busy(const struct client_pool *pool);
-/* Returns false while it is busy, or has to begin others first. */
+/* Returns false while it is busy, or has to begin other transfers first. */
 bool client_pool_takes(const struct client_pool *pool);
 
 /* Lists that curl does not copy. */

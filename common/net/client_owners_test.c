@@ -50,7 +50,7 @@ static int ended_without_room(int from, int to)
     return count;
 }
 
-/* One owner has stalled with all of the memory, another needs little. */
+/* One owner has stalled while holding all of the memory, and another owner needs little. */
 CASE(test_the_greediest_gives_way)
 {
     enum { GREEDY = 18, OTHER = GREEDY };
@@ -79,7 +79,7 @@ CASE(test_the_greediest_gives_way)
     fixture_end(f);
 }
 
-/* Calls of this process itself have precedence over those of owners. */
+/* Calls of this process itself have precedence over owners' calls. */
 CASE(test_our_own_is_not_ended)
 {
     enum { OWN, FIRST, LAST = 18 };

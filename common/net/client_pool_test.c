@@ -105,7 +105,7 @@ static void release_held(void *arg)
     http_reply_text(f->held, 200, "x");
 }
 
-/* The time in the queue does not count as time-out. */
+/* The time in the queue does not count towards the time-out. */
 CASE(test_waiting_for_a_turn_costs_no_time)
 {
     struct answer held = {0}, late = {0}, cancelled = {0}, after = {0};
@@ -158,11 +158,11 @@ CASE(test_waiting_calls_end)
 
 enum { BURST = 40, WORK_MS = 3 };
 
-/* Calls whose answers come in one iteration of the loop, each slow to process. */
+/* Calls whose answers arrive in one iteration of the loop, each slow to process. */
 struct burst {
     struct http_conn_request *held[BURST];
     int holds, done;
-    int turns; /* of the loop, from the first answer to the last */
+    int turns; /* turns of the loop from the first answer to the last */
     bool is_running;
 };
 

@@ -132,7 +132,7 @@ CASE(test_headers)
                  &a);
         assert_string_equal(a.header, row->value);
     }
-    /* user and password of the URL are sent as such */
+    /* user and password in the URL are sent as credentials */
     struct answer a = {.want_header = "X-Auth"};
     char url[256];
     snprintf(url, sizeof(url), "http://me:pass@127.0.0.1:%d/echo", http_server_port(f->server));
@@ -141,8 +141,8 @@ CASE(test_headers)
     fixture_end(f);
 }
 
-/* By a number, a name and a redirect. The operator's own addresses pass, and their connections are
- * not shared. */
+/* Addresses are refused when given by a number, a name or a redirect. The operator's own
+ * addresses pass, and their connections are not shared. */
 CASE(test_refused_addresses)
 {
     struct fixture *f = SERVER(routes);
@@ -204,7 +204,7 @@ CASE(test_redirects)
     fixture_end(f);
 }
 
-/* A proxy gets whole URLs, which our server refuses: this shows where the request went. */
+/* A proxy gets whole URLs, which our server rejects: this shows where the request went. */
 CASE(test_proxies)
 {
     char proxy[64];

@@ -56,7 +56,7 @@ CASE(test_statuses_are_no_errors)
     exchange(f, (struct http_request){.url = url_of(f, "/fail"), .on_data = on_answer_data}, &a);
     assert_int_equal(a.err, ERR_OK);
     assert_int_equal(a.status, 500);
-    assert_string_equal(a.body, "broken"); /* kept even for a stream: the error's text */
+    assert_string_equal(a.body, "broken"); /* kept even for a stream, as the text of the error */
     assert_int_equal(a.data_len, 0);
     fixture_end(f);
 }
@@ -359,7 +359,7 @@ CASE(test_ends_from_on_data)
     fixture_end(f);
 }
 
-/* A chain of calls, each sent from a callback of the one before. */
+/* A chain of calls, each sent from the callback of the previous one. */
 struct chain {
     struct fixture *f;
     struct http_request request;

@@ -45,7 +45,7 @@ CASE(test_trust)
             fail_msg("case %zu: %d, %s", i, a.err, a.info);
         if (cases[i].err == ERR_OK) {
             assert_int_equal(a.status, 200);
-            /* whichever name is verified, the Host header is the URL's */
+            /* the Host header is the URL's, even if another name is verified */
             assert_int_equal(strncmp(a.header, "127.0.0.1:", 10), 0);
         } else {
             assert_false(a.sent);
@@ -154,7 +154,7 @@ CASE(test_mutual)
     fixture_end(f);
 }
 
-/* Only requests of equal TLS settings share connections. */
+/* Only requests with equal TLS settings share connections. */
 CASE(test_connections_by_settings)
 {
     char peers[5][256];

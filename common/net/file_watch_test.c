@@ -1,4 +1,4 @@
-/* When the callback is called, and when not. */
+/* Changes after which the callback is called, and those after which it is not. */
 #include <signal.h>
 
 #include <string.h>

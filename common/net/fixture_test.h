@@ -1,6 +1,6 @@
 /*
- * For tests only: a real server and a real client on one loop, and raw sockets for requests that no
- * client would send. Each test runs the loop until its condition holds (loop_test.h).
+ * For tests only: a real server and a real client on one loop, and raw sockets for requests that a
+ * proper client would not send. Each test runs the loop until its condition holds (loop_test.h).
  */
 #ifndef NET_FIXTURE_TEST_H
 #define NET_FIXTURE_TEST_H
@@ -115,7 +115,7 @@ UNIT_HELPER void fixture_end(struct fixture *f)
     loop_free(f->loop);
 }
 
-/* The fixture of a case that needs one: struct fixture *f = SERVER(routes, .max_body = 100); */
+/* The fixture for a case that needs one: struct fixture *f = SERVER(routes, .max_body = 100); */
 #define SERVER(routes, ...) SERVER_WITH(routes, ((struct http_server_options){__VA_ARGS__}))
 #define SERVER_WITH(routes, options)                                                               \
     ({                                                                                             \
@@ -176,7 +176,7 @@ UNIT_HELPER bool on_answer_data(void *arg, const char *data, size_t len)
     return !a->refuse_data;
 }
 
-/* One of eight buffers in turn. */
+/* Returns one of eight buffers in turn. */
 UNIT_HELPER const char *url_of(struct fixture *f, const char *path)
 {
     static char urls[8][512];

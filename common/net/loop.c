@@ -18,8 +18,8 @@ struct drain_hook {
 };
 
 /*
- * SKIP_TURNS: after a turn that was full, no piece is begun in two of them: one accepts a new
- * client, the next reads its request.
+ * SKIP_TURNS: after a full turn, no piece is begun in the next two: one accepts a new client, the
+ * other reads its request.
  */
 enum { TURN_NS = 5 * 1000 * 1000, SKIP_TURNS = 2 };
 
@@ -446,7 +446,7 @@ struct file_watch {
     unsigned char accepted[EVP_MAX_MD_SIZE]; /* digest of the accepted content; zero if none */
 };
 
-/* Adds the digest of a file to the digest of all. Returns false if it cannot be read. */
+/* Adds the digest of a file to the digest of all files. Returns false if it cannot be read. */
 static bool add_file(struct arena *arena, EVP_MD_CTX *all, const char *path)
 {
     unsigned char digest[EVP_MAX_MD_SIZE] = {0};

@@ -110,7 +110,7 @@ static void raise_hangup(void *arg)
     kill(getpid(), SIGHUP);
 }
 
-/* The second one drains. */
+/* Drains on the second call. */
 static void hear_hangup(void *arg)
 {
     struct record *r = arg;
@@ -174,7 +174,7 @@ CASE(test_timers)
     assert_int_equal(loop_run(r.loop), 0);
     assert_int_equal(r.count, 3);
 
-    /* stopped before it fires; stopped by another in the same iteration */
+    /* stopped before it fires; stopped by another timer in the same iteration */
     timer_stop(timer_start(r.loop, 0, 0, note_a, &r));
     timer_start(r.loop, 0, 0, stop_other, &r);
     r.timer = timer_start(r.loop, 0, 0, note_b, &r);
@@ -216,7 +216,7 @@ CASE(test_timers_of_nothing)
     assert_int_equal(loop_run(r.loop), 0);
     assert_string_equal(r.order, "abbx");
 
-    /* an endless chain does not starve others */
+    /* an endless chain does not starve other handles */
     memset(r.order, 0, sizeof(r.order));
     timer_start(r.loop, 0, 0, again_and_again, &r);
     timer_start(r.loop, 5, 0, note_a, &r);
@@ -230,7 +230,8 @@ CASE(test_timers_of_nothing)
 
 enum { PIECES = 12, PIECE_NS = 3 * 1000 * 1000 };
 
-/* Pieces of work, each of some milliseconds, and the turns of the loop in which they were done. */
+/* Pieces of work, each of which takes some milliseconds, and the turns of the loop in which they
+ * were done. */
 struct work {
     struct loop *loop;
     int turn, done, most, in_this, idle_turns;
@@ -259,7 +260,7 @@ static void on_turn(uv_check_t *check)
     w->may_overtake += w->done < PIECES && loop_may_work(w->loop);
 }
 
-/* Many pieces of work are spread over turns, with turns between in which clients are served. */
+/* Many pieces of work are spread over turns, with turns in between in which clients are served. */
 CASE(test_a_turn_is_bounded)
 {
     struct work w = {.loop = loop_new(1000)};

@@ -5,7 +5,7 @@
 #include "net/loop.h"
 #include "test/unit.h"
 
-/* Longer than a busy machine takes with a sanitizer. */
+/* Longer than a busy machine needs with a sanitizer. */
 enum { LOOP_DEADLINE_MS = 60000 };
 
 UNIT_HELPER void loop_is_late(void *arg)

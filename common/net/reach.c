@@ -7,7 +7,7 @@
 
 enum { BYTES = 16, BITS = 8 * BYTES, MAPPED_BITS = 96 };
 
-/* A range of IPv6; IPv4 is mapped. */
+/* A range of IPv6 addresses; IPv4 is mapped. */
 struct range {
     unsigned char address[BYTES];
     int bits;
@@ -121,7 +121,7 @@ static bool refuses(const struct reach *reach, const unsigned char address[BYTES
     return false;
 }
 
-/* NAT64 leads to the IPv4 address within. */
+/* NAT64 leads to the embedded IPv4 address. */
 static bool refuses_either(const struct reach *reach, unsigned char address[BYTES])
 {
     if (refuses(reach, address))

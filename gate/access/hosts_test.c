@@ -1,4 +1,4 @@
-/* hosts: which names are the gate's own, and which a page of another site may have brought. */
+/* hosts: names that are the gate's own, and names that a page of another site may have used. */
 
 #include "gate/access/identity.h"
 #include "test/unit.h"

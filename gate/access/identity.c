@@ -93,10 +93,11 @@ struct identities {
     bool anonymous_check;
 };
 
-/* Result of checking the credentials of a request. */
+/* The result of checking a request's credentials. */
 enum standing { STANDING_KNOWN, STANDING_NONE, STANDING_WRONG };
 
-/* A log or a list would not show blanks of ASCII and Latin-1, and control characters. */
+/* Rejects blanks of ASCII and Latin-1 and control characters, which a log or a list would not
+ * show. */
 static bool is_name(const char *text)
 {
     size_t len = strlen(text);
@@ -112,7 +113,8 @@ static bool is_name(const char *text)
 
 /* --- the rows */
 
-/* The content of the row is not repeated: with its words in the wrong order it may be the token. */
+/* The content of the row is not quoted: if its words are in the wrong order, it may be the
+ * token. */
 static enum err check_row(const struct token_row *row, struct errinfo *ei)
 {
     if (!row->role || !row->name)
@@ -279,7 +281,7 @@ static bool refuse_standing(const struct identities *identities, struct http_con
 
 /* --- origin of a request */
 
-/* Length of "host:port" without a port that is the default of the scheme. */
+/* Length of "host:port" without the port if that is the default of the scheme. */
 static size_t host_length(const char *host, const char *port)
 {
     size_t len = strlen(host), port_len = strlen(port);
@@ -288,7 +290,7 @@ static size_t host_length(const char *host, const char *port)
 }
 
 /* Compares "https://gate.example.com" with "gate.example.com"; a proxy that ends TLS changes the
- * scheme. "null" is a page without an origin, and foreign. */
+ * scheme. "null" is a page without an origin, which counts as foreign. */
 static bool names_host(const char *origin, const char *host)
 {
     const char *separator = strstr(origin, "://");
@@ -322,7 +324,7 @@ bool identity_admit_origin(struct http_conn_request *req)
                   "changed for it");
 }
 
-/* A form of a foreign page cannot send this type. */
+/* A form on a foreign page cannot send this type. */
 static bool is_json(struct http_conn_request *req)
 {
     const char *type = http_req_header(req, "content-type");
@@ -445,9 +447,9 @@ enum { MAX_HOST = 255 };
 
 struct hosts {
     const char *const *names; /* NULL-ended */
-    const char *public;       /* without a port; "" if none */
+    const char *public;       /* host of --public-url without a port; "" if none */
     const char *namespace_;   /* namespace of the pod; "" if unknown */
-    const char *domain;       /* ".svc.cluster.local" as this cluster calls it; "" if unknown */
+    const char *domain;       /* this cluster's name for ".svc.cluster.local"; "" if unknown */
     const char *pod;
 };
 
@@ -535,9 +537,9 @@ static bool is_pod_suffix(const char *text)
                         : strchr(text + 1, '-') == last && strlen(last) == sizeof("-x2x7k") - 1;
 }
 
-/* flagger-gate.flagger, in the pod flagger-gate-6f7d9c5b4-x2x7k of the namespace flagger. The
- * namespace alone is not enough: it may be named like a public domain, in which anyone can register
- * a name. */
+/* True for flagger-gate.flagger, in the pod flagger-gate-6f7d9c5b4-x2x7k of the namespace
+ * flagger. The namespace alone is not enough: its name may equal a public domain, in which
+ * anyone can register a name. */
 static bool is_service(const struct hosts *hosts, const char *host)
 {
     const char *dot = strchr(host, '.');

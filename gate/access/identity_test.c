@@ -225,7 +225,7 @@ CASE(certificates_have_rows)
     expect(&f, &ASK("PUT", "/v1/policy", NULL, .cert = &build), 403, "pipeline has the");
     expect(&f, &ASK("GET", "/v1/look", NULL, .cert = &nobody), 401, "has no row");
     expect(&f, &ASK("GET", "/v1/look", NULL), 401, "token or a client certificate");
-    /* a token counts before a certificate, also a wrong one */
+    /* a token has precedence over a certificate, even if the token is wrong */
     expect(&f, &ASK("PUT", "/v1/policy", A, .cert = &build), 200, "adam|admin");
     expect(&f, &ASK("POST", "/gate/open", C, .cert = &build), 403, "carl has the role");
     expect(&f, &ASK("GET", "/v1/look", WRONG, .cert = &build), 401, "");
@@ -254,7 +254,7 @@ CASE(foreign_pages_change_nothing)
         bool foreign;
     } cases[] = {
         {"Origin", "http://%", false},
-        {"Origin", "https://%", false}, /* TLS ended before us */
+        {"Origin", "https://%", false}, /* TLS was terminated in front of us */
         {"Origin", "HTTP://%", false},
         {"Origin", "http://%0", true},
         {"Origin", "http://evil.%", true},
@@ -295,7 +295,7 @@ CASE(foreign_pages_change_nothing)
     end(&f);
 }
 
-/* The default port of the scheme may be named or not. */
+/* The scheme's default port may be written or omitted. */
 CASE(default_ports_are_the_same_host)
 {
     static const struct {
@@ -346,7 +346,7 @@ CASE(bodies_below_v1_are_json)
         {"/v1/open", "text/plain; application/json", "{}", 415},
         {"/v1/open", NULL, "{}", 415},
         {"/v1/open", NULL, NULL, 200},
-        {"/gate/open", "application/x-www-form-urlencoded", "{}", 200}, /* curl -d, as ever */
+        {"/gate/open", "application/x-www-form-urlencoded", "{}", 200}, /* curl -d */
     };
     struct fixture f;
 
@@ -367,7 +367,7 @@ CASE(wrong_rows_are_told)
     snprintf(too_long, sizeof(too_long), "0123456789abcdef check %s\n", long_name);
     snprintf(fits, sizeof(fits), "0123456789abcdef check %s\n", long_name + 1);
     const struct {
-        const char *rows, *says; /* says NULL: they are right */
+        const char *rows, *says; /* says is NULL if the rows are correct */
     } cases[] = {
         {"0123456789abcdef\n", ":1: expected TOKEN ROLE NAME, found only one word"},
         {"# comment\n0123456789abcdef check\n", ":2: expected TOKEN ROLE NAME, found only two"},
@@ -415,10 +415,10 @@ static int group_setup(void **state)
 
 UNIT_FIXTURE(.set_up_all = group_setup, .tear_down_all = certs_free);
 
-/* The second word of a row: a role, and the namespaces that it reaches. */
+/* The second word of a row: a role, and the namespaces to which it applies. */
 static const struct {
     const char *word;
-    enum role role; /* ROLE_NONE: refused */
+    enum role role; /* ROLE_NONE: rejected */
     bool test, prod, te, all;
 } words[] = {
     {"check", ROLE_CHECK, true, true, true, true},

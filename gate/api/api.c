@@ -130,7 +130,7 @@ bool api_sign(struct http_conn_request *req, const struct identity *identity, co
     return true;
 }
 
-/* GET /v1/whoami and /v1/events: identity of the client, and the stream of changes. */
+/* GET /v1/whoami and /v1/events: the client's identity, and the stream of changes. */
 
 void api_whoami(void *arg, struct http_conn_request *req)
 {
@@ -215,8 +215,8 @@ void api_debug_process(void *arg, struct http_conn_request *req)
 
 /* --- the web page */
 
-/* Embedded by the build from gate/page and proto/page (flagger_page() in CMakeLists.txt). They hold
- * no data, so they are public; their scripts read /v1 with the token of the user. */
+/* Embedded by the build from gate/page and proto/page (flagger_page() in CMakeLists.txt). They
+ * contain no data, so they are public; their scripts read /v1 with the user's token. */
 extern const char gate_page_index_html[], gate_page_page_css[], gate_page_icon_svg[],
     gate_page_main_js[], gate_page_api_js[], gate_page_card_js[], gate_page_act_js[],
     gate_page_model_js[], gate_page_dom_js[], gate_page_span_js[], gate_page_link_css[];

@@ -1,11 +1,11 @@
 /*
- * The handlers of the gate's HTTP routes (proto/openapi/gate.yaml), and what they share. The
+ * The handlers of the gate's HTTP routes (proto/openapi/gate.yaml), and their common parts. The
  * argument of every handler is a struct gate_api.
  *
- *   api.c        routes; shared by handlers; /v1/whoami, /v1/events, /debug/process
+ *   api.c        routes; parts shared by handlers; /v1/whoami, /v1/events, /debug/process
  *   api_gates.c  /v1/gates, /v1/history and /v1/freezes; /gate/ and /rollback/, the interface of
  *                Flagger's gate
- *   api_links.c  /v1/links and /links/: signed links that do one change, once
+ *   api_links.c  /v1/links and /links/: signed links that make one change, once
  *   feed.c       the stream behind /v1/events
  *   request.c    parser of bodies and paths
  */
@@ -24,7 +24,7 @@ struct gate_api {
     struct identities *identities;
     struct feed *feed;
     struct link_keys *link_keys; /* NULL if links are not configured */
-    /* Address for people, without a slash at the end; "": taken from the request. */
+    /* Address shown to people, without a slash at the end; "": taken from the request. */
     const char *public_url;
     const struct hosts *hosts;
     struct http_server *server; /* the server of these routes */
@@ -40,28 +40,28 @@ void api_reply_error(struct http_conn_request *req, enum err err, const struct e
  */
 struct pending {
     struct http_conn_request *req; /* NULL if the client has disconnected */
-    struct arena *arena;           /* its own, freed with it */
+    struct arena *arena;           /* owned by the pending, freed with it */
     struct gate_change change;     /* for the log and the metrics */
     bool closes;                   /* the change closes the gate */
     const char *forbidden;         /* answer to a check while the gate is closed */
 };
 struct pending *pending_new(struct http_conn_request *req);
 void pending_free(struct pending *pending);
-/* Answers a read with status 200 and its JSON. arg is a pending, which is freed. */
+/* Replies to a read with status 200 and its JSON. arg is a pending, which is freed. */
 void pending_reply(void *arg, enum err err, const struct errinfo *info, const char *json);
-/* The same for a change: logs and counts it, and says on failure that its outcome is unknown. */
+/* The same for a change: logs and counts it, and reports on failure that its outcome is unknown. */
 void pending_changed(void *arg, enum err err, const struct errinfo *info, const char *json);
 /* The log and metrics part of pending_changed(). */
 void pending_count(struct pending *pending, enum err err, const struct errinfo *info,
                    const char *json);
-/* pending_changed() without the answer to success. False if the change failed; the request, if
- * still there, was answered. */
+/* pending_changed() without the answer on success. False if the change failed; the request, if
+ * it still exists, was answered. */
 bool pending_note_change(struct pending *pending, enum err err, const struct errinfo *info,
                          const char *json);
 
 /*
  * Fills who, verified and via of a change. `said` is the name in the body, NULL if none: without
- * tokens it is accepted unverified; with tokens it must be that of the token. False: rejected and
+ * tokens it is accepted unverified; with tokens it must be the token's name. False: rejected and
  * answered.
  */
 bool api_sign(struct http_conn_request *req, const struct identity *identity, const char *said,
@@ -75,7 +75,7 @@ enum err api_public_url(struct arena *arena, const char *text, const char **out,
 /* --- routes */
 
 extern const struct http_route gate_routes[];
-/* For http_server_options: 421 when the Host header names another host than this gate. */
+/* For http_server_options: 421 if the Host header names a host other than this gate. */
 bool routes_admit(void *arg, struct http_conn_request *req);
 
 /* --- the handlers */
@@ -112,25 +112,25 @@ extern const struct db_statement *const api_link_statements[];
  *   event: database  {"ready": bool}, first of all, and on every change
  *
  * A client gets every change after `after`, or after the latest one, once, in the order of the
- * history, including those of other replicas. A slow client reads from the database at its own
- * pace; it is disconnected if nothing of its queue is sent within half a minute. A comment every
- * fifteen seconds keeps the connection alive. A stream ends after an hour, so that clients are
- * admitted again, and as soon as its credentials are revoked. Entries of namespaces outside the
+ * history, including changes made through other replicas. A slow client reads from the database at
+ * its own pace; it is disconnected if nothing of its queue is sent within half a minute. A comment
+ * every fifteen seconds keeps the connection alive. A stream ends after an hour, so that clients
+ * are admitted again, and as soon as its credentials are revoked. Entries of namespaces outside the
  * client's role are omitted.
  */
 enum { FEED_MAX_CLIENTS = 256 };
 
 struct feed;
 
-/* Begins to listen; db must live as long, or answer its last queries before. */
+/* Begins to listen; db must live as long as the feed, or answer its last queries before. */
 struct feed *feed_new(struct loop *loop, struct db *db, const struct identities *identities);
 /* For a shutdown: ends all streams and refuses new ones. */
 void feed_stop(struct feed *feed);
 void feed_free(struct feed *feed); /* after db_free(); NULL is allowed */
 
-/* Answers a request that was admitted as `identity`: a stream, or 429 if there are
- * FEED_MAX_CLIENTS, or if its name has three times the number of free places. after: the last entry
- * that the client has, -1 to begin with the next one. */
+/* Answers a request that was admitted as `identity`: with a stream, or with 429 if there are
+ * FEED_MAX_CLIENTS, or if its name has three times as many streams as there are free places.
+ * after: the last entry that the client has, -1 to begin with the next one. */
 void feed_serve(struct feed *feed, struct http_conn_request *req, const struct identity *identity,
                 int64_t after);
 
@@ -152,8 +152,8 @@ enum {
     REQUEST_MAX_APPROVERS = 100,
 };
 
-/* The body of a webhook or of curl (proto/openapi/gate.yaml). hook: from the query, NULL if none.
- * gate->kind is not set. */
+/* The body sent by a webhook or by curl (proto/openapi/gate.yaml). hook: from the query, NULL if
+ * none. gate->kind is not set. */
 enum err request_webhook(struct arena *arena, const char *body, size_t len, const char *hook,
                          struct gate_name *gate, struct gate_question *question,
                          struct errinfo *ei) MUST_USE;
@@ -162,7 +162,8 @@ enum err request_webhook(struct arena *arena, const char *body, size_t len, cons
 enum err request_canary(const char *namespace_, const char *name, struct gate_name *gate,
                         struct errinfo *ei) MUST_USE;
 
-/* Fields allowed in a body of /v1. Others are an error: a misspelt limit would not limit. */
+/* Fields allowed in a body of /v1. Any other field is an error: a misspelt limit would have no
+ * effect. */
 enum request_verb { REQUEST_OPEN, REQUEST_APPROVE, REQUEST_CLOSE };
 
 /* Fills kind, hook, revision, expires, for_ms, reason and who (NULL if the body has none) of a
@@ -176,8 +177,8 @@ enum err request_freeze(struct arena *arena, const char *body, size_t len,
                         struct gate_change *change, struct gate_freeze *freeze,
                         struct errinfo *ei) MUST_USE;
 
-/* POST /v1/links: sets all of a link but its id, issuer and `verified`; the name is NULL if
- * missing. Valid for a day by default, 30 at most. */
+/* POST /v1/links: sets all fields of a link except its id, issuer and `verified`; the name is
+ * NULL if missing. Valid for a day by default, 30 at most. */
 enum err request_link(struct arena *arena, const char *body, size_t len, int64_t now_ms,
                       struct link *link, struct errinfo *ei) MUST_USE;
 

@@ -1,7 +1,7 @@
 /*
- * Gates: /v1/gates, /v1/history and /v1/freezes for gates with their passes, changes and freezes;
- * below, /gate/ and /rollback/, the webhooks of a Canary and the interface of Flagger's gate for
- * people (proto/openapi/gate.yaml).
+ * Gates: /v1/gates, /v1/history and /v1/freezes serve gates with their passes, changes and freezes;
+ * further down, /gate/ and /rollback/ are the webhooks of a Canary and the interface of Flagger's
+ * gate for people (proto/openapi/gate.yaml).
  */
 #include <string.h>
 
@@ -35,7 +35,7 @@ static const char *param(struct http_conn_request *req, const char *name)
     return value ? value : "";
 }
 
-/* Names of a query limit the result; "" means all. */
+/* Names in the query restrict the result; "" means all. */
 static enum err read_names(struct http_conn_request *req, const char **namespace_,
                            const char **name, struct errinfo *ei)
 {
@@ -292,8 +292,8 @@ static void on_checked(void *arg, enum err err, const struct errinfo *info, cons
     pending_free(pending);
 }
 
-/* Link for a person reading the reason of a wait. It is not a signed link: with one, every reader
- * of the events could open the gate. */
+/* The link shown with the reason of a wait. It is not a signed link: with one, every reader of
+ * the events could open the gate. */
 static const char *forbidden(const struct gate_api *api, struct arena *arena, const char *kind)
 {
     return *api->public_url && strcmp(kind, "gate") == 0
@@ -332,7 +332,8 @@ static void on_set(void *arg, enum err err, const struct errinfo *info, const ch
     pending_free(pending);
 }
 
-/* For every revision, as in Flagger; the revision of the message only identifies the caller. */
+/* Applies to every revision, as in Flagger; the revision in the message only identifies the
+ * caller. */
 static void set(struct gate_api *api, struct http_conn_request *req, const char *kind, bool closes)
 {
     struct identity identity;

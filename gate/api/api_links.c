@@ -1,6 +1,6 @@
 /*
- * Signed links: POST /v1/links creates one, GET /links/TOKEN shows its change, POST to the same
- * address makes the change, once. The link is the credential of the latter two, so they need no
+ * Signed links: POST /v1/links creates one, GET /links/TOKEN shows its change, and POST to the same
+ * address makes the change, once. The link is the credential for the latter two, so they need no
  * other.
  */
 #include <ctype.h>
@@ -23,7 +23,7 @@ static struct metrics_family links = {.name = "flagger_gate_links_total",
 
 /*
  * --- statements for links, with errors as in gate/rules/gates.h. A link is marked as used in the
- * same transaction as its change, by the database's clock; if the change is refused or lost, the
+ * same transaction as its change, by the database's clock; if the change is rejected or lost, the
  * link stays valid.
  */
 
@@ -47,7 +47,7 @@ static const struct db_statement use = {
 
 const struct db_statement *const api_link_statements[] = {&created, &look, &use, NULL};
 
-/* Texts of a link's fields as parameters. */
+/* The fields of a link as parameter texts. */
 struct texts {
     char id[LINK_ID_TEXT];
     char expires[CLOCK_TEXT];
@@ -60,7 +60,8 @@ static const char *for_text(const struct link *link, struct texts *texts)
     return link->for_ms ? texts->for_ms : NULL;
 }
 
-/* The fields of a link, the first parameters of both statements that take it. */
+/* LINK_FIELDS: the fields of a link, which are the first parameters of both statements that take
+ * one. */
 enum { LINK_FIELDS = 10, LINK_PARAMS = 13 };
 
 static void put_fields(const struct link *link, struct texts *texts,
@@ -100,8 +101,8 @@ static void probe(struct db *db, const struct link *link, gates_json_fn done, vo
     gates_run(db, &look, params, done, arg);
 }
 
-/* Makes the change of the link; the answer is that of gates_open() or gates_close(). Status 403 if
- * it is used or expired. */
+/* Makes the link's change; the answer is that of gates_open() or gates_close(). Status 403 if
+ * the link is used or expired. */
 static void redeem(struct db *db, const struct link *link, gates_json_fn done, void *arg)
 {
     const char *params[LINK_PARAMS] = {
@@ -116,7 +117,7 @@ static void redeem(struct db *db, const struct link *link, gates_json_fn done, v
 struct link_request {
     struct pending *pending;
     struct link link; /* its strings live in the pending's arena */
-    const char *url;  /* of the link that is created */
+    const char *url;  /* URL of the created link */
     bool json;
 };
 
@@ -166,7 +167,7 @@ static const char *own_url(struct gate_api *api, struct http_conn_request *req)
     return NULL;
 }
 
-/* Only an admin may name others: a quorum counts names. False: rejected and answered. */
+/* Only an admin may give other names: a quorum counts names. False: rejected and answered. */
 static bool take_names(struct http_conn_request *req, const struct identity *identity,
                        struct link *link)
 {

@@ -17,9 +17,9 @@ enum {
     LIFETIME_MS = 3600 * 1000,
     PAGE = 500,                 /* entries per query */
     MAX_QUEUE = 256 * 1024,     /* bytes queued for a client */
-    FULL_QUEUE = MAX_QUEUE / 2, /* above it the client reads from the database */
+    FULL_QUEUE = MAX_QUEUE / 2, /* above it, the client reads from the database */
     MAX_EVENT = 128 * 1024 * 2, /* more than any entry */
-    MAX_PAYLOAD = 2 * 253 + 16, /* of a notification */
+    MAX_PAYLOAD = 2 * 253 + 16, /* bytes of a notification */
     UNKNOWN = -1,
 };
 
@@ -44,7 +44,7 @@ struct client {
     int64_t since_ms; /* start of the stream */
     struct page_request *request;
     bool behind;  /* reads from the database until it has caught up */
-    bool waiting; /* for its queue to be sent */
+    bool waiting; /* waits for its queue to be sent */
     bool stalled; /* its queue has not moved since the last heartbeat */
 };
 
@@ -56,7 +56,7 @@ struct feed {
     struct shares followers; /* number of clients by name of the token */
     int64_t seq;             /* last entry sent to clients; UNKNOWN: none read yet */
     bool reading;            /* a query for entries after seq is in flight */
-    bool reread;             /* and has to be repeated */
+    bool reread;             /* the query has to be repeated afterwards */
     bool stopped;
     struct timer *heartbeat, *retry;
 };
@@ -126,7 +126,7 @@ static void write_database(const struct feed *feed, int64_t seq, struct buf *eve
                db_ready(feed->db) ? "true" : "false");
 }
 
-/* A line end would end the field; in JSON it equals a blank. */
+/* A line break would end the field; in JSON it is equivalent to a blank. */
 static void write_change(struct buf *event, const char *seq, const char *entry)
 {
     buf_printf(event, "id: %s\nevent: change\ndata: ", seq);
@@ -144,7 +144,7 @@ static void write_change(struct buf *event, const char *seq, const char *entry)
 
 /* --- changes from the database */
 
-/* The head in a page, and the number of its entries. */
+/* The head given in a page, and the number of its entries. */
 static int64_t head_of(const struct db_rows *page, int *entries)
 {
     int64_t head = 0;
@@ -173,7 +173,7 @@ static void retry(struct feed *feed)
         feed->retry = timer_start(feed->loop, RETRY_MS, 0, on_retry, feed);
 }
 
-/* Sends to clients that are up to date and have room in their queue; the others read it
+/* Sends to clients that are up to date and have room in their queue; the others read the change
  * themselves. */
 static void send_change(struct feed *feed, int64_t seq, const char *namespace_,
                         const struct buf *event)
@@ -208,7 +208,7 @@ static void send_changes(struct feed *feed, const struct db_rows *page)
     buf_fini(&event);
 }
 
-/* The first page is read for the end of the history only. */
+/* The first page is read only for the end of the history. */
 static void begin_at(struct feed *feed, int64_t head)
 {
     struct buf event;
@@ -245,7 +245,7 @@ static void on_page(void *arg, enum err err, const struct errinfo *info, const s
         feed->seq = 0;
         feed->reread = true;
         for (struct client *client = feed->clients; client; client = client->next)
-            if (!client->behind) /* the others detect it themselves */
+            if (!client->behind) /* clients that are behind detect it themselves */
                 client->seq = 0;
     } else {
         send_changes(feed, page);
@@ -319,7 +319,7 @@ static void on_client_page(void *arg, enum err err, const struct errinfo *info,
     }
     int64_t head = head_of(page, &entries);
     if (head < client->seq)
-        client->seq = 0; /* its `after` is from another history */
+        client->seq = 0; /* its `after` comes from another history */
     else if (send_page(client, page) && entries < PAGE && feed->seq != UNKNOWN &&
              client->seq >= feed->seq)
         client->behind = false;
@@ -343,7 +343,7 @@ static void catch_up(struct client *client)
 
 /* --- other events */
 
-/* A client that has no first entry yet gets "ready" together with it. */
+/* A client that does not have its first entry yet gets "ready" together with it. */
 static void send_readiness(struct feed *feed)
 {
     bool ready = db_ready(feed->db);

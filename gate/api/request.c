@@ -16,7 +16,7 @@ _Static_assert(REQUEST_MAX_NAME <= (int)LINK_MAX_NAME &&
                "what a request may say fits into a link");
 static const int64_t day_ms = 86400000;
 
-/* Accepts only text that a person can read. */
+/* Accepts only text that people can read. */
 static enum err check_text(const char *field, const char *text, size_t max, struct errinfo *ei)
 {
     size_t len = strlen(text);
@@ -336,7 +336,7 @@ enum err request_freeze(struct arena *arena, const char *body, size_t len,
     return body_end(&b, ei);
 }
 
-/* Unix time of the end of the link's validity. */
+/* Unix time at which the link's validity ends. */
 static int64_t read_validity(struct body *b, int64_t now_ms)
 {
     const char *at = read_time(b, "expires");

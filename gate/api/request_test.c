@@ -1,4 +1,4 @@
-/* Bodies with the values read, or the message that rejects them: rows of requests.yaml. */
+/* Bodies with the values that are read, or the message that rejects them: rows of requests.yaml. */
 
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static const char *text_of(struct json_object *row, const char *key)
     return json_str_at(row, key, NULL);
 }
 
-/* A gate's kind, hook and names, as far as set. */
+/* A gate's kind, hook and names, as far as they are set. */
 static struct json_object *describe_gate(struct arena *arena, const struct gate_name *gate)
 {
     struct json_object *out = json_own(arena, json_object_new_object());
@@ -169,7 +169,7 @@ CASE(a_link_says_what_it_is_for)
     rows_of(arena, "link", link);
 }
 
-/* Not possible as a row of a file. */
+/* Cannot be written as a row of a file. */
 CASE(what_is_no_utf8_is_refused)
 {
     static const char canary[] = "{\"name\":\"a\",\"namespace\":\"b\"}";

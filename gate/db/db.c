@@ -33,7 +33,7 @@ static struct metrics_family refusals = {
     .type = METRICS_COUNTER,
     .labels = {"statement", "reason"}};
 
-/* A query refused without the database: its callback waits for the loop. */
+/* A query rejected without asking the database: its callback waits for the loop. */
 struct refused {
     struct refused *next;
     db_done_fn done;
@@ -56,10 +56,11 @@ struct watcher {
 struct db {
     struct loop *loop;
     struct db_options options;
-    /* Connections of DB_ASK, then of DB_CHANGE, then the one of DB_READ; the last one listens. */
+    /* Connections of DB_ASK, then of DB_CHANGE, then the one of DB_READ; the last connection
+     * listens. */
     struct db_connection *slots[DB_MAX_CONNECTIONS + 2];
     int n_ask, n_slots;
-    /* Connects with the new connection string, to replace slots[fresh_slot] when ready. */
+    /* Connects with the new connection string, and replaces slots[fresh_slot] when ready. */
     struct db_connection *fresh;
     int fresh_slot;
     struct db_connection *leaving[MAX_LEAVING]; /* replaced, with queries in flight */
@@ -76,7 +77,7 @@ struct db {
     bool was_ready, closed;
     struct errinfo trouble;
     char last_logged[sizeof(
-        ((struct errinfo *)0)->text)]; /* last failure in the log; "" after recovery */
+        ((struct errinfo *)0)->text)]; /* last failure that was logged; "" after recovery */
 };
 
 static bool listens(const struct db *db, int slot)
@@ -89,8 +90,8 @@ static enum db_lane lane_of(const struct db *db, int slot)
     return slot < db->n_ask ? DB_ASK : slot < db->n_slots - 2 ? DB_CHANGE : DB_READ;
 }
 
-/* The ready connection with the fewest queries in flight, NULL if none; *in_flight: of the whole
- * lane. */
+/* The ready connection with the fewest queries in flight, NULL if none; *in_flight: number in
+ * the whole lane. */
 static struct db_connection *choose(const struct db *db, enum db_lane lane, int *in_flight)
 {
     struct db_connection *best = NULL;
@@ -213,8 +214,8 @@ static void free_left(struct db *db)
     db->n_leaving = kept;
 }
 
-/* Replaces connections one by one after a change of the connection string, each when its successor
- * is ready; a lost connection reconnects with the new string anyway. */
+/* Replaces connections one by one after a change of the connection string, each once its
+ * successor is ready; a lost connection reconnects with the new string anyway. */
 static void rotate(struct db *db)
 {
     unsigned wanted = db_source_generation(db->options.source);
@@ -273,7 +274,7 @@ static void notify_readiness(struct db *db)
         db->watchers[i].fn(db->watchers[i].arg, ready);
 }
 
-/* Runs after a change of a connection, never inside one. */
+/* Runs after a connection has changed, never inside one. */
 static void on_refresh(void *arg)
 {
     struct db *db = arg;

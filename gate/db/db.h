@@ -1,11 +1,11 @@
 /*
- * PostgreSQL for the gate: a small pool of connections on the loop that
- * never blocks. Three lanes keep checks from waiting behind changes that wait for a row, and both
- * from waiting behind long lists. The lane for lists has few places, so that readers cannot
- * overload the database.
+ * PostgreSQL for the gate: a small pool of connections on the loop that never blocks. There are
+ * three lanes, so that checks do not wait behind changes that wait for a row, and neither waits
+ * behind long lists. The lane for lists has few places, so that readers cannot overload the
+ * database.
  *
- * A query goes to the ready connection of its lane with the fewest in flight; it fails at once if
- * none is ready. Queries of one lane are not ordered. A query fails with ERR_RETRY if its
+ * A query goes to the ready connection of its lane with the fewest queries in flight; it fails at
+ * once if none is ready. Queries in one lane are not ordered. A query fails with ERR_RETRY if its
  * connection is lost or it has no answer after DB_QUERY_TIMEOUT_MS: it may have been executed.
  */
 #ifndef GATE_DB_H
@@ -43,18 +43,18 @@ struct db_statement {
 };
 
 /*
- * The rows of an answer. Values are texts of PostgreSQL, borrowed like the rows; row and column
- * count from 0.
+ * The rows of an answer. Values are PostgreSQL's text format, borrowed like the rows; row and
+ * column count from 0.
  */
 struct db_rows;
 int db_count(const struct db_rows *rows);
 bool db_is_null(const struct db_rows *rows, int row, int column);
-/* "" if it is null. */
+/* "" if the value is null. */
 const char *db_value(const struct db_rows *rows, int row, int column);
 size_t db_value_len(const struct db_rows *rows, int row, int column);
-/* 0 if it is null or no number. */
+/* 0 if the value is null or not a number. */
 int64_t db_int(const struct db_rows *rows, int row, int column);
-/* Of a boolean; false if it is null. */
+/* The value of a boolean; false if it is null. */
 bool db_true(const struct db_rows *rows, int row, int column);
 
 /*
@@ -74,16 +74,16 @@ struct db_options {
     const struct schema *schema;
     /* All statements: a NULL-ended list of NULL-ended lists. */
     const struct db_statement *const *const *statements;
-    /* Half for DB_ASK and half for DB_CHANGE, from 2 to DB_MAX_CONNECTIONS; 0 means 4. One more is
-     * for DB_READ, and one listens. */
+    /* Half of them for DB_ASK and half for DB_CHANGE, from 2 to DB_MAX_CONNECTIONS; 0 means 4.
+     * One more is for DB_READ, and another one listens. */
     int connections;
 };
 
-/* options and all in it are borrowed. Begins to connect. */
+/* options and everything in it are borrowed. Begins to connect. */
 struct db *db_new(struct loop *loop, const struct db_options *options);
 /* For a shutdown: waits for queries in flight, then closes. */
 void db_drain(struct db *db);
-/* Fails queries in flight and later ones; nothing keeps the loop alive afterwards. */
+/* Fails queries in flight and all later ones; nothing keeps the loop alive afterwards. */
 void db_close(struct db *db);
 void db_free(struct db *db); /* after the loop has ended, or after db_close() */
 
@@ -141,32 +141,32 @@ bool db_source_shows_password(const char *dsn, int argc, char *const *argv);
 /*
  * --- Versions of the gate's tables: those in the database, and the upgrade to ours.
  *
- * schema.sql, and the files schema_N.sql behind it, are a list of numbered versions; each begins
+ * schema.sql, and the files schema_N.sql after it, are a list of numbered versions; each begins
  * with a line `-- version N`. Missing versions are applied together, in one transaction under an
- * advisory lock, so replicas that start at once take turns, and a failed upgrade leaves nothing
- * behind. When no version is missing nothing is locked or written, so a role that may not create
- * tables is enough.
+ * advisory lock, so replicas that start at the same time take turns, and a failed upgrade leaves
+ * nothing behind. If no version is missing, nothing is locked or written, so a role that may not
+ * create tables is enough.
  *
- * A database may be ahead of the program: the row of a version names in `oldest` the oldest
- * program that it still serves (such a version writes its row itself). Nothing here accesses the
- * database; db_connection does.
+ * A database may be ahead of the program: the column `oldest` in the row of a version names the
+ * oldest program that it still serves (such a version writes its row itself). Nothing here accesses
+ * the database; db_connection does.
  */
 extern const char gate_schema_sql[]; /* schema.sql and schema_N.sql, joined by the build */
 
-/* Owned by the arena; sql is borrowed and must live as long. Aborts if the versions do not count up
- * from 1. */
+/* Owned by the arena; sql is borrowed and must live as long as the result. Aborts if the
+ * versions do not count up from 1. */
 struct schema *schema_new(struct arena *arena, const char *sql);
 int schema_version(const struct schema *schema); /* the newest */
 
-/* --- a connection without a loop, for commands that read much and may wait */
+/* --- a connection without a loop, for commands that read a lot and may wait */
 
 struct db_reader;
-/* program: the name that the server shows. ERR_RETRY with the error of libpq if it cannot connect;
- * *out is set in any case. */
+/* program: the name shown by the server. ERR_RETRY with libpq's error if it cannot connect; *out
+ * is set in any case. */
 enum err db_reader_open(const struct db_source *source, const char *program, struct db_reader **out,
                         struct errinfo *ei) MUST_USE;
 /* Calls fn with one row at a time, so that memory does not grow with the answer. fn NULL: a
- * statement without rows. ERR_RETRY with the error of the database; fn has had the rows before
+ * statement without rows. ERR_RETRY with the database's error; fn has received the rows before
  * it. */
 enum err db_reader_each(struct db_reader *reader, const char *sql,
                         void (*fn)(void *arg, const struct db_rows *row), void *arg,

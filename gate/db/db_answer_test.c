@@ -1,4 +1,4 @@
-/* db_error: errors for each SQLSTATE. */
+/* db_error: the error for each SQLSTATE. */
 
 #include "gate/db/db_internal.h"
 #include "test/unit.h"

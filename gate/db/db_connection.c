@@ -15,7 +15,7 @@ enum { IDLE_MS = 10000, CONNECTION_FIRST_WAIT_MS = 100, CONNECTION_UPGRADE_MS = 
 
 struct db_query {
     struct db_query *next;
-    const char *name; /* of the statement, for metrics; NULL: not counted */
+    const char *name; /* name of the statement, for metrics; NULL: not counted */
     db_done_fn done;
     void *arg;
     int64_t sent_at;
@@ -39,10 +39,10 @@ struct db_connection {
     char *dsn;               /* set while CONNECTING */
     struct resolve *resolve; /* first part of CONNECTING */
     PGconn *conn;
-    PGresult *last;  /* of the running script */
+    PGresult *last;  /* last result of the running script */
     uv_poll_t *poll; /* on the heap: it outlives the connection until its close callback */
     int poll_fd, poll_events;
-    /* On the heap as well; active while queries of this loop iteration are unsent. */
+    /* On the heap too; active while queries of this loop iteration are unsent. */
     uv_prepare_t *batch;
     bool unsynced; /* queries were sent since the last sync */
     struct timer *retry;
@@ -255,8 +255,8 @@ static void connection_flush(struct db_connection *c)
         connection_poll(c, UV_READABLE | (more > 0 ? UV_WRITABLE : 0));
 }
 
-/* Data that TLS has decrypted but libpq had no room for is not on the socket any more: read all of
- * it. */
+/* Data that TLS has decrypted, but for which libpq had no room, is no longer on the socket: read
+ * all of it. */
 static bool connection_consume(struct db_connection *c)
 {
     SSL *ssl = PQsslStruct(c->conn, "OpenSSL");
@@ -315,9 +315,10 @@ static void connection_lose(struct db_connection *c, const char *why)
  * --- the pipeline
  *
  * Queries of one loop iteration are sent together at its end. A change is a transaction of its own,
- * committed by a sync behind it. Checks change nothing: one sync after all of an iteration halves
- * the work for both sides, and each is answered when its result arrives. The price: if one fails,
- * those behind it in the iteration are not executed, and fail with a message that says so.
+ * committed by a sync after it. Checks change nothing: a single sync after all checks of an
+ * iteration halves the work for both sides, and each is answered when its result arrives. The
+ * price: if one fails, the later ones in the iteration are not executed, and fail with a message
+ * that says so.
  */
 
 static bool is_batched(const struct db_connection *c)
@@ -358,7 +359,7 @@ static bool connection_sent(struct db_connection *c, int ok, const char *name, d
     }
     c->unsynced = c->unsynced || batched;
     db_queue_push(&c->queue, name, done, arg);
-    batch_start(c); /* not here: callbacks must not be called before the caller has returned */
+    batch_start(c); /* not sent here: callbacks must not be called before the caller has returned */
     return true;
 }
 
@@ -444,10 +445,10 @@ static bool connection_send_listen(struct db_connection *c, const char *channel,
 /*
  * The time-outs keep one statement from blocking the pipeline. A closed connection is noticed
  * (PostgreSQL 14 or newer, on Linux), so that its queries are not executed much later. Statements
- * look rows up by keys, so that a generic plan is good enough; without it PostgreSQL plans each
- * check without a revision anew. flagger_gate.version identifies our programs to the triggers of
- * schema.sql. A change that was answered must survive a crash of the server, whatever the default
- * of synchronous_commit.
+ * look rows up by keys, so a generic plan is good enough; without this setting PostgreSQL plans
+ * each check without a revision anew. flagger_gate.version identifies our programs to the triggers
+ * of schema.sql. A change that was answered must survive a crash of the server, even if the default
+ * of synchronous_commit differs.
  */
 static const char session_sql[] =
     "SELECT set_config('statement_timeout', '5s', false), set_config('lock_timeout', '3s', false),"
@@ -506,7 +507,7 @@ static void on_all_prepared(void *arg, enum err err, const struct errinfo *info,
         c->options.events->notified(c->options.arg, NULL, NULL);
 }
 
-/* Sends all in the pipeline at once. */
+/* Sends everything in the pipeline at once. */
 static void prepare_statements(struct db_connection *c)
 {
     const struct db_options *db = c->options.db;
@@ -537,7 +538,7 @@ static void on_session(struct db_connection *c)
     bool standby = is_true(c->last, 0), read_only = is_true(c->last, 1);
     const char *encoding = PQparameterStatus(c->conn, "server_encoding");
     if (standby || read_only) {
-        c->silent = (c->silent + 1) % 1000; /* another of several hosts may be writable */
+        c->silent = (c->silent + 1) % 1000; /* another of several hosts may accept writes */
         connection_lose(
             c, standby ? "the server is a standby, whose answers may be old: expected the primary"
                        : "it is read-only: expected a server that can be written to");
@@ -617,7 +618,7 @@ static void db_prepare_step(struct db_connection *c)
 
 /* --- connecting */
 
-/* Messages of the server outside of answers, such as its shutdown. */
+/* Messages of the server that belong to no answer, such as its shutdown. */
 static void on_notice(void *arg, const char *text)
 {
     struct errinfo info = {0};
@@ -793,8 +794,8 @@ static void on_ignored(void *arg, enum err err, const struct errinfo *info,
     (void)rows;
 }
 
-/* The first query is the oldest. The connection is dropped with it: a query that was given up must
- * not be executed much later. */
+/* The first query is the oldest. The connection is dropped with it: a query that was abandoned
+ * must not be executed much later. */
 static void check_ready(struct db_connection *c, int64_t now)
 {
     if (c->queue.first && now - c->queue.first->sent_at > DB_QUERY_TIMEOUT_MS)

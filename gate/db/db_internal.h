@@ -28,8 +28,8 @@ struct db_connection;
 enum db_state { DB_DOWN, DB_CONNECTING, DB_PREPARING, DB_READY, DB_STATES };
 extern const struct machine db_machine;
 
-/* Events for the owner, from the loop or from inside a call. The owner must not free the connection
- * in them. */
+/* Events for the owner, from the loop or from inside a call. The owner must not free the
+ * connection in these callbacks. */
 struct db_connection_events {
     void (*changed)(void *arg); /* state, or readiness for queries */
     void (*lost)(void *arg, const struct errinfo *why, int64_t retry_ms);
@@ -50,7 +50,7 @@ struct db_connection_options {
 /* Begins to connect. */
 struct db_connection *db_connection_new(struct loop *loop,
                                         const struct db_connection_options *options);
-/* Answers everything in flight with err; nothing of the connection is on the loop afterwards. */
+/* Answers everything in flight with err; afterwards the connection has nothing on the loop. */
 void db_connection_close(struct db_connection *connection, enum err err,
                          const struct errinfo *info);
 /* Closes it first if necessary, with ERR_CANCELLED. NULL is allowed. */
@@ -62,14 +62,14 @@ bool db_connection_takes(const struct db_connection *connection);
 int db_connection_in_flight(const struct db_connection *connection);
 void db_connection_snapshot(const struct db_connection *connection,
                             struct db_connection_snapshot *out);
-/* Generation of the connection string that it has connected with; 0 if not connected yet. */
+/* Generation of the connection string that was used to connect; 0 if not connected yet. */
 unsigned db_connection_generation(const struct db_connection *connection);
 
 /* Requires db_connection_takes(). False if the query could not be sent; done is not called. */
 bool db_connection_run(struct db_connection *connection, const struct db_statement *statement,
                        const char *const *params, db_done_fn done, void *arg) MUST_USE;
-/* Listens to one more channel. Without effect unless ready: on connecting it listens to all.
- * notified(channel, NULL) reports that listening has begun. */
+/* Listens on one more channel. Has no effect unless ready: on connecting, the connection listens
+ * on all channels. notified(channel, NULL) reports that listening has begun. */
 void db_connection_listen(struct db_connection *connection, const char *channel);
 /* Called by a timer of the owner: drops a connection that does not answer. */
 void db_connection_check(struct db_connection *connection);
@@ -95,32 +95,32 @@ bool db_error_wants_reconnect(const char *sqlstate);
 void db_error_one_line(char *text);
 
 /*
- * --- the host names of a libpq connection string, resolved on the loop: libpq itself would block
+ * --- the host names in a libpq connection string, resolved on the loop: libpq itself would block
  * on the name service. libpq still gets every name, for the verification of certificates, and tries
  * the addresses in order.
  */
 struct resolve;
 
-/* Replacements for those of the connection string; comma-separated lists of the same length. All
- * NULL if nothing needs to be replaced (one socket or address, a service file). */
+/* Replacements for the values in the connection string; comma-separated lists of the same
+ * length. All NULL if nothing needs to be replaced (one socket or address, a service file). */
 struct resolved {
     const char *host, *hostaddr, *port;
 };
 
-/* Called exactly once, never before resolve_start() has returned, not after resolve_free().
+/* Called exactly once, never before resolve_start() has returned, and not after resolve_free().
  * `resolved` is valid during the call. ERR_RETRY if no name could be resolved. */
 typedef void (*resolve_fn)(void *arg, enum err err, const struct errinfo *info,
                            const struct resolved *resolved);
 
 /*
  * The dsn must have passed resolve_check(). first: index of the first address to try, counted over
- * all hosts, modulo their number; libpq stays with an address that does not answer.
+ * all hosts, modulo their number; libpq keeps waiting for an address that does not answer.
  */
 struct resolve *resolve_start(struct loop *loop, const char *dsn, int first, resolve_fn fn,
                               void *arg);
 void resolve_free(struct resolve *resolve); /* NULL is allowed */
 
-/* ERR_INVALID if libpq cannot parse the connection string, which the message does not show. */
+/* ERR_INVALID if libpq cannot parse the connection string; the message does not show the string. */
 enum err resolve_check(const char *dsn, struct errinfo *ei) MUST_USE;
 
 /* --- db_source.c: the connection string */
@@ -142,12 +142,12 @@ extern const char schema_rows_sql[];
  * schema_rows_sql. */
 extern const char schema_lock_sql[];
 
-/* *missing: versions have to be applied. ERR_INVALID if the database is too new for this
+/* *missing: true if versions have to be applied. ERR_INVALID if the database is too new for this
  * program. */
 enum err schema_judge(const struct schema *schema, const PGresult *rows, bool *missing,
                       struct errinfo *ei) MUST_USE;
 /* Inside the transaction of schema_lock_sql: applies the versions that rows lacks and commits.
- * Heap; the caller frees. */
+ * On the heap; the caller frees it. */
 char *schema_upgrade_sql(const struct schema *schema, const PGresult *rows);
 
 #endif

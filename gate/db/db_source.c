@@ -15,10 +15,10 @@ struct db_source {
     const char *file;
     char *dsn;
     unsigned generation;
-    struct errinfo trouble; /* last logged error of the file */
+    struct errinfo trouble; /* last error of the file that was logged */
 };
 
-/* Reads the file without surrounding white space, as editors and `echo` leave it. */
+/* Reads the file without surrounding white space, which editors and `echo` leave in it. */
 static enum err read_dsn(const char *file, char **out, struct errinfo *ei)
 {
     struct arena *arena = arena_new();
@@ -127,7 +127,7 @@ unsigned db_source_generation(const struct db_source *source)
     return source->generation;
 }
 
-/* Limits of the addresses tried for a host, and of hosts. */
+/* Limits of the addresses tried per host, and of hosts. */
 enum { MAX_ADDRESSES = 8, MAX_HOSTS = 32 };
 
 struct resolve {
@@ -139,7 +139,7 @@ struct resolve {
     int n_hosts, at; /* the host that is being resolved */
     struct resolved out[MAX_HOSTS * MAX_ADDRESSES];
     int n_out, first;
-    struct errinfo trouble; /* of the last name that could not be resolved */
+    struct errinfo trouble; /* error of the last name that could not be resolved */
     struct timer *timer;
     uv_getaddrinfo_t request;
     struct loop *loop;
@@ -168,7 +168,7 @@ static const char *option(const PQconninfoOption *options, const char *name)
     return NULL;
 }
 
-/* The parts between commas; empty ones count. */
+/* Splits at commas; empty parts count. */
 static int split(struct arena *arena, const char *text, const char *parts[MAX_HOSTS])
 {
     int n = 0;
@@ -209,7 +209,7 @@ static bool read_hosts(struct resolve *resolve, const char *dsn)
     if (ours) {
         resolve->n_hosts = split(resolve->arena, host, resolve->hosts);
         int n_ports = split(resolve->arena, port ? port : "", resolve->ports);
-        /* One port applies to all hosts; libpq refuses a list of another length. */
+        /* A single port applies to all hosts; libpq rejects a list of another length. */
         for (int i = 1; n_ports == 1 && i < resolve->n_hosts; i++)
             resolve->ports[i] = resolve->ports[0];
         ours = n_ports == 1 || n_ports == resolve->n_hosts;
@@ -227,7 +227,7 @@ static void put(struct resolve *resolve, const char *address)
                                                        .hostaddr = address};
 }
 
-/* The lists, rotated to begin with the first address to try. */
+/* Joins the lists, rotated to begin with the first address to try. */
 static struct resolved joined(struct resolve *resolve)
 {
     struct arena *arena = resolve->arena;
@@ -280,7 +280,7 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
         destroy(resolve);
 }
 
-/* Continues until a name has to be waited for. */
+/* Continues until it has to wait for a name. */
 static void resolve_next(struct resolve *resolve)
 {
     static const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};

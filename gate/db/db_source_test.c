@@ -1,4 +1,4 @@
-/* db_source: contents of the file that are accepted, and that are not. */
+/* db_source: contents of the file that are accepted, and contents that are not. */
 
 #include <string.h>
 #include <unistd.h>
@@ -32,13 +32,13 @@ CASE(the_file_is_followed)
     static const struct {
         const char *text;
         size_t len;
-        unsigned generation; /* after this one */
+        unsigned generation; /* after this content */
         const char *dsn;
     } steps[] = {
         {"host=b\n", 7, 2, "host=b"},
         {"  host=b \r\n\n", 12, 2, "host=b"}, /* the same */
         {"postgresql://u:p@c/d", 20, 3, "postgresql://u:p@c/d"},
-        {"", 0, 3, "postgresql://u:p@c/d"}, /* an empty one is a mistake */
+        {"", 0, 3, "postgresql://u:p@c/d"}, /* an empty file is a mistake */
         {"no connection string", 20, 3, "postgresql://u:p@c/d"},
         {long_one, sizeof(long_one), 3, "postgresql://u:p@c/d"},
         {"host=e\0 password=f", 18, 3, "postgresql://u:p@c/d"},
@@ -70,7 +70,7 @@ CASE(without_a_file_nothing_changes)
     assert_int_equal(db_source_poll(source), 1);
     assert_string_equal(db_source_dsn(source), "host=a");
     db_source_free(source);
-    assert_int_equal(db_source_new(NULL, NULL, &source, &info), ERR_OK); /* PGHOST and its kind */
+    assert_int_equal(db_source_new(NULL, NULL, &source, &info), ERR_OK); /* PGHOST and the like */
     assert_string_equal(db_source_dsn(source), "");
     db_source_free(source);
 }
@@ -105,7 +105,7 @@ CASE(a_password_in_the_arguments_is_seen)
          true},
         {"postgresql://gate:hush@db/gates", {"--database=postgresql://gate:hush@db/gates"}, true},
         {"host=db password=hush", {"--port", "1", "--database=host=db password=hush"}, true},
-        {"host=db password=hush", {"--port", "1"}, false}, /* of the environment */
+        {"host=db password=hush", {"--port", "1"}, false}, /* from the environment */
         {"host=db password=''", {"--database", "host=db password=''"}, false},
         {"postgresql://gate@db/gates", {"--database=postgresql://gate@db/gates"}, false},
         {"no connection string", {"--database", "no connection string"}, false},

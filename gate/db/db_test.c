@@ -1,4 +1,4 @@
-/* db: against a server of this test (fake_database.h). The real one is in
+/* db: against this test's own server (fake_database.h). The real server is used in
  * test/bats/gate_database.bats. */
 #include "gate/db/fake_database.h"
 
@@ -79,7 +79,7 @@ CASE_WITH(a_connection_lost_before_the_reply_is_no_yes, set_up, tear_down)
     assert_int_equal(f->commits, 3);
 }
 
-/* Four questions, over as many connections of the lane as are ready: one or two. */
+/* Four queries, over all ready connections of the lane: one or two. */
 CASE_WITH(questions_of_one_turn_go_together, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -90,7 +90,7 @@ CASE_WITH(questions_of_one_turn_go_together, set_up, tear_down)
     assert_int_equal(f->failures, 0);
     assert_true(f->yes);
     assert_in_range(f->commits, 1, 2);
-    /* one that fails takes those behind it along, which says no and never yes */
+    /* a query that fails takes the later ones with it: their answer is an error, never a yes */
     f->mood = MOOD_FAIL;
     for (int i = 0; i < 4; i++)
         ask(f);
@@ -100,7 +100,7 @@ CASE_WITH(questions_of_one_turn_go_together, set_up, tear_down)
     assert_int_equal(f->info.status, 503);
     assert_string_equal(f->info.text,
                         "database: another question of this moment has failed, ask again");
-    /* and no later one */
+    /* but no query sent after that */
     f->mood = MOOD_ANSWER;
     ask(f);
     RUN_UNTIL(f, f->answers == 9);
@@ -165,7 +165,7 @@ CASE_WITH(too_many_at_once_are_refused, set_up, tear_down)
     ask(f);
     RUN_UNTIL(f, f->answers == 1);
     assert_non_null(strstr(f->info.text, "slow"));
-    /* The end answers all the others. */
+    /* The end answers all other queries. */
     loop_drain(f->loop);
     RUN_UNTIL(f, f->answers == DB_MAX_IN_FLIGHT + 1);
     assert_int_equal(f->err, ERR_CANCELLED);
@@ -229,7 +229,7 @@ CASE_WITH(a_shutdown_lets_changes_come_to_their_end, set_up, tear_down)
     for (int i = 0; i < 20; i++)
         uv_run(loop_uv(f->loop), UV_RUN_NOWAIT);
     assert_int_equal(f->answers, 0);
-    ask(f); /* of a request that had begun before */
+    ask(f); /* belongs to a request that began earlier */
     RUN_UNTIL(f, f->answers == 2);
     assert_int_equal(f->err, ERR_OK);
     RUN_UNTIL(f, !db_ready(f->db));
@@ -284,7 +284,7 @@ CASE_WITH(notices_come_and_come_again, set_up, tear_down)
     assert_int_equal(f->notes, 2);
 }
 
-/* Whatever message a server breaks off at, the gate connects again and works. */
+/* The server breaks the connection at each message in turn: the gate connects again and works. */
 CASE(it_recovers_from_a_break_anywhere)
 {
     for (int at = 1; at <= 45; at++) {
@@ -305,7 +305,7 @@ CASE(it_recovers_from_a_break_anywhere)
     }
 }
 
-/* At any moment it can be closed, and every query is answered once. */
+/* It can be closed at any moment, and every query is answered once. */
 CASE(it_ends_at_any_time)
 {
     for (int turns = 0; turns < 60; turns++) {

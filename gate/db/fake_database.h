@@ -1,6 +1,6 @@
 /*
- * For db_test.c: a server that speaks just enough of the protocol, and breaks off where a real one
- * could, with the loop and the pool around it. begin() and end() frame a test.
+ * For db_test.c: a server that speaks just enough of the protocol, and breaks the connection where
+ * a real one could, with the loop and the pool around it. begin() and end() frame a test.
  */
 #ifndef GATE_FAKE_DATABASE_H
 #define GATE_FAKE_DATABASE_H
@@ -43,9 +43,10 @@ struct fixture {
     int n_clients;
     char dsn[128];
     enum mood mood;
-    bool standby, read_only, tables; /* of the server */
+    bool standby, read_only, tables; /* state of the server */
     int upgrades;
-    int messages, break_at; /* ends at this message, counted over all; 0 if never */
+    int messages, break_at; /* the connection ends at this message, counted over all connections;
+                             * 0 if never */
     int commits;
     /* the last answer */
     int answers, cancelled, failures;

@@ -110,7 +110,7 @@ CASE(an_unknown_name_is_told)
     assert_int_equal(outcome.err, ERR_RETRY);
     assert_non_null(strstr(outcome.text, "no-such-host.invalid"));
     assert_null(strstr(outcome.text, "secret"));
-    /* One that is known is enough. */
+    /* One known name is enough. */
     outcome = resolve("host=no-such-host.invalid,localhost");
     assert_int_equal(outcome.err, ERR_OK);
     assert_int_equal(strncmp(outcome.host, "localhost", 9), 0);

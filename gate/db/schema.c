@@ -25,8 +25,9 @@ const char schema_probe_sql[] = "SELECT to_regclass('flagger_gate_schema') IS NO
 
 const char schema_rows_sql[] = ROWS;
 
-/* The number of the lock is that of version 1, so that old and new programs exclude each other. An
- * upgrade may take longer than an ordinary statement, but waits no longer for its locks. */
+/* The number of the lock is that of version 1, so that old and new programs exclude each other.
+ * An upgrade may take longer than an ordinary statement, but waits no longer than one for its
+ * locks. */
 const char schema_lock_sql[] = "BEGIN;"
                                "SET LOCAL statement_timeout = '60s';"
                                "SELECT pg_advisory_xact_lock(7207105);"
@@ -34,7 +35,7 @@ const char schema_lock_sql[] = "BEGIN;"
                                "  version integer PRIMARY KEY,"
                                "  applied timestamptz NOT NULL DEFAULT now());" ROWS;
 
-/* Number of a line that begins a version, 0 for other lines. */
+/* The number on a line that begins a version, 0 for other lines. */
 static int version_of(const char *line)
 {
     static const char begin[] = "-- version ";

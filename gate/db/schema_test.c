@@ -33,7 +33,7 @@ static const struct {
     const char *rows[12];
     enum err err;
     bool missing;
-    const char *sql; /* the parts that are there, in order; NULL: not asked for */
+    const char *sql; /* the expected parts, in order; NULL: not checked */
 } cases[] = {
     {"nothing is there", {NULL}, ERR_OK, true, "123"},
     {"of an older program", {"1", "", NULL}, ERR_OK, true, "23"},

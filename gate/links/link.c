@@ -36,7 +36,7 @@ static const struct {
 #undef LINK_VERDICT
 };
 
-/* In the order of the payload. */
+/* Text fields in the order of the payload. */
 static const struct text_field {
     const char *name;
     size_t at;
@@ -108,7 +108,7 @@ const char *link_verdict_text(enum link_verdict verdict)
     return verdicts[verdict].text;
 }
 
-/* Only fails for reasons of the library, such as out of memory. */
+/* Fails only for reasons of the library, such as running out of memory. */
 static void sign(const struct link_key *key, const unsigned char *payload, size_t len,
                  unsigned char mac[MAC_BYTES])
 {
@@ -120,7 +120,7 @@ static void sign(const struct link_key *key, const unsigned char *payload, size_
     }
 }
 
-/* Checks every link, created or read; `link` has no NULL strings. */
+/* Checks every link, whether created or read; `link` has no NULL strings. */
 static enum err check(struct link *link, struct errinfo *ei)
 {
     for (size_t i = 0; i < N_TEXTS; i++) {

@@ -1,11 +1,11 @@
 /*
- * A signed link: one change of one gate, which the holder of the link may make once, until it
+ * A signed link: one change of one gate, which the holder of the link may make once, until the link
  * expires. Pure: the time, the random id and the keys are inputs.
  *
  *   token   = base64url(payload) "." base64url(HMAC-SHA256(key, payload))
  *   payload = version 1 | action | kind | verified | 16 bytes id | expires | for (8 bytes each,
  *             big-endian) | namespace | name | hook | revision | who | issuer | reason (2 bytes
- * length + UTF-8)
+ *             length + UTF-8)
  *
  * A payload has exactly one encoding, and so has its token: a change of any bit is detected. The
  * database ensures that a link is used only once (flagger_gate_link of schema.sql).
@@ -44,15 +44,16 @@ struct link {
     unsigned char id[LINK_ID_BYTES];
     enum link_action action;
     enum link_kind kind;
-    int64_t expires_s;      /* Unix time from which on the link is invalid */
-    int64_t for_ms;         /* how long the pass is valid, from the use of the link; 0: no end */
+    int64_t expires_s;      /* Unix time at which the link becomes invalid */
+    int64_t for_ms;         /* how long the pass is valid, counted from the use of the link; 0:
+                             * no end */
     const char *namespace_; /* required, as name */
     const char *name;
     const char *hook;     /* "" means every hook */
     const char *revision; /* "" means every revision; required to approve */
     const char *who;      /* the name it acts as; "" if none */
     const char *issuer;   /* name of its creator */
-    bool verified;        /* the creator had proven the right to use that name */
+    bool verified;        /* the creator had proven its right to use that name */
     const char *reason;
 };
 
@@ -99,7 +100,7 @@ const char *link_verdict_word(enum link_verdict verdict);
 const char *link_verdict_text(enum link_verdict verdict);
 
 /*
- * --- The keys of signed links: a file, mounted from a Secret, with one key a line. The first
+ * --- The keys of signed links: a file, mounted from a Secret, with one key per line. The first key
  * signs, all verify: to rotate, put the new key first, and remove the old one when its links have
  * expired. A key has 32 to 1,024 characters; surrounding blanks are ignored, empty lines and lines
  * that begin with '#' are skipped. The file is read again when it changes; if it has become
@@ -123,9 +124,9 @@ const struct link_key *link_keys_list(const struct link_keys *keys, int *count);
 void link_keys_poll(struct link_keys *keys);
 
 /*
- * --- Pages behind a signed link, as HTML: its change with one button, the result, or the reason of
- * a refusal. Pure. No script and no external resources; strings from a link or a database are
- * escaped and isolated, so that they cannot change the writing direction of other text.
+ * --- Pages for a signed link, as HTML: its change with one button, the result, or the reason for a
+ * refusal. Pure. No script and no external resources; strings from a link or a database are escaped
+ * and isolated, so that they cannot change the writing direction of other text.
  */
 
 /* The answer of the database (flagger_gate_link of schema.sql) for link_page_done(). */
@@ -138,7 +139,7 @@ struct link_result {
 const char *link_page_confirm(struct arena *arena, const struct link *link);
 const char *link_page_done(struct arena *arena, const struct link *link,
                            const struct link_result *result);
-/* sentence: reason of the refusal. */
+/* sentence: the reason for the refusal. */
 const char *link_page_refused(struct arena *arena, const char *sentence);
 
 /* Security headers of the pages; the last row has no name. */

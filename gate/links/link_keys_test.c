@@ -1,4 +1,4 @@
-/* link_keys: which files are read, and that a new one is noticed. */
+/* link_keys: files that can be read, and that a new file is noticed. */
 #include "gate/links/link.h"
 
 #include <fcntl.h>

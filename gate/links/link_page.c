@@ -5,12 +5,12 @@
 #include "base/buf.h"
 #include "base/clock.h"
 
-/* The fields of a link have about 2.5 KiB; escaping makes at most 6 bytes of one. */
+/* The fields of a link have about 2.5 KiB; escaping turns one byte into at most 6. */
 enum { MAX_PAGE = 64 * 1024 };
 
 /*
- * Not `no-referrer`, with which browsers send the form with `Origin: null`, which the check of the
- * origin rejects. The address, which is the secret, is not sent to other sites either way.
+ * Not `no-referrer`, which makes browsers send the form with `Origin: null`, and the check of the
+ * origin rejects that. The address, which is the secret, is not sent to other sites either way.
  */
 static const char policy[] =
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -27,7 +27,8 @@ const struct link_page_header link_page_headers[] = {
     {NULL, NULL},
 };
 
-/* Texts for each change: before, after, and if it was made already. %s is the subject. */
+/* Texts for each change: before it, after it, and if it had already been made. %s is the
+ * subject. */
 static const struct wording {
     const char *title, *button, *about, *done, *already;
 } wordings[LINK_KINDS][LINK_ACTIONS] = {
@@ -82,7 +83,7 @@ static void escape(struct buf *out, const char *text)
     }
 }
 
-/* The addresses are relative, for gates behind a path of their own. */
+/* The addresses are relative, for gates served below a path of their own. */
 static void begin(struct buf *out, const char *title)
 {
     buf_init(out, MAX_PAGE);
@@ -197,7 +198,7 @@ const char *link_page_done(struct arena *arena, const struct link *link,
     return end(&out, arena);
 }
 
-/* Errors are sentences without capital and full stop, since they often follow a colon. */
+/* Errors are sentences without a capital letter and full stop, since they often follow a colon. */
 const char *link_page_refused(struct arena *arena, const char *sentence)
 {
     char *text = arena_strdup(arena, sentence);

@@ -1,4 +1,4 @@
-/* link_page: texts, and that no input becomes markup. */
+/* link_page: texts, and that input never becomes markup. */
 #include "gate/links/link.h"
 #include "test/unit.h"
 

@@ -134,7 +134,8 @@ CASE(cut_or_lengthened_it_is_no_link)
     assert_int_equal(judge(huge), LINK_NOT_ONE);
 }
 
-/* The signature of another payload, no signature, and those that a careless comparison takes. */
+/* The signature of another payload, no signature, and signatures that a careless comparison
+ * accepts. */
 CASE(a_signature_belongs_to_its_payload)
 {
     struct link mine = sample();
@@ -180,7 +181,7 @@ CASE(it_ends_at_the_second)
     assert_int_equal(link_verify(arena, &new_key, 1, token, NOW + 60, &out), LINK_FORGED);
 }
 
-/* Signed by us, but by a version that wrote something else: refused as a whole. */
+/* Signed by us, but by a version that wrote something else: rejected as a whole. */
 CASE(a_signed_payload_is_still_checked)
 {
     struct link link = sample();

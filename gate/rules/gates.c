@@ -14,9 +14,9 @@ static const struct db_statement check = {
     .sql = "SELECT * FROM flagger_gate_ask_of($1, $2, $3, $4, $5, $6, $7, $8)",
     .n_params = 8,
     .lane = DB_ASK};
-/* Reads the approver of an open gate, in a statement of its own: most checks find a closed gate and
- * need none. Of several passes the best match counts. Approver names are unverified unless listed
- * in the pass. */
+/* Reads the approver of an open gate, in a statement of its own: most checks find a closed gate
+ * and do not need it. Of several passes the best match counts. Approver names are unverified
+ * unless listed in the pass. */
 static const struct db_statement approval = {
     .name = "approval",
     .sql = "SELECT (SELECT 'Approved' || "
@@ -70,7 +70,7 @@ static const struct db_statement policy_ = {
            "$9, $10, $11))",
     .n_params = 11,
     .lane = DB_CHANGE};
-/* Slow queries use a connection of their own. */
+/* Uses a connection of its own, since it can be slow. */
 static const struct db_statement list = {
     .name = "list",
     .sql = "SELECT json_build_object('gates', coalesce(json_agg(gate), '[]'), 'continue', "

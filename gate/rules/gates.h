@@ -17,7 +17,7 @@
 struct gate_name {
     const char *kind; /* "gate" or "rollback" */
     const char *namespace_, *name;
-    const char *hook; /* "" means every hook, or a check that names none */
+    const char *hook; /* "" means every hook, or a check that names no hook */
 };
 
 /* Further fields of a check, "" if missing. release: the Canary's release; an approval ends with
@@ -40,8 +40,8 @@ struct gate_change {
 /* Answer for an open gate if its approver is unknown or must not be shown. */
 #define GATES_OPEN "Approved"
 
-/* Every callback is called exactly once, never before the call has returned. approval is for
- * people: the approver and the reason ("Approved by alice: looks good"), NULL if the gate is
+/* Every callback is called exactly once, never before the call has returned. approval is text
+ * for people: the approver and the reason ("Approved by alice: looks good"), NULL if the gate is
  * closed. It is borrowed, and undefined unless err is ERR_OK. */
 typedef void (*gates_check_fn)(void *arg, enum err err, const struct errinfo *info,
                                const char *approval);
@@ -49,10 +49,10 @@ typedef void (*gates_check_fn)(void *arg, enum err err, const struct errinfo *in
 typedef void (*gates_json_fn)(void *arg, enum err err, const struct errinfo *info,
                               const char *json);
 
-/* A check that has to wait is recorded, after the answer. If its deadline has passed, the action of
- * the policy comes first; a release that is new to the gate ends the approvals of the previous one.
- * asker: proven name of the caller, "" if none; records are limited per caller. shows_approver: the
- * caller may read the approver; else it gets GATES_OPEN. */
+/* A check that has to wait is recorded, after the answer. If its deadline has passed, the
+ * policy's action comes first; a release that is new to the gate ends the approvals of the
+ * previous one. asker: proven name of the caller, "" if none; records are limited per caller.
+ * shows_approver: the caller may read the approver's name; otherwise it gets GATES_OPEN. */
 void gates_check(struct db *db, const struct gate_name *gate, const struct gate_question *question,
                  const char *asker, bool shows_approver, gates_check_fn done, void *arg);
 /* {"changed","open","votes","quorum","seq"} */
@@ -67,16 +67,17 @@ struct gate_policy {
 void gates_set_policy(struct db *db, const struct gate_change *change,
                       const struct gate_policy *policy, gates_json_fn done, void *arg);
 
-/* Gates after `after` in the order of namespace, name and kind, `limit` at most (text of a number):
- * {"gates":[...],"continue":"namespace/name/kind"}; continue only if there are more. namespace_ ""
- * means all of the list `within`, such as "test,prod", and all if that is NULL. */
+/* Gates after `after`, ordered by namespace, name and kind, at most `limit` of them (the text of
+ * a number): {"gates":[...],"continue":"namespace/name/kind"}; continue only if there are more.
+ * namespace_ "" means all in the list `within`, such as "test,prod", and all namespaces if that
+ * is NULL. */
 void gates_list(struct db *db, const char *namespace_, const char *within,
                 const struct gate_name *after, const char *limit, gates_json_fn done, void *arg);
 /* Both gates of a Canary and its last 50 history entries, newest first. */
 void gates_show(struct db *db, const char *namespace_, const char *name, gates_json_fn done,
                 void *arg);
-/* {"history":[...]}, oldest first, after the entry number `after`; namespace_ and name "" mean all.
- * within: adds entries for all namespaces. */
+/* {"history":[...]}, oldest first, after the entry number `after`; namespace_ and name "" mean
+ * all. within: also adds entries that apply to all namespaces. */
 void gates_history(struct db *db, const char *namespace_, const char *within, const char *name,
                    const char *after, const char *limit, gates_json_fn done, void *arg);
 
@@ -89,8 +90,8 @@ void gates_history(struct db *db, const char *namespace_, const char *within, co
 void gates_changes(struct db *db, int64_t after, int limit, enum db_lane lane, db_done_fn done,
                    void *arg);
 
-/* Checks that must not pass, and when. NULL if unbounded; the three weekly fields go together, in
- * minutes since Monday 0:00. */
+/* The period in which checks must not pass. NULL if unbounded; the three weekly fields go
+ * together, in minutes since Monday 0:00. */
 struct gate_freeze {
     const char *from, *until;
     const char *weekly_from, *weekly_until, *zone;
@@ -98,13 +99,13 @@ struct gate_freeze {
 /* change->gate: namespace and name, "" means all. {"id","seq"} */
 void gates_freeze(struct db *db, const struct gate_change *change, const struct gate_freeze *freeze,
                   gates_json_fn done, void *arg);
-/* Only a freeze of a namespace in `within`. */
+/* Ends the freeze only if its namespace is in `within`. */
 void gates_unfreeze(struct db *db, const char *id, const char *within,
                     const struct gate_change *change, gates_json_fn done, void *arg);
-/* {"freezes":[...]}; within: adds those for all namespaces. */
+/* {"freezes":[...]}; within: also adds those for all namespaces. */
 void gates_freezes(struct db *db, const char *within, gates_json_fn done, void *arg);
 
-/* A statement with one row as its answer: the JSON in its first column. */
+/* Runs a statement whose answer is one row: the JSON in its first column. */
 void gates_run(struct db *db, const struct db_statement *statement, const char *const *params,
                gates_json_fn done, void *arg);
 

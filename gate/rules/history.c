@@ -169,7 +169,8 @@ void chain_end(struct chain *chain, struct findings *findings, int64_t head_seq,
 
 /* --- replay */
 
-/* The kinds of objects: the keys that identify one, and those that must be equal in the table. */
+/* The kinds of objects: the keys that identify an object, and the keys that must be equal in the
+ * table. */
 struct kind {
     const char *called;
     const char *const identity[4];
@@ -189,7 +190,7 @@ static const struct kind kinds[REPLAY_THINGS] = {
 
 /* An object that must exist according to the entries. */
 struct claim {
-    struct claim *next, **link; /* of its place */
+    struct claim *next, **link; /* list of its place */
     const char *place;          /* borrowed from it */
     char *identity;
     char *text; /* the entry's */
@@ -199,7 +200,7 @@ struct claim {
     bool used; /* a link */
 };
 
-/* A gate; all freezes and links are in one without a name. */
+/* A gate; all freezes and links belong to one without a name. */
 struct place {
     char *name;
     struct claim *claims[REPLAY_THINGS];
@@ -441,7 +442,7 @@ static void on_close(struct replay *replay, struct place *place, struct json_obj
     take_all(replay, place, REPLAY_VOTE, entry, keys);
 }
 
-/* The release has ended that the approval was given for. */
+/* The release for which the approval was given has ended. */
 static void on_end(struct replay *replay, struct place *place, struct json_object *entry)
 {
     bool votes = json_at(entry, "votes", NULL) != NULL;
@@ -556,7 +557,7 @@ static bool has_expired(const struct claim *claim, struct json_object *entry, co
                                                     [REPLAY_LINK] = "expires"};
     const char *end = ends[claim->thing] ? json_str_at(entry, ends[claim->thing], NULL) : NULL;
 
-    /* Times of the history are all of one form, so that the later text is the later time. */
+    /* Times in the history all have the same format, so that the greater text is the later time. */
     return end && strcmp(end, claim->thing == REPLAY_VOTE ? day_ago : now) <= 0;
 }
 

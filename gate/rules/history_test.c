@@ -1,4 +1,4 @@
-/* The chain of hashes: every byte that is changed in it is found, and where. */
+/* The chain of hashes: every changed byte is detected and located. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ struct row {
     char hash[CHAIN_HASH_TEXT];
 };
 
-/* A history of five entries, one place more, and its head. */
+/* A history of five entries, with room for one more, and its head. */
 struct history {
     struct row rows[ENTRIES + 1];
     int count;
@@ -40,7 +40,7 @@ static struct history make_history(const char *entry)
     return history;
 }
 
-/* The sentences, one a line. */
+/* The sentences, one per line. */
 static const char *walk(const struct history *history)
 {
     static char text[8192];

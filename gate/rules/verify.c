@@ -66,16 +66,16 @@ struct verify {
     bool has_head;
     struct head head;
     const char *now, *day_ago;
-    /* of the entries */
+    /* figures of the entries */
     int64_t entries;
     char last_at[CLOCK_TEXT];
-    const char *back_at; /* first entry with a time before that of the previous, NULL if none */
+    const char *back_at; /* first entry with a time before the previous entry's, NULL if none */
     int64_t unknown;     /* entries with an unknown action */
     bool shows_progress;
     int64_t shown_ms; /* time of the last progress line */
 };
 
-/* Reads row by row, so that memory does not grow with the history. Functions of rows get `v`. */
+/* Reads row by row, so that memory does not grow with the history. Row functions get `v`. */
 static enum err each_row(struct verify *v, const char *sql,
                          void (*fn)(void *arg, const struct db_rows *row), struct errinfo *ei)
 {
@@ -126,13 +126,13 @@ static void check_time(struct verify *v, struct json_object *entry, const char *
                      where);
         return;
     }
-    /* Reported as a note only: the clock of a server may be set back. */
+    /* Reported only as a note: a server's clock may be set back. */
     if (strcmp(at, v->last_at) < 0 && !v->back_at)
         v->back_at = arena_strdup(v->kept, where);
     snprintf(v->last_at, sizeof(v->last_at), "%s", at);
 }
 
-/* Compares the columns that entries are found by. */
+/* Compares the columns by which entries are found. */
 static void check_column(struct verify *v, struct json_object *entry, const char *key,
                          const struct db_rows *row, int column, const char *where)
 {
@@ -263,7 +263,7 @@ static void on_thing(void *arg, const struct db_rows *row)
         replay_row(v->replay, &v->findings, v->thing, thing);
 }
 
-/* Gates that programs of version 1 consider open. */
+/* Gates that are open to programs of version 1. */
 static const char mirror_sql[] =
     "SELECT kind, namespace, name, open FROM flagger_gates g"
     " WHERE open <> (EXISTS (SELECT FROM flagger_gate_passes p WHERE p.kind = g.kind"

@@ -30,7 +30,7 @@ static int by_size(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* Durations of several forms: even, heavy-tailed, with two humps, all the same. */
+/* Durations of several distributions: uniform, heavy-tailed, with two modes, all equal. */
 static double sample(int form)
 {
     switch (form) {

@@ -7,7 +7,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-/* READ_MS: of one log. WAITS: looks at the pods of an ended object until all have ended. */
+/* READ_MS: time to read one log. WAITS: number of times that the pods of an ended object are
+ * checked until all of them have ended. */
 enum {
     READ_MS = 300 * 1000,
     IDLE_MS = 30 * 1000,
@@ -16,11 +17,11 @@ enum {
     WAITS = 30,
     MARGIN_MS = 600 * 1000,
     MAX_LISTED = 4096,
-    NAMED = 5 /* faults in the message */
+    NAMED = 5 /* number of faults shown in the message */
 };
 
 struct load_pod {
-    char *name, *why; /* why: of a failed one */
+    char *name, *why; /* why: reason of a failed pod */
     int index;        /* completion index, -1 if none */
     bool ended, good;
 };
@@ -68,7 +69,7 @@ void load_run_free(struct load_run *run)
         destroy(run);
 }
 
-/* True if the run was given up while the call was under way: it is gone then. */
+/* True if the run was dropped while the call was in progress: it has been freed then. */
 static bool call_ended(struct load_run *run)
 {
     bool dropped = run->dropped;
@@ -175,7 +176,7 @@ static void retry_log(void *arg)
     read_next(run);
 }
 
-/* NULL if the pod was counted. */
+/* NULL if the pod was counted, else the reason. */
 static const char *count_pod(struct load_run *run, struct arena *arena,
                              const struct kube_result *result)
 {
@@ -237,7 +238,7 @@ static void read_log(struct load_run *run, const struct load_pod *pod)
     arena_free(arena);
 }
 
-/* A pod of this index has succeeded: the failed one was repeated. */
+/* True if a pod of this index has succeeded: the failed one was repeated. */
 static bool was_repeated(const struct load_run *run, const struct load_pod *pod)
 {
     for (int i = 0; i < run->n_pods; i++) {
@@ -473,7 +474,8 @@ static void look(void *arg)
 
 static void create(void *arg);
 
-/* A creation without an answer may have been done: the name makes sure that it is done once. */
+/* A creation without an answer may have succeeded: because of the name, it succeeds at most
+ * once. */
 static void on_created(void *arg, const struct kube_result *result)
 {
     struct load_run *run = arg;
@@ -592,7 +594,7 @@ struct json_object *load_run_json(const struct load_run *run)
 /* --- deletion */
 
 struct sweep {
-    struct load_context context; /* a copy: it may outlive that of all load tests */
+    struct load_context context; /* a copy: it may outlive the context of all load tests */
     struct arena *arena;
     const struct kube_resource *resource;
     char of_release[LOAD_HASH];
@@ -640,7 +642,7 @@ static bool on_swept(void *arg, struct json_object *item, bool whole)
 
     (void)whole;
     if (!name || (sweep->older && same_release && has_ended(item)))
-        return true; /* results of an earlier step, for people */
+        return true; /* results of an earlier step, kept for people */
     sweep->calls++;
     (void)kube_send(sweep->context.kube,
                     &(struct kube_request){.verb = KUBE_DELETE,
@@ -694,8 +696,8 @@ struct item {
     struct load_run *run;
     struct loads_waiter *waiters;
     int n_waiters;
-    bool over; /* its release has ended: only for lists */
-    bool ends; /* it has ended while the object was created, which is deleted then */
+    bool over; /* its release has ended: kept only for lists */
+    bool ends; /* its release has ended: the object is deleted as soon as it is created */
 };
 
 struct loads {
@@ -777,7 +779,8 @@ static struct item *find_run(const struct loads *loads, const struct load_run *r
     return NULL;
 }
 
-/* Only now is it known that there is a new step: what older ones have left running is ended. */
+/* Only now is it certain that there is a new step: load tests of older steps that still run are
+ * ended. */
 static void on_change(void *arg, struct load_run *run)
 {
     struct item *item = arg;

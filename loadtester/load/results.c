@@ -12,23 +12,23 @@ static const int64_t MAX_REQUESTS = 1000000000000; /* of one pod */
 
 struct results_format {
     const char *name;
-    const char *begins; /* the first line, for errors */
+    const char *begins; /* the expected first line, for errors */
     bool whole;         /* one JSON text instead of lines */
     /* A line without its end, or the whole text. ERR_INVALID: the log is not of this format. */
     enum err (*read)(struct results *results, const char *line, size_t len);
-    const char *(*missing)(const struct results *results); /* at the end; NULL: complete */
+    const char *(*missing)(const struct results *results); /* called at the end; NULL: complete */
 };
 
 struct results {
     const struct results_format *format;
-    struct buf text; /* of the current line, or all */
+    struct buf text; /* the current line, or the whole text */
     struct load_counts counts;
     struct errinfo info;
     enum err err;
     int64_t lines;
-    int columns[3]; /* of a CSV, by the header line; -1 if missing */
+    int columns[3]; /* columns of a CSV, from the header line; -1 if missing */
     bool has_header, has_result;
-    double k6_requests; /* of http_reqs */
+    double k6_requests; /* requests counted by http_reqs */
 };
 
 void load_counts_merge(struct load_counts *into, const struct load_counts *from)
@@ -200,7 +200,7 @@ static enum err read_k6_point(struct results *results, struct json_object *tree)
     if (!results->has_header)
         return bad_line(results, "the lines of k6 run --out json from their beginning (Metric)");
     if (!number_at(json_at(tree, "data", "value", NULL), &value))
-        return ERR_OK; /* a metric of the script may be negative */
+        return ERR_OK; /* a metric of the user's script may be negative */
     if (strcmp(metric, "http_req_duration") == 0) {
         results->counts.requests++;
         histogram_add(&results->counts.times, value / 1000, 1);
@@ -212,7 +212,7 @@ static enum err read_k6_point(struct results *results, struct json_object *tree)
     return ERR_OK;
 }
 
-/* The program's own lines, such as its banner and its warnings, stand between the points. */
+/* The program's own lines, such as its banner and its warnings, are mixed with the points. */
 static enum err read_k6(struct results *results, const char *line, size_t len)
 {
     struct arena *arena = arena_new();
@@ -236,7 +236,7 @@ static const char *no_points(const struct results *results)
                : NULL;
 }
 
-/* {"requests":N,"failures":N,"buckets":[[UPPER_SECONDS,COUNT],...]}: in the last such line. */
+/* {"requests":N,"failures":N,"buckets":[[UPPER_SECONDS,COUNT],...]}: the last such line counts. */
 static enum err read_own(struct results *results, struct json_object *tree)
 {
     struct json_object *buckets = json_at(tree, "buckets", NULL);

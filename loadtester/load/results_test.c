@@ -1,4 +1,4 @@
-/* results: logs of load generators as counts and times; what is lost is an error. */
+/* results: logs of load generators as counts and times; a truncated log is an error. */
 #include <stdio.h>
 #include <string.h>
 

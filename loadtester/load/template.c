@@ -16,8 +16,9 @@ const struct kube_resource load_testruns = {
 const struct kube_resource load_pods = {
     .group = "", .version = "v1", .plural = "pods", .kind = "Pod"};
 
-/* KEPT_S: a finished Job and its pods stay, for people and for a load tester that restarts. MARGIN_S:
- * beyond the duration, for pods to be scheduled and images to be pulled. */
+/* KEPT_S: time for which a finished Job and its pods stay, for people and for a load tester that
+ * restarts. MARGIN_S: time added to the duration, for pods to be scheduled and images to be
+ * pulled. */
 enum {
     MAX_TEMPLATE = 256 * 1024,
     MAX_CONCURRENCY = 10000,
@@ -70,8 +71,8 @@ static enum err read_count(const struct webhook_message *message, const char *ke
 }
 
 /*
- * A URL without characters that have a meaning to a shell, or to Kubernetes in the value of a
- * variable ($(NAME)).
+ * A URL without characters that have a meaning to a shell, or to Kubernetes in a variable's value
+ * ($(NAME)).
  */
 static enum err read_url(struct arena *arena, const struct webhook_message *message,
                          struct load_order *order, struct errinfo *ei)
@@ -123,7 +124,7 @@ static enum err read_duration(struct arena *arena, const struct webhook_message 
     return ERR_OK;
 }
 
-/* A number of the whole load test, and the part of each pod, rounded up. */
+/* A number for the whole load test, and each pod's part of it, rounded up. */
 static enum err read_shared(struct arena *arena, const struct webhook_message *message,
                             const char *key, const char *const names[2], int64_t max,
                             const char *limit, struct load_order *order, struct errinfo *ei)
@@ -235,7 +236,7 @@ static void set_metadata(struct arena *arena, const struct load_policy *policy,
 
 /* --- the object */
 
-/* Our variables come first, and replace those of the template. */
+/* Our variables come first, and replace those in the template. */
 static void set_env(struct json_object *owner, const struct load_order *order)
 {
     struct json_object *old = json_at(owner, "env", NULL);
@@ -288,7 +289,7 @@ static enum err set_job(const struct load_policy *policy, struct load_order *ord
     json_del(spec, "suspend");
     json_del(spec, "selector");
     json_del(spec, "manualSelector");
-    json_set_str(pod, "restartPolicy", "Never"); /* else a log is lost with its container */
+    json_set_str(pod, "restartPolicy", "Never"); /* otherwise a log is lost with its container */
     set_labels(json_sub(template, "metadata"), order);
     for (size_t i = 0; i < json_len(containers); i++)
         set_env(json_elem(containers, i), order);
@@ -301,7 +302,7 @@ static enum err set_testrun(struct load_order *order)
     struct json_object *spec = json_sub(order->object, "spec"), *runner = json_sub(spec, "runner");
 
     json_set_int(spec, "parallelism", order->pods);
-    json_del(spec, "cleanup"); /* its pods must stay until their logs are read */
+    json_del(spec, "cleanup"); /* its pods must stay until their logs have been read */
     json_del(spec, "paused");
     set_labels(json_sub(runner, "metadata"), order);
     set_env(runner, order);

@@ -1,8 +1,9 @@
 /*
- * Load tests from many pods: an order of a webhook, and the Job (batch/v1) or TestRun (k6.io) that
- * it becomes. The object is a template that the operator has put into a folder; a webhook names it
- * and sets a few bounded values, which its containers see as environment variables. Nothing else of
- * the object comes from outside. Pure, but for the reading of the template's file.
+ * Load tests from many pods: the order given by a webhook, and the Job (batch/v1) or TestRun
+ * (k6.io) that it becomes. The object is a template that the operator has put into a folder; a
+ * webhook names it and sets a few bounded values, which its containers get as environment
+ * variables. Nothing else in the object comes from outside. Pure, except that it reads the
+ * template's file.
  */
 #ifndef LOADTESTER_LOAD_TEMPLATE_H
 #define LOADTESTER_LOAD_TEMPLATE_H
@@ -16,10 +17,10 @@ extern const struct kube_resource load_jobs, load_testruns, load_pods;
 /* Limits set by the operator. Strings outlive all orders. */
 struct load_policy {
     const char *templates;  /* folder of NAME.yaml */
-    const char *namespace_; /* of all Jobs and TestRuns */
-    int64_t max_pods;       /* of one load test */
+    const char *namespace_; /* namespace of all Jobs and TestRuns */
+    int64_t max_pods;       /* per load test */
     int64_t max_duration_ms;
-    int64_t max_rate;      /* requests a second of one load test */
+    int64_t max_rate;      /* requests a second per load test */
     int64_t max_log_bytes; /* of one pod */
 };
 
@@ -40,12 +41,12 @@ struct load_order {
     struct load_env env[LOAD_MAX_ENV];
     int n_env;
     const struct results_format *format;
-    const char *container; /* the one whose log has the results */
-    /* The object, with its name: the same for equal orders. Different steps, releases and
-     * revisions, and different metadata, have different names. */
+    const char *container; /* the container whose log has the results */
+    /* The object, including its name, which is the same for equal orders. Different steps,
+     * releases and revisions, and different metadata, have different names. */
     struct json_object *object;
     char name[LOAD_NAME];
-    /* Labels of the object: of the Canary, of the release and of its step. */
+    /* Labels of the object, for the Canary, the release and its step. */
     char of_canary[LOAD_HASH], of_release[LOAD_HASH], of_step[LOAD_HASH];
 };
 
@@ -57,9 +58,9 @@ struct load_order {
 /* The value of LOAD_LABEL_CANARY. */
 void load_canary_hash(const char *namespace_, const char *name, char out[LOAD_HASH]);
 /*
- * Reads metadata and the template. policy NULL: the operator has not switched this on, ERR_DENIED.
- * ERR_DENIED also beyond a limit of the policy, ERR_INVALID for a mistake; a sentence with the
- * field's name.
+ * Reads metadata and the template. policy NULL: the operator has not enabled this, ERR_DENIED. Also
+ * ERR_DENIED beyond a limit of the policy, and ERR_INVALID for a mistake, with a sentence that
+ * names the field.
  */
 enum err load_order_make(struct arena *arena, const struct webhook_message *message,
                          const struct load_policy *policy, const struct kube_resource *resource,

@@ -14,7 +14,7 @@
 
 #include "loadtester/summary.h"
 
-/* Lines "[NAME] COUNT ..." up to the first other one. */
+/* Reads lines "[NAME] COUNT ..." up to the first line of another form. */
 static void read_codes(const char *section, struct summary *out)
 {
     for (const char *line = strchr(section, '\n'); line; line = strchr(line, '\n')) {

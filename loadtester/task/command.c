@@ -1,7 +1,7 @@
 /*
  * The types that run a command: cmd by sh (the default type, in the background), bash by bash, and
  * kubectl and helm by their program with the words of metadata.cmd. helmv3 is the name of helm in
- * specs from the time of helm 2. But for cmd the reply waits for the end.
+ * specs from the time of helm 2. For all types except cmd, the reply waits for the end.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * concord: runs a process of a Concord server (concord.walmartlabs.com, API "Process") and waits
+ * concord: runs a process on a Concord server (concord.walmartlabs.com, API "Process") and waits
  * for its end: a multipart POST to /api/v1/process returns instanceId, GET /api/v1/process/{id} the
  * status. The content of the file metadata.apiKeyPath is sent as Authorization.
  */
@@ -18,7 +18,7 @@ struct concord {
     const char *content_type;
     const char *form; /* the multipart body */
     int64_t poll_ms;
-    char id[MAX_ID + 1]; /* of the process, "" if not known yet */
+    char id[MAX_ID + 1]; /* id of the process, "" if not known yet */
 };
 
 /* Header and value of a part are checked, so that no value can add a part. */
@@ -135,7 +135,7 @@ static struct json_object *read_answer(struct arena *arena, const struct remote_
     return tree;
 }
 
-/* An id becomes part of URLs: only characters of Concord's ids (UUIDs). */
+/* An id becomes part of URLs: only characters of Concord's ids (UUIDs) are accepted. */
 static bool is_id(const char *id)
 {
     size_t len = id ? strlen(id) : 0;
@@ -236,7 +236,7 @@ static enum err make(struct arena *arena, const struct webhook_message *message,
     out->remote_secret_dir = policy->key_dir;
     out->text = arena_printf(arena, "concord %s %s of %s", webhook_metadata(message, "project"),
                              webhook_metadata(message, "entrypoint"), concord->server);
-    /* other arguments, or another key, are another process */
+    /* other arguments, or another key, mean another process */
     out->key = arena_printf(arena, "%s %s %s", concord->server, out->remote_secret, concord->form);
     return ERR_OK;
 }

@@ -1,7 +1,7 @@
 /*
- * Load from many pods: job is an indexed Job of Kubernetes, k6 a TestRun of the operator of k6. Both
- * are made of a template of the operator of the load tester (load/template.h), once a step of a
- * release, and are watched by load/loads.c.
+ * Load from many pods: job is an indexed Job of Kubernetes, k6 a TestRun of the k6 operator. Both
+ * are made from a template provided by the load tester's operator (load/template.h), once per step
+ * of a release, and are watched by load/loads.c.
  */
 #include "loadtester/load/template.h"
 #include "loadtester/task.h"

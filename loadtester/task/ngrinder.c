@@ -1,6 +1,6 @@
 /*
  * ngrinder: starts a clone of a performance test on an nGrinder controller and polls its state
- * until it has ended. REST as of nGrinder 3.5 (wiki "REST API PerfTest"): clone_and_start returns
+ * until it has ended. REST API of nGrinder 3.5 (wiki "REST API PerfTest"): clone_and_start returns
  * the new test, {id}/status a list whose first element has a status_id, and PUT {id}?action=stop
  * ends it. Basic authentication; success:false in an answer is an error.
  */
@@ -14,11 +14,11 @@
 enum { POLL_MS = 1000, MAX_ANSWER = 256 * 1024 };
 
 struct ngrinder {
-    const char *server; /* without a slash at its end */
+    const char *server; /* without a trailing slash */
     const char *clone;
     const char *authorization;
     int64_t poll_ms;
-    int64_t id; /* of the running test, -1 if not known yet */
+    int64_t id; /* id of the running test, -1 if not known yet */
 };
 
 /* metadata.passwd is base64, so that it is not readable at a glance. */
@@ -88,7 +88,7 @@ static struct json_object *read_answer(struct arena *arena, const struct remote_
         err_set(ei, ERR_RETRY, "nGrinder: %s", answer->text);
     else if (answer->status / 100 != 2)
         err_set(ei, ERR_RETRY, "nGrinder answered %d",
-                answer->status); /* without the body: it may be any server's page */
+                answer->status); /* without the body, which may be any server's page */
     else if (json_parse(arena, answer->text, strlen(answer->text), MAX_ANSWER, &tree, ei) != ERR_OK)
         err_wrap(ei, ERR_INVALID, "nGrinder's answer");
     else if (!json_bool_at(tree, true, "success", NULL)) {

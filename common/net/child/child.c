@@ -27,9 +27,9 @@
 /* --- the spawn server: started here, and sent commands */
 
 /*
- * The program of supervisors (common/net/child/supervisor), embedded by the build. It has a
- * thirtieth of a daemon's memory mappings, so fork and exit are cheap. Empty in a build with
- * sanitizers, which does not allow static programs; the daemon then executes itself.
+ * The supervisors' program (common/net/child/supervisor), embedded by the build. It has a thirtieth
+ * of a daemon's memory mappings, so fork and exit are cheap. Empty in a build with sanitizers,
+ * which does not allow static programs; the daemon then executes itself.
  */
 extern const char child_image[], child_image_end[];
 
@@ -48,15 +48,15 @@ __asm__(".section .rodata\n"
 
 static struct {
     pid_t pid;   /* 0 if there is none */
-    pid_t owner; /* the process that has started it; not its forks */
+    pid_t owner; /* the process that started it; not its forks */
     int socket;
-    dev_t device; /* of its program */
+    dev_t device; /* device and inode of its program */
     ino_t inode;
 } server = {.socket = -1};
 
 /*
- * The path of our executable, which is right under valgrind too; if it was replaced or deleted on
- * disk, the link to the running one.
+ * The path of our executable, which is right under valgrind too; or, if the executable was replaced
+ * or deleted on disk, the link to the running one.
  */
 static const char *own_executable(char path[PATH_MAX])
 {
@@ -198,8 +198,8 @@ static int send_fds(const int fds[SPAWN_FDS])
 int spawn_server_send(int socket, int out, int err)
 {
     const int fds[SPAWN_FDS] = {socket, out, err};
-    /* It may have been killed: the waiting supervisors would serve, but no new ones would be
-     * made. */
+    /* It may have been killed: the waiting supervisors would still serve, but no new ones would
+     * be made. */
     if (spawn_server_pid() > 0 && waitpid(server.pid, NULL, WNOHANG) != 0)
         spawn_server_reaped(server.pid);
     int error = spawn_server_start();
@@ -210,16 +210,16 @@ int spawn_server_send(int socket, int out, int err)
 
 enum {
     GRACE_MS = 5000,
-    CHECK_MS = 50, /* between two reads of the last process id */
-    SWEEP_MS = 10, /* between two searches for orphans */
+    CHECK_MS = 50, /* interval between reads of the last process id */
+    SWEEP_MS = 10, /* interval between searches for orphans */
     SWEEP_END_MS = 5000,
     WAKE_MS = 20,
-    PATIENCE_MS = 12000, /* beyond the grace period; the supervisor itself gives up after 10 s */
+    PATIENCE_MS = 12000, /* after the grace period; the supervisor itself gives up after 10 s */
     MAX_OUTPUT = 64 * 1024,
     READ_SIZE = 64 * 1024,
-    RETRY_MS = 5,        /* between attempts to get a supervisor */
+    RETRY_MS = 5,        /* interval between attempts to get a supervisor */
     REAP_MS = 1,         /* a process that has closed its socket ends soon */
-    CHECKS_PER_LIMIT = 8 /* processes are counted after each such part of the limit was forked */
+    CHECKS_PER_LIMIT = 8 /* processes are counted each time an eighth of the limit was forked */
 };
 
 /*
@@ -241,7 +241,7 @@ struct child {
     struct timer *deadline;
     struct timer *cut_off;
     struct timer *sweep; /* kills orphans after the supervisor was killed */
-    struct timer *wake;  /* from hang_up() on */
+    struct timer *wake;  /* set from hang_up() on */
     struct timer *retry; /* retries to get a supervisor, or to reap it */
     int passed[3];       /* the supervisor's socket, stdout, stderr; -1 once sent */
     int64_t patience_ends_ms, sweep_ends_ms;
@@ -254,7 +254,7 @@ struct child {
     size_t msg_len;
     int pid;
     int open_handles;
-    bool end_known; /* the supervisor has sent the command's end */
+    bool end_known; /* the supervisor has reported the command's end */
     bool waiting_process, waiting_socket, waiting_output, swept, finished;
 };
 
@@ -332,7 +332,7 @@ int child_registry_kill_orphans(void)
 static bool adopting;
 static uv_signal_t ended_children;
 
-/* Reaps every child, also strangers' orphans, which the first process of a container
+/* Reaps every child, even orphans of unrelated processes, which the first process of a container
  * inherits. The end of our own commands is reported by their supervisors. */
 static void on_children_ended(uv_signal_t *handle, int signum)
 {
@@ -470,7 +470,7 @@ static void finish_if_over(struct child *child)
     if (!child->waiting_output)
         finish(child);
     else if (!child->cut_off)
-        /* Every descendant has gone, yet the pipe is open: the command has passed it to another
+        /* All descendants are gone, yet the pipe is open: the command has passed it to another
          * process. */
         child->cut_off = timer_start(child->loop, child->grace_ms, 0, on_cut_off, child);
 }
@@ -630,8 +630,8 @@ static void give_up(struct child *child)
 
 /*
  * A command of the same user can stop its supervisor again and again, on a processor of its own
- * faster than the supervisor can run. So after the grace period the command's group is stopped
- * first.
+ * faster than the supervisor can run. So the command's group is stopped first after the grace
+ * period.
  */
 static void on_wake(void *arg)
 {
@@ -683,7 +683,7 @@ static void on_written(uv_write_t *write, int status)
     free(write);
 }
 
-/* Sends to the supervisor, in order; data must stay. */
+/* Sends to the supervisor, in order; data must stay valid. */
 static void send_data(struct child *child, const char *data, size_t len)
 {
     uv_buf_t buf = uv_buf_init((char *)(uintptr_t)data, (unsigned)len);

@@ -1,11 +1,11 @@
 /*
  * Child processes, supervised so that nothing is left behind.
  *
- * Each command runs under a small pre-forked supervisor (net/child/child.c). It is a
- * subreaper, has the parent-death signal set and holds one end of a socket to us. The command gets
- * a process group of its own. When the command ends or is stopped, or when we die in any way (kill
- * -9 included), the supervisor ends all descendants of the command, also those that called
- * setsid(): with TERM, and after the grace period with KILL.
+ * Each command runs under a small pre-forked supervisor (net/child/child.c). It is a subreaper, has
+ * the parent-death signal set and holds one end of a socket to us. The command gets a process group
+ * of its own. When the command ends or is stopped, or when we die in any way (including kill -9),
+ * the supervisor ends all descendants of the command, even those that called setsid(): with TERM,
+ * and after the grace period with KILL.
  *
  * done is called exactly once, when the command has ended, all its descendants are gone and its
  * output was read to the end (or cut off after the grace period), and never before child_spawn()
@@ -51,7 +51,7 @@ struct child_result {
     const char *over_limit; /* "memory" or "processes" if that limit was exceeded, else NULL */
     const char *output;     /* the first max_output bytes of stdout and stderr; NUL-terminated */
     size_t output_len;
-    size_t output_total; /* bytes of output in all */
+    size_t output_total; /* total bytes of output */
     int64_t elapsed_ms;
 };
 typedef void (*child_done_fn)(void *arg, const struct child_result *result);
@@ -64,21 +64,21 @@ typedef void (*child_done_fn)(void *arg, const struct child_result *result);
 struct child_limits {
     int64_t memory;         /* resident bytes of all processes together */
     int64_t processes;      /* processes and threads together */
-    int64_t user_processes; /* of the user in all (RLIMIT_NPROC): a bound between two checks; not
-                             * enforced for root */
-    int64_t cpu_s;          /* seconds of processor time of each process */
-    int64_t files;          /* open files of each process */
-    int64_t file_size;      /* bytes of each file written */
+    int64_t user_processes; /* of the user in total (RLIMIT_NPROC): a bound between two checks;
+                             * not enforced for root */
+    int64_t cpu_s;          /* seconds of processor time per process */
+    int64_t files;          /* open files per process */
+    int64_t file_size;      /* bytes per written file */
     int64_t nice;           /* added to our own niceness */
     int64_t uid, gid;       /* runs as this user and group (0: ours); needs root */
     int64_t group;          /* supplementary group of that user (0 if none) */
     bool no_new_privileges; /* set-user-id programs gain no privileges */
     bool filter;            /* denies system calls that only administrators or attackers need;
                              * implies no_new_privileges */
-    bool first_victim;      /* the OOM killer takes these processes first */
+    bool first_victim;      /* the OOM killer kills these processes first */
 };
 
-/* Switches this process to the user and groups of the limits, for good; uid 0 changes nothing.
+/* Switches this process permanently to the user and groups of the limits; uid 0 changes nothing.
  * Returns 0, or -1 with errno. */
 int child_limits_become(const struct child_limits *limits);
 
@@ -88,15 +88,15 @@ struct child_spec {
     const char *cwd;                   /* NULL: ours */
     const struct child_limits *limits; /* NULL if none */
     int64_t timeout_ms;                /* 0 if none */
-    int64_t grace_ms;                  /* between TERM and KILL, 0: 5 s */
+    int64_t grace_ms;                  /* time between TERM and KILL, 0: 5 s */
     size_t max_output;                 /* 0: 64 KiB; the rest is read and discarded */
     bool inherit_output;               /* stdout and stderr are ours; nothing is captured */
     bool inherit_stderr;               /* stderr is ours, only stdout is captured (for plugins) */
-    /* Called with each piece of output as it comes; may be NULL. */
+    /* Called with each piece of output as it arrives; may be NULL. */
     void (*on_output)(void *arg, const char *data, size_t len);
 };
 
-/* Never fails at once: errors are reported through done. */
+/* Never fails immediately: errors are reported through done. */
 struct child *child_spawn(struct loop *loop, const struct child_spec *spec, child_done_fn done,
                           void *arg);
 /* Sends TERM to everything, KILL after the grace period; done follows. Idempotent. */

@@ -1,4 +1,4 @@
-/* System calls that the filter denies; processes and threads can still be made. */
+/* System calls that the filter denies; processes and threads can still be created. */
 #define _GNU_SOURCE /* CLONE_* */
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /*
  * Private to the supervision of child processes. Two programs share it: the daemon (child.c) and
- * flagger-child (child_supervisor.c, child_limits.c), which is embedded in the daemon. Without an
- * embedded one the daemon executes itself and plays both.
+ * flagger-child (child_supervisor.c, child_limits.c), which is embedded in the daemon. If none is
+ * embedded, the daemon executes itself and plays both roles.
  */
 #ifndef NET_CHILD_INTERNAL_H
 #define NET_CHILD_INTERNAL_H
@@ -16,12 +16,12 @@
 #include "net/child/child.h"
 
 /*
- * child.c: the registry of children with a live supervisor. They are not orphans, and each is
- * asked to count its processes when there may be too many. Embedded in struct child.
+ * child.c: the registry of children with a live supervisor. They are not orphans, and each is told
+ * to count its processes when there may be too many. Embedded in struct child.
  */
 struct child_entry {
     struct child_entry *next, *prev;
-    pid_t supervisor;           /* 0 until it has sent its process id, and after its end */
+    pid_t supervisor;           /* 0 until it has sent its process id, and after it has ended */
     int64_t forks_until_check;  /* on the whole machine; 0: never check */
     int64_t last_pid;           /* child_proc_last_pid() at the last check */
     void (*check)(void *child); /* asks the supervisor to count */
@@ -29,20 +29,21 @@ struct child_entry {
 };
 
 void child_registry_add(struct loop *loop, struct child_entry *entry);
-void child_registry_remove(struct child_entry *entry); /* at most once, after
-                                                        * child_registry_add() */
-/* Must be called when a supervisor was reaped: its process id may be used again. */
+/* Must be called at most once, after child_registry_add(). */
+void child_registry_remove(struct child_entry *entry);
+/* Must be called when a supervisor was reaped: its process id may be reused. */
 void child_registry_reaped(pid_t supervisor);
-/* Kills all descendants except supervisors and their descendants; returns how many were alive. */
+/* Kills all descendants except supervisors and their descendants; returns the number that were
+ * alive. */
 int child_registry_kill_orphans(void);
 
 /*
- * child.c: pre-forked supervisors. To execute this program costs several times what most
- * commands do, so a small one is embedded and executed once: the spawn server, which forks
- * supervisors and keeps some of them waiting at a common socket for the next command. A supervisor
- * whose command ends soon goes back there, and holds nothing of that command any more; if it takes
- * longer, or commands wait, the spawn server makes another one. It clones them with the parent that
- * it has itself, so they are children of the daemon.
+ * child.c: pre-forked supervisors. Executing this program costs several times as much as most
+ * commands, so a small one is embedded and executed once: the spawn server, which forks supervisors
+ * and keeps some of them waiting at a common socket for the next command. A supervisor whose
+ * command ends soon returns to that socket, and no longer holds anything of that command; if the
+ * command takes longer, or others wait, the spawn server makes another supervisor. It clones them
+ * with its own parent as theirs, so they are children of the daemon.
  *
  * The spawn server has no secrets: it is executed with an empty environment and reads no command.
  * If it is killed, the next command starts a new one. It ends with the daemon.
@@ -53,7 +54,7 @@ int spawn_server_start(void);
 /* Sends a supervisor its socket and the command's stdout and stderr; all three remain the caller's.
  * Returns 0 or an errno; EAGAIN if too many commands wait. */
 int spawn_server_send(int socket, int out, int err);
-/* Its process id, 0 if there is none. */
+/* The process id of the spawn server, 0 if there is none. */
 pid_t spawn_server_pid(void);
 /* Returns true for a process that runs the program of supervisors. */
 bool spawn_server_owns(pid_t pid);
@@ -74,7 +75,7 @@ struct spawn_request {
     const char *cwd; /* "" for the supervisor's own */
     struct child_limits limits;
     char **argv, **env; /* NULL-ended */
-    char *text;         /* which holds all of them */
+    char *text;         /* holds all of these texts */
     size_t text_len;
 };
 
@@ -82,10 +83,10 @@ struct spawn_request {
  * has none. */
 const char *spawn_request_text(struct arena *arena, const struct child_spec *spec, int64_t grace_ms,
                                size_t *len);
-/* Waits for a request on a blocking socket. Returns false at the end of the socket, or if the text
- * is invalid; memory is then left to the end of the process. */
+/* Waits for a request on a blocking socket. Returns false at the end of the socket, or if the
+ * text is invalid; memory is then not freed before the process ends. */
 bool spawn_request_receive(int fd, struct spawn_request *out);
-/* Clears the memory as well: the environment may hold passwords. */
+/* Also clears the memory: the environment may contain passwords. */
 void spawn_request_fini(struct spawn_request *request);
 /* The limits as one field of the text; limits may be NULL. Returns text. */
 char *child_limits_text(const struct child_limits *limits, char text[CHILD_LIMITS_TEXT]);
@@ -105,14 +106,14 @@ void fd_message_init(struct fd_message *message);
 /*
  * Messages between a daemon and the supervisor of a command.
  *
- * The daemon sends a spawn request, then SUPERVISOR_CHECK (processes were made: count them). The
- * end of its side of the socket, also by its death, means: end everything. The supervisor sends PID
+ * The daemon sends a spawn request, then SUPERVISOR_CHECK (processes were made: count them). If its
+ * side of the socket closes, also by its death, everything must end. The supervisor sends PID
  * (value: its process id), then exactly one of CHDIR_FAILED, EXEC_FAILED, FORK_FAILED,
- * LIMITS_FAILED (value: errno) or STARTED (value: process id of the command). After STARTED follow
- * at most one OVER_LIMIT (value: enum child_limit), at most one EXITED (the command has ended; what
- * it left behind has the grace period), at most one LEFT (value: number of processes that could not
- * be killed) or REUSED (the supervisor does not end with the socket, but takes another command),
- * and one ENDED (value: the status of waitpid).
+ * LIMITS_FAILED (value: errno) or STARTED (value: process id of the command). STARTED is followed
+ * by at most one OVER_LIMIT (value: enum child_limit), at most one EXITED (the command has ended;
+ * the processes it left behind have the grace period), at most one LEFT (value: number of processes
+ * that could not be killed) or REUSED (the supervisor does not end with the socket, but takes
+ * another command), and one ENDED (value: the status of waitpid).
  */
 enum supervisor_kind {
     SUPERVISOR_CHECK = 1,
@@ -168,17 +169,18 @@ struct child_process *child_proc_list(size_t *count);
 void child_proc_mark(struct child_process *list, size_t count, pid_t root);
 /*
  * Sends SIGKILL to every descendant of this process, and reaps its zombies, except `keep`, children
- * for which is_kept() returns true, and their descendants. Returns how many were still alive.
+ * for which is_kept() returns true, and their descendants. Returns the number that were still
+ * alive.
  */
 int child_proc_kill(const pid_t *keep, size_t n_keep, bool (*is_kept)(pid_t pid));
-/* The number that the kernel last gave to a process or thread in our view, -1 if unknown. */
+/* The number that the kernel last assigned to a process or thread in our view, -1 if unknown. */
 int64_t child_proc_last_pid(void);
 
 /*
  * Usage, for the limits that the kernel does not enforce. A full scan costs about ten system calls
  * per process, so it is made only when needed. The kernel numbers processes and threads
- * consecutively: while fewer were made on the whole machine than a command has left, it cannot
- * exceed the limit. If that number is unknown (a virtual /proc), every check is a full scan.
+ * consecutively: while fewer were created on the whole machine than a command may still create, it
+ * cannot exceed the limit. If that number is unknown (a virtual /proc), every check is a full scan.
  */
 enum child_limit { CHILD_LIMIT_NONE, CHILD_LIMIT_MEMORY, CHILD_LIMIT_PROCESSES };
 enum { CHILD_USAGE_FILES = 16 };
@@ -196,7 +198,7 @@ struct child_usage {
 bool child_usage_needed(const struct child_limits *limits);
 /* Full scans need /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN). */
 bool child_usage_supported(void);
-/* Call begin before the command is started, started after it; end closes the files. */
+/* begin must be called before the command is started, started after it; end closes the files. */
 void child_usage_begin(struct child_usage *usage);
 void child_usage_started(struct child_usage *usage, pid_t command);
 void child_usage_end(struct child_usage *usage);

@@ -1,5 +1,5 @@
-/* Limits of a command: those that the kernel enforces, its filter of system calls, and the usage
- * that is counted by reading /proc. */
+/* Limits of a command: those enforced by the kernel, its filter of system calls, and its usage,
+ * which is counted by reading /proc. */
 #define _GNU_SOURCE /* setgroups, CLONE_* */
 #include <dirent.h>
 #include <errno.h>
@@ -106,9 +106,10 @@ enum {
 int child_filter_apply(void)
 {
     /*
-     * Loads the machine type, and kills on another one. Loads the call's number, and kills on x32.
-     * clone3 gets ENOSYS, since a filter cannot see its arguments, and clone may make no namespace.
-     * Then one comparison per denied call, each jumping to one of the last two instructions.
+     * Loads the machine type, and kills on any other one. Loads the call's number, and kills on
+     * x32. clone3 gets ENOSYS, since a filter cannot see its arguments, and clone must not create a
+     * namespace. Then one comparison per denied call, each jumping to one of the last two
+     * instructions.
      */
     struct sock_filter program[HEAD + N_DENIED + TAIL] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
@@ -174,7 +175,7 @@ int child_limits_become(const struct child_limits *limits)
     return 0;
 }
 
-/* Raising the own score needs no privilege. */
+/* Raising one's own score needs no privilege. */
 static void raise_oom_score(void)
 {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -230,7 +231,7 @@ static bool read_stat(const char *pid_text, struct child_process *out)
                &state, &parent, &threads) != 3 ||
         state == 'X')
         return false;
-    /* a process without its first thread looks like a zombie while others run */
+    /* a process whose first thread has ended looks like a zombie while other threads run */
     *out = (struct child_process){.pid = (pid_t)strtol(pid_text, NULL, 10),
                                   .parent = parent,
                                   .zombie = state == 'Z' && threads <= 1};
@@ -440,7 +441,7 @@ static void add_memory(struct scan *scan, pid_t pid, long thread)
     usage->n_files = CHILD_USAGE_FILES + 1;
 }
 
-/* Adds a process. Each thread lists the children it has made. The memory is read of the last
+/* Adds a process. Each thread lists the children it has created. Memory is read from the last
  * thread, since the first may have ended before the others. */
 static void scan_threads(struct scan *scan, pid_t pid, bool with_memory)
 {
@@ -497,7 +498,7 @@ void child_usage_started(struct child_usage *usage, pid_t command)
 {
     int64_t number = child_proc_last_pid();
 
-    /* If the number does not include our own child, it is not reliable, or has wrapped. */
+    /* If the number does not include our own child, it is unreliable, or has wrapped. */
     usage->has_last_pid = usage->last_pid > 0 && number >= command && number > usage->last_pid;
     usage->processes = 0;
 }
@@ -507,7 +508,7 @@ void child_usage_end(struct child_usage *usage)
     forget_files(usage);
 }
 
-/* Processes and threads made since the last full scan, -1 if unknown. */
+/* Number of processes and threads created since the last full scan, -1 if unknown. */
 static int64_t made(const struct child_usage *usage)
 {
     int64_t number = usage->has_last_pid ? child_proc_last_pid() : -1;

@@ -54,7 +54,7 @@ struct run {
     const char *command;
     struct child_limits limits;
     const char *over; /* child_result.over_limit */
-    int status;       /* exit status; -1 if by a signal */
+    int status;       /* exit status; -1 if ended by a signal */
     const char *output;
 };
 

@@ -1,4 +1,4 @@
-/* Which children are asked to count, and which processes are taken for orphans. */
+/* Children that are told to count, and processes that are taken for orphans. */
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -31,7 +31,7 @@ static void make_processes(int count)
     }
 }
 
-/* Runs the loop until the counter has moved. */
+/* Runs the loop until the counter is at least `at_least`. */
 static void turn_until(struct loop *loop, const int *counter, int at_least)
 {
     bool late = false;

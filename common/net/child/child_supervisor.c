@@ -2,10 +2,10 @@
  * The program flagger-child: the spawn server, which forks supervisors and keeps N_READY of them
  * waiting, and the supervisor of a command.
  *
- * A supervisor releases its slot among the waiting ones if its command lasts, or if others wait;
- * only then the next one is forked, so that it does not compete with this command for the
- * processor. If it still has the slot when the command has ended and nothing of it is left, it
- * takes the next command.
+ * A supervisor releases its slot among the waiting ones if its command runs longer, or if other
+ * commands wait; only then is the next one forked, so that it does not compete with this command
+ * for the processor. If it still has the slot when the command has ended and left nothing behind,
+ * it takes the next command.
  */
 #define _GNU_SOURCE /* vfork, closefrom, CLONE_PARENT, environ */
 #include <errno.h>
@@ -34,26 +34,27 @@ enum {
     LIFELINE = SPAWN_SOCKET + 1,
     NO_FORK_MS = 50, /* before another try to fork */
     EXIT_USAGE = 2,
-    KILL_TICK_MS = 10,  /* between two rounds of SIGKILL */
-    BUSY_MS = 50,       /* between two checks of memory that grows or is near the limit */
-    CALM_MS = 250,      /* between two checks of other memory */
-    IDLE_MS = 1000,     /* between two checks of processes; the daemon reports forks */
-    MUCH = 8,           /* memory is near the limit above this part of it */
-    GIVE_UP_MS = 10000, /* of SIGKILL: processes left then cannot be killed */
+    KILL_TICK_MS = 10,  /* interval between rounds of SIGKILL */
+    BUSY_MS = 50,       /* interval between checks of memory that grows or is near the limit */
+    CALM_MS = 250,      /* interval between checks of other memory */
+    IDLE_MS = 1000,     /* interval between checks of processes; the daemon reports forks */
+    MUCH = 8,           /* memory is near the limit above an eighth of it */
+    GIVE_UP_MS = 10000, /* duration of SIGKILL: processes left then cannot be killed */
     LASTS_MS = 10,      /* a command that takes longer keeps its supervisor */
     ORPHAN_MS = 500,    /* grace period once the daemon has gone */
 };
 
-/* The place among the waiting supervisors. Closing both makes room for a new one. */
+/* The slot among the waiting supervisors. Closing both makes room for a new one. */
 struct supervisor_slot {
     int lifeline, socket;
 };
 
-/* RUNNING: the command works. ENDING: TERM was sent, the grace period runs. KILLING: it is over. */
+/* RUNNING: the command works. ENDING: TERM was sent, and the grace period runs. KILLING: it is
+ * over. */
 enum stage { STAGE_RUNNING, STAGE_ENDING, STAGE_KILLING };
 
 struct supervisor {
-    pid_t command; /* also its process group */
+    pid_t command; /* process id, which is also its process group */
     int status;
     bool ended, exited_sent;
     bool hurried;
@@ -137,7 +138,7 @@ static void begin_ending(struct supervisor *sv)
     signal_all(sv, SIGTERM);
 }
 
-/* The command has ended, some of its descendants have not. */
+/* The command has ended, but some of its descendants have not. */
 static void end_the_rest(struct supervisor *sv)
 {
     if (!sv->exited_sent)
@@ -214,7 +215,7 @@ static void begin_killing(struct supervisor *sv)
     set_stage(sv, STAGE_KILLING, GIVE_UP_MS);
 }
 
-/* The daemon has gone and may be restarted at any moment: its old tasks must end before. */
+/* The daemon has gone and may be restarted at any moment: its old tasks must end before that. */
 static void hurry(struct supervisor *sv)
 {
     int64_t end = clock_monotonic_ms() + ORPHAN_MS;
@@ -225,7 +226,7 @@ static void hurry(struct supervisor *sv)
 }
 
 /*
- * Among thousands of runnable processes ours would be scheduled too late. Without the right to do
+ * Among thousands of runnable processes ours would be scheduled too late. Without permission for
  * this, the one call that has killed the group must suffice.
  */
 static void raise_priority(void)
@@ -310,8 +311,9 @@ static _Noreturn void fail_start(volatile struct failure *failure, enum supervis
     _exit(127);
 }
 
-/* In the forked child: becomes the command, which inherits only its output. It gets a process group
- * of its own but no session: with autogroup scheduling, a new session would have to wait. */
+/* Runs in the forked child: becomes the command, which inherits only its output. It gets a
+ * process group of its own but no session: with autogroup scheduling, a new session would have
+ * to wait. */
 static _Noreturn void become_command(const struct spawn_request *request, pid_t supervisor, int out,
                                      int err, volatile struct failure *failure)
 {
@@ -376,7 +378,7 @@ static int prepare_supervisor(void)
     sigaddset(&all, SIGINT);
     sigaddset(&all, SIGHUP);
     int fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-    /* If we were orphaned before this line, the end of the socket shows it. */
+    /* If we were orphaned before this line, the end of the socket reveals it. */
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     process_set_batch(false); /* the spawn server does */
     return fd;
@@ -419,7 +421,7 @@ static bool supervise_command(int signal_fd, int socket, int out, int err,
     return true;
 }
 
-/* The main loop of a supervisor: runs one command after the other while it has its slot, then
+/* The main loop of a supervisor: runs one command after another while it has its slot, then
  * exits. */
 static _Noreturn void run_supervisor(int lifeline)
 {
@@ -458,8 +460,8 @@ static pid_t fork_sibling(void)
     return (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, NULL);
 }
 
-/* Returns the lifeline of a new supervisor, which ends when that has released its slot or died; -1
- * if fork fails. */
+/* Returns the lifeline of a new supervisor, which ends when that supervisor has released its
+ * slot or died; -1 if fork fails. */
 static int make_supervisor(void)
 {
     int lifeline[2];
@@ -507,7 +509,7 @@ static bool is_common_socket(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_SEQPACKET;
 }
 
-/* Resets all signals by the system call: glibc refuses to change two that its posix_spawn()
+/* Resets all signals with the system call: glibc refuses to change two that its posix_spawn()
  * ignores. */
 static void reset_signals(void)
 {
@@ -531,7 +533,7 @@ static bool serve_at_socket(void)
     reset_signals();
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    process_set_batch(true); /* after the command that took a supervisor */
+    process_set_batch(true); /* does not preempt the command that took a supervisor */
     run_spawn_server();
 }
 
@@ -639,7 +641,7 @@ static bool read_all(int fd, char *to, size_t len)
     return true;
 }
 
-/* The texts from *at to end, at most max, as a NULL-ended list. */
+/* The texts from *at to end, at most max of them, as a NULL-ended list. */
 static char **take_list(char **at, const char *end, size_t max)
 {
     size_t n = 0, room = 16;

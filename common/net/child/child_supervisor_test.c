@@ -15,7 +15,8 @@
 #include "net/child/child.h"
 #include "test/unit.h"
 
-static char program[4096]; /* this one; not /proc/self/exe, which is different under valgrind */
+static char program[4096]; /* the path of this program; not /proc/self/exe, which is different
+                            * under valgrind */
 
 /* Sends a supervisor a request; returns our end of its socket. */
 static int request(const char *const *argv, const char *cwd)
@@ -45,7 +46,7 @@ static int listen_all(int fd, struct supervisor_msg *msgs, int room)
     return count;
 }
 
-/* On a busy machine any command may take long: SUPERVISOR_REUSED is taken out of the messages. */
+/* On a busy machine any command may take long: SUPERVISOR_REUSED is removed from the messages. */
 static bool take_stays(struct supervisor_msg *msgs, int *count)
 {
     for (int i = 0; i < *count; i++) {
@@ -90,7 +91,7 @@ CASE(test_what_it_says)
         for (int m = 0; m < row->count; m++)
             assert_int_equal(msgs[m].kind, row->kinds[m]);
         assert_int_equal(msgs[row->count - 1].value, row->status);
-        /* it is our child, although another process has forked it */
+        /* it is our child, although another process forked it */
         assert_int_equal(waitpid(msgs[0].value, NULL, stays ? WNOHANG : 0),
                          stays ? 0 : msgs[0].value);
         close(fd);
@@ -132,7 +133,7 @@ CASE(test_one_that_is_not_gone_for_long_stays)
     assert_true(retry);
 }
 
-/* In its writable memory. */
+/* Searches its writable memory. */
 static bool remembers(pid_t pid, const char *text)
 {
     static char memory[1024 * 1024];
@@ -197,7 +198,7 @@ CASE(test_others_end)
 {
     static const char *const commands[][4] = {
         {"sleep", "0.2"},                         /* lasted */
-        {"sh", "-c", "(sleep 1000 >/dev/null)&"}, /* has left a process behind */
+        {"sh", "-c", "(sleep 1000 >/dev/null)&"}, /* leaves a process behind */
     };
 
     EACH_ROW (row, commands) {

@@ -71,7 +71,7 @@ static void run_shell(const char *script, struct child_spec spec, struct outcome
     run_spec(&spec, o);
 }
 
-/* Running and no zombie. */
+/* True if running and not a zombie. */
 static bool is_alive(int pid)
 {
     char path[64], text[256] = "";
@@ -146,7 +146,7 @@ CASE(test_surroundings)
     static const char *const env[] = {"PATH=/usr/bin:/bin", "COLOUR=blue", NULL};
     struct outcome o = {0};
 
-    /* A descriptor that would leak, and a signal that we ignore, as the loop does with SIGPIPE. */
+    /* A descriptor that could leak, and a signal that we ignore, as the loop ignores SIGPIPE. */
     int leak = fcntl(STDERR_FILENO, F_DUPFD, 20);
     assert_true(leak >= 20);
     signal(SIGUSR1, SIG_IGN);
@@ -155,7 +155,7 @@ CASE(test_surroundings)
               (struct child_spec){.env = env, .cwd = "/usr"}, &o);
     signal(SIGUSR1, SIG_DFL);
     close(leak);
-    /* ls has its directory open as 3. */
+    /* ls itself has its directory open as 3. */
     assert_string_equal(o.output, "/usr\nblue\n0 1 2 3 \nSigBlk:\t0000000000000000\n"
                                   "SigIgn:\t0000000000000000\n");
 }
@@ -209,7 +209,7 @@ CASE(test_ignores_term)
     assert_true(clock_monotonic_ms() - start >= 200);
 }
 
-/* Reads n process ids, one a line. */
+/* Reads n process ids, one per line. */
 static void read_pids(const char *text, int *pids, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -230,7 +230,7 @@ CASE(test_leaves_nothing)
         {"sleep 1000 & echo $!", 1},
         /* in a session of its own */
         {"setsid sleep 1000 & echo $!", 1},
-        /* a daemon: double fork, session, ignores TERM, output let go */
+        /* a daemon: double fork, session, ignores TERM, has closed its output */
         {"setsid sh -c 'trap \"\" TERM HUP; (sh -c \"echo \\$\\$; exec sleep 1000 >/dev/null "
          "2>&1\" &) ; "
          "echo $$; exec sleep 1000' & sleep 1",
@@ -333,7 +333,7 @@ CASE(test_supervisor_killed)
     }
 }
 
-/* In a process of its own: spawns, writes the ids to fd and runs until killed. */
+/* Runs in a process of its own: spawns, writes the ids to fd and runs until killed. */
 static void doomed_parent(int fd)
 {
     const char *argv[] = {
@@ -399,7 +399,7 @@ CASE(test_many)
     loop_free(loop);
 }
 
-/* A command may stop its supervisor, again and again. */
+/* A command may stop its supervisor again and again. */
 CASE(test_stopped_supervisor)
 {
     struct outcome o = {0};
@@ -423,7 +423,7 @@ CASE(test_time_ends_with_the_command)
     assert_int_equal(o.err, ERR_OK);
     assert_int_equal(o.exit_status, 7);
     assert_false(o.timed_out);
-    /* nor can they keep the supervisor from ending */
+    /* they cannot keep the supervisor from ending either */
     o = (struct outcome){0};
     run_shell("p=$PPID; ( (trap 'while kill -STOP $p; do :; done' TERM; echo ready;"
               "            while :; do sleep 1; done) & ) | (read ready; exit 7)",

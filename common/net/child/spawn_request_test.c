@@ -1,4 +1,4 @@
-/* A request is read as it was written; everything else is refused. */
+/* A request is read as it was written; any other bytes are rejected. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "net/child/child_internal.h"
 #include "test/unit.h"
 
-/* A request stays until the process ends, which is no leak. */
+/* A request stays until the process ends, which is not a leak. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -69,7 +69,7 @@ CASE(what_is_left_out_is_ours)
     for (int i = 0; request.env[i]; i++)
         found |= strcmp(request.env[i], "CHILD_ORDER_TEST=here") == 0;
     assert_true(found);
-    /* an empty environment is not replaced by ours */
+    /* an empty environment is not replaced with ours */
     text = spawn_request_text(arena, &(struct child_spec){.argv = argv, .env = none}, 1, &len);
     assert_true(receive(text, len, &request));
     assert_null(request.env[0]);
@@ -90,7 +90,7 @@ CASE(what_is_too_long_is_no_order)
     free(word);
 }
 
-/* Truncated or corrupted requests are refused. */
+/* Truncated or corrupted requests are rejected. */
 CASE(other_bytes_are_refused)
 {
     static const char *const argv[] = {"tool", "a", NULL}, *const none[] = {NULL};

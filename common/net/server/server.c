@@ -1,5 +1,5 @@
 /*
- * The life of a server: it listens, with a certificate or without, takes clients in, follows the
+ * The life of a server: it listens, with or without a certificate, accepts clients, follows the
  * loop's iterations, and stops. server_conn.c limits and closes connections, server_request.c reads
  * requests, server_route.c dispatches them, server_reply.c answers.
  */
@@ -24,12 +24,13 @@
 
 enum {
     BACKLOG = 4096,            /* the kernel lowers it to somaxconn */
-    RECEIVE_BYTES = 32 * 1024, /* set before a client connects: segments on their way still fit */
+    RECEIVE_BYTES = 32 * 1024, /* set before a client connects: segments already on their way
+                                * still fit */
     KEEPALIVE_S = 60,
     MAX_BODY = 1024 * 1024,
     REQUEST_TIMEOUT_MS = 30000,
-    /* With MAX_EVICTED and others below the 1,024 events that libuv takes from one poll: while they
-     * fill, it polls and reads again without returning to us. */
+    /* Together with MAX_EVICTED and other descriptors, below the 1,024 events that libuv takes
+     * from one poll: when they are full, it polls and reads again without returning to us. */
     MAX_CONNECTIONS = 768,
     MAX_HELD = 32 * 1024 * 1024,
     FREE_ROUNDS = 1000,  /* loop iterations that http_server_free() takes at most */
@@ -64,7 +65,7 @@ static enum err tls_error(const char *what, const char *file, struct errinfo *ei
     return err_set(ei, ERR_INVALID, "cannot use the %s %s: %s", what, file, reason);
 }
 
-/* Refuses pipes, on which OpenSSL would block. */
+/* Rejects pipes, on which OpenSSL would block. */
 static enum err check_files(const struct http_server_options *options, struct errinfo *ei)
 {
     const struct {
@@ -125,7 +126,7 @@ static char *common_name(const X509 *certificate)
 /*
  * Saves the client's name at the end of the handshake, since h2o does not expose its SSL. A resumed
  * session carries its certificate. The data of h2o's BIO is the socket (h2o 2.2,
- * lib/common/socket.c, setup_bio()): no function of h2o leads from a connection to its certificate.
+ * lib/common/socket.c, setup_bio()): h2o has no function that returns a connection's certificate.
  */
 static void on_handshake(const SSL *ssl, int where, int ret)
 {
@@ -153,8 +154,8 @@ static enum err make(const struct http_server_options *options, SSL_CTX **out, s
     SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
     SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS); /* idle connections hold 34 KiB less */
-    /* libuv refuses writes after a failed read, and h2o would wait for the end of its close_notify
-     * for ever. Lengths and chunks mark the end of HTTP/1.1 answers anyway. */
+    /* libuv refuses writes after a failed read, and h2o would wait forever for the end of its
+     * close_notify. Lengths and chunks mark the end of HTTP/1.1 answers anyway. */
     SSL_CTX_set_quiet_shutdown(ctx, 1);
     SSL_CTX_set_session_id_context(ctx, context, sizeof(context) - 1);
     SSL_CTX_set_alpn_select_cb(ctx, select_protocol, NULL);
@@ -257,7 +258,7 @@ static int bound_port(const uv_tcp_t *tcp)
 }
 
 /*
- * Bounds the bytes that one loop iteration reads of a connection: with a thousand connections,
+ * Bounds the bytes that one loop iteration reads from a connection: with a thousand connections,
  * the kernel's default would delay everything else. Connections inherit the option.
  */
 static void bound_receiving(uv_tcp_t *tcp)
@@ -295,7 +296,7 @@ static enum err listen_tcp(struct loop *loop, const char *address, int port,
     return ERR_OK;
 }
 
-/* A socket file that refuses connections was left behind by a process that was killed. */
+/* A socket file that refuses connections was left behind by a killed process. */
 static bool is_stale(const char *path)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -313,7 +314,7 @@ static bool is_stale(const char *path)
 
 static bool directory_exists(const char *path)
 {
-    struct sockaddr_un addr; /* as large as the longest path */
+    struct sockaddr_un addr; /* has room for the longest path */
     size_t len = (size_t)(strrchr(path, '/') - path);
 
     memcpy(addr.sun_path, path, len);
@@ -470,7 +471,7 @@ static void on_prepare(uv_prepare_t *prepare)
     if (server->accept_waiting)
         accept_next(server);
     if (TAILQ_EMPTY(&server->queue))
-        server_share_clear(server); /* no request is left that came before they were made */
+        server_share_clear(server); /* no request is left that arrived before they were made */
 }
 
 static void on_check(uv_check_t *check)

@@ -3,12 +3,12 @@
  * graceful stop.
  *
  * A handler gets a request and answers now or later with exactly one http_reply() or
- * http_stream_start(). After http_reply() the request must not be touched. If the client goes away
- * first (it closes its side of the connection), on_gone is called once from the loop, and the
- * request must not be touched after that. A request without a reply gets 500 when the server stops.
- * /healthz, /readyz and /metrics are answered by the server itself. When handlers have used some
- * milliseconds of an iteration of the loop, other requests wait for the next one; /healthz and
- * /readyz never do.
+ * http_stream_start(). After http_reply() the request must not be touched. If the client
+ * disconnects first (it closes its side of the connection), on_gone is called once from the loop,
+ * and the request must not be touched after that. A request without a reply gets 500 when the
+ * server stops. /healthz, /readyz and /metrics are answered by the server itself. When handlers
+ * have used some milliseconds of an iteration of the loop, other requests wait for the next one;
+ * /healthz and /readyz never wait.
  */
 #ifndef NET_SERVER_H
 #define NET_SERVER_H
@@ -38,31 +38,31 @@ struct http_route {
 struct http_server_options {
     const char *address;             /* "127.0.0.1", "0.0.0.0" (default), "unix:/path" */
     int port;                        /* 0: any free port, see http_server_port() */
-    const struct http_route *routes; /* ends with path NULL */
+    const struct http_route *routes; /* ends with a route whose path is NULL */
     void *arg;                       /* passed to handlers and to the callbacks below */
     size_t max_body;                 /* 0: 1 MiB; longer bodies get 413 */
-    int64_t request_timeout_ms;      /* for headers, body and keep-alive each; 0: 30 s */
+    int64_t request_timeout_ms;      /* limit for headers, body and keep-alive each; 0: 30 s */
     /*
      * 0: 1024; at most half of the descriptors. If more clients connect, the oldest idle connection
-     * is closed, of the address that has most. Some connections are reserved for /healthz, /readyz
-     * and /metrics: other requests get 503 if none is left, as do those of an address that has
-     * three times what is then free.
+     * of the address with the most connections is closed. Some connections are reserved for
+     * /healthz, /readyz and /metrics: other requests get 503 if no other connection is left, as do
+     * those of an address that has three times what is then free.
      */
     int max_connections;
     /*
-     * Bytes of requests and answers of all clients, partial ones included; 0: 32 MiB. Above it, the
-     * oldest partial request of the address that has most gets 503, or its oldest answer that is
-     * not read is cut off, and so is a stream with a slow client.
+     * Bytes of requests and answers of all clients, including partial ones; 0: 32 MiB. Above it,
+     * the oldest partial request of the address with the most bytes gets 503, or its oldest unread
+     * answer is cut off, and so is a stream with a slow client.
      */
     size_t max_held;
     /*
      * PEM files, borrowed. Changed files are used for new connections within 10 s; files that have
-     * become invalid are logged, and the old ones stay in use. Client CA: mutual TLS.
+     * become invalid are logged, and the old ones stay in use. A client CA enables mutual TLS.
      */
     const char *tls_cert_file, *tls_key_file, *tls_client_ca_file;
-    bool tls_client_optional; /* a client may send no certificate, but none of another CA */
-    /* Called before a route; returns false if it has replied itself. NULL if every request is
-     * accepted. */
+    bool tls_client_optional; /* a client may send no certificate, but not one of another CA */
+    /* Called before a route; returns false if it has sent the reply itself. NULL if every
+     * request is accepted. */
     bool (*authorize)(void *arg, struct http_conn_request *req);
     bool (*ready)(void *arg); /* /readyz: 200 or 503; NULL: ready until draining */
     /* Metric prefix, e.g. "flagger_gate": {name}_http_requests_total{path,method,code},
@@ -84,12 +84,12 @@ struct http_server_snapshot {
     size_t held, max_held;
 };
 void http_server_snapshot(const struct http_server *server, struct http_server_snapshot *out);
-/* Stops listening, closes idle connections, lets requests finish. Called by the server itself on
- * drain. */
+/* Stops listening, closes idle connections, and lets requests finish. Called by the server
+ * itself on drain. */
 void http_server_stop(struct http_server *server);
 void http_server_free(struct http_server *server); /* after the loop has ended */
 
-/* The request. Texts are NUL-terminated and live as long as it. */
+/* The request. Texts are NUL-terminated and live as long as the request. */
 struct arena *http_req_arena(struct http_conn_request *req); /* freed with the request */
 const char *http_req_method(const struct http_conn_request *req);
 const char *
@@ -115,11 +115,11 @@ void http_reply_json(struct http_conn_request *req, int status, const char *json
 void http_reply_error(struct http_conn_request *req, int status,
                       const char *text); /* {"error": text} */
 /*
- * An answer that takes long to make and is the same for every client, by a key. http_reply_shared()
- * replies with the text that http_reply_share() gave to another request, if this request came
- * before the text was made: no client gets an answer that is older than its request. Returns false
- * if it has not replied. Both reply 200; the caller has checked that the client may see the text.
- * The buffer is taken, and empty afterwards.
+ * An answer that takes long to make and is the same for every client, identified by a key.
+ * http_reply_shared() replies with the text that http_reply_share() gave to another request, if
+ * this request arrived before the text was made: no client gets an answer that is older than its
+ * request. Returns false if it has not replied. Both reply 200; the caller has checked that the
+ * client may see the text. The buffer is taken, and empty afterwards.
  */
 bool http_reply_shared(struct http_conn_request *req, const char *key) MUST_USE;
 void http_reply_share(struct http_conn_request *req, const char *key, const char *content_type,
@@ -148,22 +148,23 @@ size_t http_stream_queued(const struct http_conn_request *req);
 /* Calls fn once, when all bytes are sent. Only while some are queued. */
 void http_stream_on_sent(struct http_conn_request *req, void (*fn)(void *arg), void *arg);
 
-/* Files of a web page that are part of the program. They hold no data, so every client may read
- * them; the page requests its data with the credentials of its user. */
+/* Files of a web page that are part of the program. They contain no data, so every client may
+ * read them; the page requests its data with its user's credentials. */
 #define HTTP_FILE_HTML "text/html; charset=utf-8"
 #define HTTP_FILE_CSS  "text/css; charset=utf-8"
 #define HTTP_FILE_JS   "text/javascript; charset=utf-8"
 #define HTTP_FILE_SVG  "image/svg+xml"
 
 struct http_file {
-    const char *path; /* of the request; NULL ends a table */
+    const char *path; /* path of the request; NULL ends a table */
     const char *type, *text;
 };
 
 /*
- * Replies with the file of the request's path, 304 if the client has it, or 404. The headers allow
- * a browser to run such files only, to load nothing from elsewhere, and no other site to frame the
- * page; a script that turns data into markup fails (trusted types), whatever a name contains.
+ * Replies with the file for the request's path, 304 if the client has it, or 404. The headers allow
+ * a browser to run only such files and to load nothing from elsewhere, and allow no other site to
+ * frame the page; a script that turns data into markup fails (trusted types), even if a name
+ * contains markup.
  */
 void http_files_serve(struct http_conn_request *req, const struct http_file *files);
 
@@ -171,18 +172,19 @@ void http_files_serve(struct http_conn_request *req, const struct http_file *fil
  * --- Common parts of the answers below /debug/ of a daemon.
  *
  * Such an answer changes nothing, is made from state that is kept anyway, and is bounded: lists are
- * paged. If the daemon has no authentication, anyone who reaches the port can read it, like
- * /metrics: it holds names, states, times and counts, the hosts of URLs without their paths, and
- * nothing of the content of objects, messages or answers.
+ * paged. If the daemon has no authentication, the answer is as public as /metrics to any client
+ * that reaches the port: it contains names, states, times and counts, the hosts of URLs without
+ * their paths, and nothing of the content of objects, messages or answers.
  */
 enum { DEBUG_PAGE = 100, DEBUG_MAX_PAGE = 500 };
 
-/* Every handler calls this first. Returns false after replying 403 if another site's page made a
- * browser send the request, since the browser may reach networks that the site's owner does not. */
+/* Must be called first by every handler. Returns false after replying 403 if another site's page
+ * made a browser send the request, since the browser may reach networks that the site's owner
+ * cannot. */
 bool debug_admits(struct http_conn_request *req) MUST_USE;
 
-/* The wanted part of a list: ?limit=1..500 (default 100) and ?continue=, the text that the previous
- * page ended with; `after` is NULL for the first page. */
+/* The requested part of a list: ?limit=1..500 (default 100) and ?continue=, the text that the
+ * previous page ended with; `after` is NULL for the first page. */
 struct debug_page {
     int limit;
     const char *after;
@@ -190,11 +192,11 @@ struct debug_page {
 /* Returns false after replying 400. */
 bool debug_read_page(struct http_conn_request *req, struct debug_page *out) MUST_USE;
 
-/* Call before making an answer; forbids caches. Returns true if it has replied with the answer to
- * another request for the same path and query, see http_reply_shared(). If false, debug_reply()
- * must follow. */
+/* Must be called before making an answer; forbids caches. Returns true if it has replied with
+ * the answer to another request for the same path and query, see http_reply_shared(). If false,
+ * debug_reply() must follow. */
 bool debug_shared(struct http_conn_request *req) MUST_USE;
-/* Replies 200 with the object, and shares it with such requests. */
+/* Replies 200 with the object, and shares it with other requests for the same path and query. */
 void debug_reply(struct http_conn_request *req, struct json_object *object);
 
 /* Sets version, now, memory, and server: connections, requests and bytes of clients. */

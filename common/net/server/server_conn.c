@@ -1,19 +1,20 @@
 /*
  * Connections: their states, the limits on them, and how they are closed.
  *
- * Anyone who reaches the port can open connections and stay silent, or begin requests and never end
- * them. Nothing distinguishes them from slow clients, so there is one rule: the oldest connection
- * is evicted, first of those that have sent no whole request, then of those that do not read their
- * answer. A client whose body has come in part gets 503, others are cut off. A request that is being
- * answered is never evicted, but fewer of these are allowed than connections: the rest is for
- * probes, which are answered on any connection. All of this is counted per client address
- * (base/shares.h), and connections of the address that has most go first.
+ * Any client that reaches the port can open connections and stay silent, or begin requests and
+ * never end them. Nothing distinguishes such clients from slow ones, so there is one rule: the
+ * oldest connection is evicted, first among those that have not sent a whole request, then among
+ * those that do not read their answer. A client whose body has arrived in part gets 503, others are
+ * cut off. A request that is being answered is never evicted, but fewer of these are allowed than
+ * connections: the rest is for probes, which are answered on any connection. All of this is counted
+ * per client address (base/shares.h), and connections of the address with the most go first.
  *
- * Bytes that a client has sent are counted after each poll of the loop; what one poll can read of a
- * connection is bounded by the size of the kernel's buffer. An evicted connection is shut down, or
- * reset if it has sent a part of a head, so that h2o reads an error and not first what else came.
+ * Bytes that a client has sent are counted after each poll of the loop; the size of the kernel's
+ * buffer bounds what one poll can read from a connection. An evicted connection is shut down, or
+ * reset if it has sent part of a head, so that h2o reads an error before anything else that
+ * arrived.
  *
- * h2o does not read while a request is being answered. Where that takes longer, an epoll instance of
+ * h2o does not read while a request is being answered. If that takes longer, an epoll instance of
  * our own reports clients that close their side meanwhile.
  */
 #define _GNU_SOURCE /* memmem() */
@@ -99,9 +100,9 @@ void server_conn_leave(struct server_conn *conn)
 }
 
 /*
- * Answers a request whose body has come in part, past h2o, which answers none before it is whole;
- * under TLS only h2o could write. The client can send on for a while, so that no reset overtakes
- * the answer. Returns false if there is none.
+ * Answers a request whose body has arrived in part, bypassing h2o, which answers no request before
+ * it is whole; under TLS only h2o could write. The client can continue sending for a while, so that
+ * no reset overtakes the answer. Returns false if there is no such request.
  */
 static bool refuse_rest(struct server_conn *conn, int fd)
 {
@@ -122,8 +123,8 @@ static bool refuse_rest(struct server_conn *conn, int fd)
     return true;
 }
 
-/* Cuts the client off; its bytes and place are free at once. h2o closes the connection in the next
- * iteration of the loop. */
+/* Cuts the client off; its bytes and slot are free at once. h2o closes the connection in the
+ * next iteration of the loop. */
 static void server_conn_evict(struct server_conn *conn, const char *why)
 {
     const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
@@ -138,14 +139,15 @@ static void server_conn_evict(struct server_conn *conn, const char *why)
     }
     if (refused) {
         shutdown(fd, SHUT_RD);
-        (void)recv(fd, NULL, INT_MAX, MSG_DONTWAIT | MSG_TRUNC); /* h2o need not parse that first */
+        (void)recv(fd, NULL, INT_MAX, MSG_DONTWAIT | MSG_TRUNC); /* so that h2o need not parse
+                                                                  * that first */
     } else if (conn->sock->input->size == 0 || connect(fd, &nowhere, sizeof(nowhere)) != 0) {
         shutdown(fd, SHUT_RDWR);
     }
 }
 
-/* The oldest connection of a list that holds at least `least` bytes; of one address, or of any if
- * NULL. */
+/* The oldest connection in a list that holds at least `least` bytes; of one address, or of any
+ * if NULL. */
 static struct server_conn *oldest(struct server_conns *conns, size_t least,
                                   const struct server_conn *but, const char *address)
 {
@@ -160,7 +162,7 @@ static struct server_conn *oldest(struct server_conns *conns, size_t least,
 }
 
 /* The connection to evict: of the address that has most of the scarce resource, else any, unless
- * that address is the one that asks. NULL if none may be evicted. */
+ * that address is the one that needs room. NULL if none may be evicted. */
 static struct server_conn *eviction_candidate(struct http_server *server, size_t least,
                                               const struct server_conn *but, const char *largest)
 {
@@ -196,11 +198,11 @@ static void wake_in(struct http_server *server, int64_t ms)
 }
 
 /* Connections of the same burst are not evicted before they could send a request: the next one
- * waits for a moment. */
+ * waits a moment. */
 bool server_limits_make_room(struct http_server *server)
 {
     if (server->conn_count >= server->max_connections + MAX_EVICTED)
-        return false; /* evicted ones have still to be closed */
+        return false; /* evicted connections still have to be closed */
     if (server->accepts >= MAX_ACCEPTS) {
         wake_in(server, 0);
         return false;
@@ -221,7 +223,7 @@ bool server_limits_make_room(struct http_server *server)
     return server->conn_shares.taken < server->conn_shares.most;
 }
 
-/* Counts whole buffers: h2o frees one when all of it is used, and never shrinks it. */
+/* Counts whole buffers: h2o frees a buffer only when all of it is used, and never shrinks it. */
 static size_t held_by(const struct server_conn *conn)
 {
     const h2o_buffer_t *input = conn->sock->input;
@@ -418,7 +420,7 @@ void server_watch_stop(struct http_server *server)
 
 /*
  * Closing a socket that has unread bytes resets the connection, and the client may lose the reply
- * that says why. So the rest of a refused request is read and discarded for a while.
+ * that gives the reason. So the rest of a rejected request is read and discarded for a while.
  */
 struct server_linger {
     uv_poll_t poll;
@@ -487,7 +489,7 @@ void server_linger_start(struct http_server *server, int fd, enum linger_kind ki
     server->linger_count++;
     linger->timer = timer_start(server->loop, LINGER_MS, 0, on_timeout, linger);
     if (kind == LINGER_UNREAD)
-        return; /* the socket's buffer takes what comes */
+        return; /* the socket's buffer takes further bytes */
     shutdown(fd, SHUT_WR);
     uv_poll_start(&linger->poll, UV_READABLE, on_readable);
 }

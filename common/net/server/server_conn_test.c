@@ -40,7 +40,7 @@ static bool is_closed(int fd)
     return n == 0 || (n < 0 && errno == ECONNRESET);
 }
 
-/* Reads what has come; returns true if it has the final answer 503. */
+/* Reads what has arrived; returns true if it contains the final answer 503. */
 static bool is_refused(int fd)
 {
     char text[1024] = "";
@@ -55,7 +55,7 @@ static void close_all(int *fds, int n)
         close(fds[i]);
 }
 
-/* With silent clients on all connections, the oldest is evicted. */
+/* If silent clients occupy all connections, the oldest is evicted. */
 CASE(test_silent_connections_give_way)
 {
     int fds[MANY];
@@ -78,7 +78,7 @@ CASE(test_silent_connections_give_way)
     fixture_end(f);
 }
 
-/* Clients of one burst do not evict each other before they are read. */
+/* Clients in one burst do not evict each other before their requests are read. */
 CASE(test_a_crowd_is_served)
 {
     int fds[MANY];
@@ -96,7 +96,7 @@ CASE(test_a_crowd_is_served)
     fixture_end(f);
 }
 
-/* Nor clients that need a moment to send, as on a busy machine. */
+/* Clients that need a moment to send, as on a busy machine, are not evicted either. */
 CASE(test_who_has_just_come_is_heard)
 {
     char text[1024] = "";
@@ -140,7 +140,7 @@ CASE(test_probes_have_places)
     fixture_end(f);
 }
 
-/* The share of a client limits that client alone. */
+/* A client's share limits only that client. */
 CASE(test_one_client_does_not_displace_another)
 {
     int fds[MANY], other, idle;
@@ -190,7 +190,7 @@ CASE(test_one_client_is_not_answered_alone)
     fixture_end(f);
 }
 
-/* Partial bodies share one budget, with "100 Continue" and without. */
+/* Partial bodies share one budget, both with and without "100 Continue". */
 CASE(test_half_requests_share_memory)
 {
     static const char *const begins[] = {
@@ -231,7 +231,7 @@ CASE(test_half_requests_share_memory)
     fixture_end(f);
 }
 
-/* Clients that disconnect within a body, by a reset too, leave nothing behind. */
+/* Clients that disconnect in the middle of a body, even by a reset, leave nothing behind. */
 CASE(test_half_bodies_that_disconnect)
 {
     const struct linger reset = {.l_onoff = 1};
@@ -255,7 +255,7 @@ CASE(test_half_bodies_that_disconnect)
     fixture_end(f);
 }
 
-/* Endless headers are cut off; long bodies behind complete headers are not. */
+/* Endless headers are cut off; long bodies after complete headers are not. */
 CASE(test_endless_headers)
 {
     char *text = malloc(BODY + 1), line[2048] = "";
@@ -284,7 +284,7 @@ CASE(test_endless_headers)
     fixture_end(f);
 }
 
-/* A client that does not read its answer is evicted as well. */
+/* A client that does not read its answer is evicted too. */
 CASE(test_stuck_answers_give_way)
 {
     int fds[8];
@@ -333,7 +333,7 @@ CASE(test_answers_let_go_of_what_they_were_made_of)
     assert_int_equal(freed, 1);
 }
 
-/* Large requests in progress are counted: others like them are refused. */
+/* Large requests in progress are counted: further ones are refused. */
 CASE(test_held_bodies_are_counted)
 {
     struct answer first = {0}, second = {0};
@@ -356,7 +356,7 @@ CASE(test_held_bodies_are_counted)
 
 static const struct http_route routes_linger[] = {{NULL, "/echo", serve_echo}, {NULL, NULL, NULL}};
 
-/* The answer to a body that is refused while it is being sent arrives all the same. */
+/* The answer to a body that is refused while it is being sent still arrives. */
 CASE(test_refused_upload)
 {
     enum { SIZE = 8 * 1024 * 1024 };

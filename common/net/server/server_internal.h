@@ -4,9 +4,9 @@
  * route sees them. server_route.c: queue, routes, metrics, answers below /debug/. server_reply.c:
  * replies and streams.
  *
- * A request's memory belongs to h2o's request pool: when h2o ends the request, for whatever reason,
- * the pool calls request_dispose(). Until then the struct exists, so that a late reply finds the
- * state REQUEST_OVER and not freed memory.
+ * A request's memory belongs to h2o's request pool: when h2o ends the request, for any reason, the
+ * pool calls request_dispose(). Until then the struct exists, so that a late reply finds the state
+ * REQUEST_OVER and not freed memory.
  */
 #ifndef NET_SERVER_INTERNAL_H
 #define NET_SERVER_INTERNAL_H
@@ -22,14 +22,14 @@
 
 /*
  * PENDING: the handler has not replied. STREAMING: http_stream_start() was called. REPLIED: h2o has
- * the whole answer. OVER: the client has gone, or was cut off, and the owner was notified or had
- * not asked for it.
+ * the whole answer. OVER: the client has disconnected or was cut off, and the owner was notified or
+ * had not asked for it.
  */
 enum request_state { REQUEST_PENDING, REQUEST_STREAMING, REQUEST_REPLIED, REQUEST_OVER };
 
 /*
- * READING: no request has come yet, or only a part. BUSY: a request is being answered. SENDING: the
- * answer is complete and being sent. LEAVING: closed, or about to be.
+ * READING: no request has arrived yet, or only part of one. BUSY: a request is being answered.
+ * SENDING: the answer is complete and being sent. LEAVING: closed, or about to be.
  */
 enum conn_state { CONN_READING, CONN_BUSY, CONN_SENDING, CONN_LEAVING };
 
@@ -48,15 +48,15 @@ struct server_conn {
     size_t held; /* bytes of requests and answers, as counted in server->byte_shares */
     uint64_t accepted_iteration; /* server->iteration when it was accepted */
     int64_t accepted_ms;
-    bool headers_seen; /* those of this request are complete */
-    bool is_counted;   /* in server->conn_shares and byte_shares; not once it is evicted */
-    bool is_watched;   /* in server->hang_up_fd */
+    bool headers_seen; /* the headers of this request are complete */
+    bool is_counted;   /* counted in server->conn_shares and byte_shares; not once it is evicted */
+    bool is_watched;   /* part of server->hang_up_fd */
     struct http_conn_request *request;
     int linger_fd; /* duplicate for server_linger_start(), or -1 */
     SSL_CTX *tls;  /* a reference, since h2o takes none before the handshake; NULL without TLS */
-    char *client_name; /* of its verified certificate, or NULL */
-    char *address;     /* of the client; "" on a Unix socket */
-    bool read_shut;    /* by us: an end of file is then not the client's */
+    char *client_name; /* from its verified certificate, or NULL */
+    char *address;     /* address of the client; "" on a Unix socket */
+    bool read_shut;    /* by us: an end of file then does not come from the client */
 };
 
 struct http_conn_request {
@@ -64,7 +64,8 @@ struct http_conn_request {
     TAILQ_ENTRY(http_conn_request) link;
     TAILQ_ENTRY(http_conn_request) finished;   /* while is_finished */
     TAILQ_ENTRY(http_conn_request) queue_link; /* while is_queued */
-    uint64_t number;                           /* of the server's requests, in order of arrival */
+    uint64_t number;                           /* among the server's requests, in order of
+                                                * arrival */
     h2o_req_t *req;
     struct http_server *server;
     struct server_conn *conn;
@@ -75,14 +76,14 @@ struct http_conn_request {
     const char *query;
     const char *body;
     size_t body_len;
-    size_t reply_len; /* of the copy that is being sent */
+    size_t reply_len; /* length of the copy that is being sent */
     void (*on_gone)(void *arg);
     void *gone_arg;
     int64_t started_ms;
     int status;
     enum request_state state;
-    bool is_finished; /* replied: the arena is freed when the handler has returned */
-    bool is_queued;   /* for a turn of the loop that has time for it */
+    bool is_finished; /* replied: the arena is freed once the handler has returned */
+    bool is_queued;   /* waits for a turn of the loop that has time for it */
     bool ambiguous;   /* another parser could read it differently */
     /* streams: `flying` is being written, `waiting` comes next */
     struct buf waiting;
@@ -90,7 +91,7 @@ struct http_conn_request {
     size_t max_queue;
     void (*on_sent)(void *arg);
     void *sent_arg;
-    struct timer *cut;        /* set: too slow, about to be aborted */
+    struct timer *cut;        /* set if the client is too slow and about to be cut off */
     h2o_ostream_t *transport; /* the last of h2o's output filters */
     bool writing;
     bool end_asked;
@@ -103,9 +104,9 @@ struct server_linger;
 /* A text that answers several requests; see http_reply_share(). */
 struct server_shared {
     char *key;        /* NULL if unused */
-    char *type;       /* of the content */
+    char *type;       /* content type */
     struct buf *text; /* reference-counted by h2o */
-    uint64_t last;    /* number of the last request that had arrived when it was made */
+    uint64_t last;    /* number of the last request that had arrived when the text was made */
 };
 
 enum { SERVER_SHARED = 4 };
@@ -116,7 +117,7 @@ struct http_server {
     h2o_accept_ctx_t accept;
     struct http_server_options options; /* texts and routes are borrowed */
     struct loop *loop;
-    struct file_watch *file_watch;  /* of the TLS files; NULL without TLS, and once stopped */
+    struct file_watch *file_watch;  /* watches the TLS files; NULL without TLS, and once stopped */
     struct server_metrics *metrics; /* NULL if none are kept */
     char *unix_path;
     uv_stream_t *listener; /* NULL once stopped */
@@ -129,20 +130,21 @@ struct http_server {
     struct server_shared shared[SERVER_SHARED];
     uv_prepare_t *prepare;
     uv_check_t *check;
-    uv_poll_t *hang_up;        /* of hang_up_fd */
+    uv_poll_t *hang_up;        /* polls hang_up_fd */
     int hang_up_fd;            /* epoll: the connections with a request that is being answered */
-    int watched_count;         /* of its connections */
+    int watched_count;         /* number of its connections */
     struct timer *watch;       /* set while requests wait to be watched */
     struct timer *queue_timer; /* set while requests are queued */
-    uint64_t last_number;      /* of a request */
+    uint64_t last_number;      /* number of the last request */
     unsigned next_shared;      /* slot of the next text */
     struct timer *wakeup;      /* set while a client waits to be accepted */
-    struct timer *trim;        /* set while many bytes are held: free memory is returned then */
+    struct timer *trim;        /* set while many bytes are held: free memory is returned when it
+                                * fires */
     uint64_t iteration;
-    int accepts; /* tried in this iteration */
+    int accepts; /* attempts in this iteration */
     int64_t evict_logged_ms;
     size_t max_body;
-    int conn_count;            /* with those that libuv is closing */
+    int conn_count;            /* including those that libuv is closing */
     struct shares conn_shares; /* connections, by the client's address */
     struct shares busy_shares; /* requests being answered, likewise */
     struct shares byte_shares; /* bytes of requests and answers, likewise */
@@ -161,29 +163,30 @@ void server_limits_end(struct http_server *server);
 bool server_limits_make_room(struct http_server *server);
 /* Counts the connection, after h2o_accept(). */
 void server_conn_enter(struct server_conn *conn);
-/* Counts it no more; before h2o closes the socket. May be called again. */
+/* Stops counting it; before h2o closes the socket. May be called again. */
 void server_conn_leave(struct server_conn *conn);
 void server_conn_set_state(struct server_conn *conn, enum conn_state state);
 /* Stops reading. What was received is still answered; then the connection reads an end of file. */
 void server_conn_shut_read(struct server_conn *conn);
 /* Called when h2o is done with the request of this connection. */
 void server_conn_request_over(struct server_conn *conn);
-/* Returns true if the client has more requests in progress, with this one, than its share. */
+/* Returns true if the client has more requests in progress, including this one, than its share. */
 bool server_conn_exceeds_share(const struct server_conn *conn);
-/* Counts the connection's bytes again. Returns false if they exceed the limit even after eviction
- * of others. */
+/* Counts the connection's bytes again. Returns false if they exceed the limit even after other
+ * connections were evicted. */
 bool server_conn_account(struct server_conn *conn);
-/* Counts the bytes of all partial requests, and refuses endless headers; after the loop has
- * polled. */
+/* Counts the bytes of all partial requests, and refuses endless headers; called after the loop
+ * has polled. */
 void server_limits_check(struct http_server *server);
-/* From soon on, aborts requests that are being answered if their client closes its side. */
+/* Starts soon to watch requests that are being answered, and aborts them if their client closes
+ * its side. */
 void server_watch_soon(struct http_server *server);
 void server_conn_unwatch(struct server_conn *conn);
 enum err server_watch_start(struct http_server *server, struct errinfo *ei) MUST_USE;
 void server_watch_stop(struct http_server *server);
 /* Takes fd, and discards for a while what the client sends before closing it. Ends the oldest of
  * too many. */
-/* LINGER_READ: says that no more is sent, then reads and discards the rest of the request.
+/* LINGER_READ: signals that no more is sent, then reads and discards the rest of the request.
  * LINGER_UNREAD: only keeps the connection open. */
 enum linger_kind { LINGER_READ, LINGER_UNREAD };
 void server_linger_start(struct http_server *server, int fd, enum linger_kind kind);
@@ -194,13 +197,13 @@ void server_linger_end_all(struct http_server *server);
 /* server_request.c */
 struct http_conn_request *server_request_new(struct http_server *server, h2o_req_t *req);
 void server_request_set_state(struct http_conn_request *r, enum request_state state);
-/* Frees the arena of a request that was replied to; h2o has a copy of the answer. A tree must not
- * wait for a slow client, but the handler may still read it until it returns. */
+/* Frees the arena of a request that was replied to, of which h2o has a copy of the answer. A
+ * tree must not wait for a slow client, but the handler may still read it until it returns. */
 void server_request_free_finished(struct http_conn_request *r);
 void server_request_free_all_finished(struct http_server *server);
 void server_request_finish(struct http_conn_request *r); /* marks it for that */
-/* The client has gone or must go: calls on_gone, unless the request was replied to, and ends the
- * connection. */
+/* The client has disconnected or must be cut off: calls on_gone, unless the request was replied
+ * to, and ends the connection. */
 void server_request_abort(struct http_conn_request *r);
 
 /* server_route.c */

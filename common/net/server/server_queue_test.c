@@ -89,7 +89,7 @@ CASE(test_a_probe_does_not_wait)
     assert_true(slow < MANY / 2);
     for (int i = 0; i < MANY; i++) {
         hear(&f, fds[i], "\r\n\r\n");
-        assert_true(slow >= i + 1 && slow <= i + 3); /* in their order */
+        assert_true(slow >= i + 1 && slow <= i + 3); /* in the order of arrival */
     }
     end(&f, fds, MANY + 1);
 }
@@ -129,8 +129,8 @@ static bool answered_at_once(void)
     return none;
 }
 
-/* Quick requests are answered in the iteration in which they arrive. A few tries: on a busy machine
- * an iteration may be over because another process had the processor. */
+/* Quick requests are answered in the iteration in which they arrive. Several attempts are made:
+ * on a busy machine an iteration may be over because another process had the processor. */
 CASE(test_quick_ones_are_not_queued)
 {
     bool at_once = false;
@@ -140,7 +140,7 @@ CASE(test_quick_ones_are_not_queued)
     assert_true(at_once);
 }
 
-/* A request whose client has gone while it was queued is not run. */
+/* A request whose client has disconnected while it was queued is not run. */
 CASE(test_who_goes_leaves_the_queue)
 {
     struct fixture f;
@@ -177,7 +177,7 @@ CASE(test_the_end_answers_the_queued)
     }
 }
 
-/* Requests queued together share one text, which is no older than they are. */
+/* Requests queued together share one text, which is no older than the requests. */
 CASE(test_who_waits_shares_an_answer)
 {
     struct fixture f;
@@ -198,7 +198,7 @@ CASE(test_who_waits_shares_an_answer)
     end(&f, fds, MANY + 1);
 }
 
-/* No request gets a text made before it, even within one iteration. */
+/* No request gets a text made before its arrival, even within one iteration. */
 CASE(test_no_answer_is_older_than_its_question)
 {
     struct fixture f;

@@ -4,7 +4,7 @@
  *
  * Sharing: a list that takes long to make may be requested by many clients in one iteration of the
  * loop. Queued requests get the text that was made for the first of them; it is never older than
- * the request, so no client misses a change made before it asked.
+ * the request, so no client misses a change made before it sent its request.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -16,7 +16,8 @@
 #include "base/json.h"
 #include "net/server/server_internal.h"
 
-/* With at most SMALL_QUEUE bytes queued, a stream is not closed for the memory of others. */
+/* With at most SMALL_QUEUE bytes queued, a stream is not closed to free memory for other
+ * clients. */
 enum { MAX_QUEUE = 1024 * 1024, SMALL_QUEUE = 128 * 1024 };
 
 static const char *reason_of(int status)
@@ -83,7 +84,7 @@ static void reply_begin(struct http_conn_request *r, int status, const char *con
         req->http1_is_persistent = 0;
 }
 
-/* The body must stay until h2o has sent it or ended the request. */
+/* The body must stay valid until h2o has sent it or ended the request. */
 static void reply_with(struct http_conn_request *r, int status, const char *content_type,
                        h2o_iovec_t body)
 {
@@ -167,7 +168,7 @@ static const struct server_shared *share_put(struct http_conn_request *r, const 
     return shared;
 }
 
-/* The text is reference-counted: a slow client keeps it after the others are done. */
+/* The text is reference-counted: a slow client keeps it after the other clients are done. */
 static void reply_shared(struct http_conn_request *r, const struct server_shared *shared)
 {
     h2o_mem_link_shared(&r->req->pool, shared->text);

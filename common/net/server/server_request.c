@@ -1,8 +1,8 @@
 /*
  * Requests: their states, their creation from h2o's request, and the accessors of handlers.
  *
- * A request that another parser could read differently is refused: a proxy in front of us that
- * takes the other one of two lengths would see another request behind this one.
+ * A request that another parser could read differently is rejected: a proxy in front of us that
+ * uses the other one of two lengths would see another request after this one.
  */
 #include <h2o.h>
 #include <string.h>
@@ -78,8 +78,7 @@ void server_request_abort(struct http_conn_request *r)
     r->req->http1_is_persistent = 0;
     if (sock)
         shutdown(h2o_socket_get_fd(sock), SHUT_RDWR);
-    /* A write that is under way fails now, and h2o closes. Otherwise an empty write makes it
-     * close. */
+    /* A write in progress fails now, and h2o closes. Otherwise an empty write makes it close. */
     if (!started) {
         r->req->res.status = STATUS_CLIENT_GONE;
         r->req->res.reason = "Client Closed Request";
@@ -101,7 +100,7 @@ static bool count_line(const char *line, size_t len, struct counts *counts)
     static const char host[] = "host", length[] = "content-length", coding[] = "transfer-encoding";
     const char *colon = memchr(line, ':', len);
 
-    /* Some parsers read a line that begins with a blank as the continuation of the one above. */
+    /* Some parsers read a line that begins with a blank as the continuation of the line above. */
     if (!colon || *line == ' ' || *line == '\t')
         return false;
     size_t name = (size_t)(colon - line);
@@ -114,7 +113,7 @@ static bool count_line(const char *line, size_t len, struct counts *counts)
 static bool is_ambiguous(h2o_req_t *req)
 {
     const h2o_buffer_t *input = req->conn->callbacks->get_socket(req->conn)->input;
-    const char *line = input->bytes; /* stays until the request is over */
+    const char *line = input->bytes; /* stays valid until the request is over */
     const char *end = line + input->size;
     struct counts counts = {0};
     bool first = true;
@@ -284,7 +283,7 @@ static int hex_digit(char c)
     return -1;
 }
 
-/* The dispatcher has refused broken escapes and %00. */
+/* The dispatcher has rejected broken escapes and %00. */
 static char *decode(struct arena *arena, const char *text, size_t len, bool form)
 {
     char *out = arena_alloc(arena, len + 1);

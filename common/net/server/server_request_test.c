@@ -94,7 +94,7 @@ CASE(test_no_part_of_a_body_is_sent_twice)
     }
     raw_read(f, fd, text, 100, "200");
     assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len), 0);
-    assert_true(info.tcpi_total_retrans < 6); /* a probe or two where the machine is busy */
+    assert_true(info.tcpi_total_retrans < 6); /* a probe or two if the machine is busy */
     close(fd);
     fixture_end(f);
 }
@@ -146,7 +146,7 @@ CASE(test_gone_while_pending)
         close(fd);
         RUN_UNTIL(f, f->gone == i + 1);
     }
-    /* A client that cancels is noticed in the same way. */
+    /* A client that cancels its call is noticed in the same way. */
     struct http_call *call =
         http_send(f->client, &(struct http_request){.url = url_of(f, "/hold")}, on_answer, &a);
     RUN_UNTIL(f, f->holds == 4);
@@ -165,13 +165,13 @@ CASE(test_pipelined_while_pending)
     int fd = raw_connect(f);
     raw_send(fd, "GET /hold?first HTTP/1.1\r\nHost: x\r\nX-Mine: kept\r\n\r\n");
     RUN_UNTIL(f, f->holds == 1);
-    /* More than a small input buffer holds, in which h2o has its request. */
+    /* More than fits into a small input buffer, in which h2o keeps its request. */
     snprintf(big, sizeof(big), "GET /hold?second HTTP/1.1\r\nHost: x\r\nX-Mine: %012000d\r\n\r\n",
              7);
     raw_send(fd, big);
     for (int i = 0; i < 10; i++)
         uv_run(loop_uv(f->loop), UV_RUN_NOWAIT);
-    assert_int_equal(f->holds, 1); /* one after the other */
+    assert_int_equal(f->holds, 1); /* one after another */
     assert_string_equal(http_req_query(f->held), "first");
     assert_string_equal(http_req_header(f->held, "x-mine"), "kept");
     assert_string_equal(http_req_method(f->held), "GET");
@@ -226,7 +226,7 @@ static void serve_count(void *arg, struct http_conn_request *req)
 static const struct http_route routes_ambiguous[] = {{NULL, "/echo", serve_count},
                                                      {NULL, NULL, NULL}};
 
-/* Ambiguous requests are refused, and the bytes behind them are not parsed. */
+/* Ambiguous requests are rejected, and the bytes after them are not parsed. */
 CASE(test_what_is_refused)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /*
- * Dispatch: when a request is answered, and by which route; the built-in routes; the metrics of
- * requests; and what answers below /debug/ have in common.
+ * Dispatch: choosing the time and the route for a request; the built-in routes; the metrics of
+ * requests; and the common parts of answers below /debug/.
  *
  * Many requests can be complete in one iteration of the loop, and each may take long: a large
  * message is parsed, a long list is made. So a request for which the turn of the loop has no time
@@ -27,8 +27,8 @@
 
 enum { MAX_METRICS = 28 * 1024 * 1024 };
 
-/* Servers of one name share their metrics, which are never freed: they belong to the process, like
- * the registry. */
+/* Servers with the same name share their metrics, which are never freed: they belong to the
+ * process, like the registry. */
 struct server_metrics {
     struct server_metrics *next;
     char *name;
@@ -228,14 +228,14 @@ static bool is_turned_away(struct http_conn_request *r)
 
 static bool route_at_once(struct http_conn_request *r)
 {
-    if (!r->conn->is_counted) { /* evicted, and the rest came before h2o read the end of file */
+    if (!r->conn->is_counted) { /* evicted, and the rest arrived before h2o read the end of file */
         r->req->http1_is_persistent = 0;
         http_reply_error(r, 503, "others need the room of this request");
         return true;
     }
     if (r->ambiguous) {
         r->req->http1_is_persistent = 0;
-        server_linger_after(r->req); /* more of it may come */
+        server_linger_after(r->req); /* more of it may arrive */
         http_reply_error(r, 400, "two lengths, two hosts, or a length with chunks are refused");
         return true;
     }

@@ -71,7 +71,7 @@ CASE(test_readiness)
     int fd = raw_connect(f);
     raw_send(fd, "GET /echo HTTP/1.1\r\n\r\n");
     raw_read(f, fd, text, sizeof(text), "\r\n\r\n");
-    loop_drain(f->loop); /* known at once, done in the next turn */
+    loop_drain(f->loop); /* known at once, completed in the next turn */
     raw_send(fd, "GET /readyz HTTP/1.1\r\n\r\n");
     raw_read(f, fd, text, sizeof(text), "not ready");
     close(fd);

@@ -131,7 +131,7 @@ CASE(test_forms)
         if (len < end || strcmp(text + len - end, cases[i].end) != 0)
             fail_msg("case %zu: %s", i, text);
         if (!cases[i].closes) {
-            raw_send(fd, cases[i].request); /* the connection goes on */
+            raw_send(fd, cases[i].request); /* the connection stays open */
             text[0] = '\0';
             raw_read(f, fd, text, sizeof(text), cases[i].end);
         }
@@ -183,7 +183,7 @@ CASE(test_what_waits_is_told)
     fixture_end(f);
 }
 
-/* A client that reads nothing is cut off when its queue is full, and its owner hears of it once,
+/* A client that reads nothing is cut off when its queue is full, and its owner is notified once,
  * later. */
 CASE(test_slow_client)
 {
@@ -293,7 +293,7 @@ CASE(test_a_thousand_streams)
     assert_int_equal(http_client_active(f->client), MANY);
     for (int i = 0; i < MANY; i++)
         assert_true(http_stream_send(many[i], "event\n", 6));
-    /* Beside them, calls have their own connections. */
+    /* Calls have connections of their own, separate from the streams. */
     exchange(f, (struct http_request){.url = url_of(f, "/healthz")}, &quick);
     assert_int_equal(quick.status, 200);
     int whole = 0;

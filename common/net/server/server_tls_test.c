@@ -20,7 +20,7 @@ static const struct http_route routes[] = {{NULL, "/echo", serve_echo},
                                            {NULL, NULL, NULL}};
 
 static struct cert ca, other_ca, server, next, client, stranger, two_names, hidden;
-static char live_cert[64], live_key[64], live_ca[64]; /* what the server under test reads */
+static char live_cert[64], live_key[64], live_ca[64]; /* files that the server under test reads */
 
 static void start(struct fixture *f)
 {
@@ -118,7 +118,7 @@ CASE(test_streams_and_ends)
                   on_answer, &held);
     RUN_UNTIL(&f, f.holds == 2);
     http_cancel(call);
-    RUN_UNTIL(&f, f.gone == 1); /* a client that goes away is noticed */
+    RUN_UNTIL(&f, f.gone == 1); /* a client that disconnects is noticed */
     http_stream_end(req);
     RUN_UNTIL(&f, stream.count == 1);
     assert_int_equal(stream.err, ERR_OK);
@@ -199,7 +199,7 @@ static void start_live(struct fixture *f, bool optional)
                                                .tls_client_optional = optional});
 }
 
-/* The name that the server has for a client with this certificate (NULL if none), or the error. */
+/* The server's name for a client with this certificate (NULL if none), or the error. */
 static const char *name_of(struct fixture *f, const struct cert *authority, const struct cert *cert)
 {
     static struct answer a;
@@ -232,8 +232,8 @@ CASE(test_client_names)
     fixture_end(&f);
 }
 
-/* Asks for /name over a connection of its own; the session to resume is in *session and put there.
- */
+/* Requests /name over a connection of its own; *session is the session to resume, and is
+ * replaced by the new one. */
 static bool ask_resuming(struct fixture *f, SSL_CTX *ctx, SSL_SESSION **session)
 {
     static const char request[] = "GET /name HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
@@ -261,7 +261,7 @@ static bool ask_resuming(struct fixture *f, SSL_CTX *ctx, SSL_SESSION **session)
     return resumed;
 }
 
-/* A resumed session keeps its client name, but not beyond the CA that has verified it. */
+/* A resumed session keeps its client name, but only while the CA that verified it is in use. */
 CASE(test_resumed_names)
 {
     static const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
@@ -304,7 +304,8 @@ CASE(test_rotation)
     fixture_end(&f);
 }
 
-/* A client accepted before the change gets the old certificate, even if it speaks after it. */
+/* A client accepted before the change gets the old certificate, even if it first sends after the
+ * change. */
 CASE(test_rotation_before_the_handshake)
 {
     SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
@@ -346,7 +347,7 @@ CASE(test_broken_rotation)
     fixture_end(&f);
 }
 
-/* Gives the certificate a common name beside the one it has. */
+/* Adds a common name to the certificate; `alone`: it replaces the existing one. */
 static void add_name(struct cert *cert, const unsigned char *name, int len, bool alone)
 {
     X509_NAME *subject = X509_get_subject_name(cert->x509);

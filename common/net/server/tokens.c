@@ -21,14 +21,14 @@ struct digest {
 };
 
 struct entry {
-    struct digest digest; /* of the token, or of the name in a certificate */
+    struct digest digest; /* digest of the token, or of the name in a certificate */
     bool certificate;
     struct token_row row;
 };
 
-/* The rows of the file, as read at one time. */
+/* The rows of the file as read at one moment. */
 struct table {
-    struct arena *arena; /* of the rows' texts */
+    struct arena *arena; /* holds the rows' texts */
     struct entry entries[TOKENS_MAX];
     int count;
 };
@@ -179,7 +179,7 @@ static enum err read_file(struct tokens *tokens, struct errinfo *ei)
     return ERR_OK;
 }
 
-/* An empty file is meant, and a broken one may be: both revoke all tokens. */
+/* An empty file is intentional, and a broken one may be: both revoke all tokens. */
 static void forget_all(struct tokens *tokens)
 {
     table_free(tokens->table);

@@ -129,7 +129,7 @@ CASE(bad_files_are_told)
     const struct {
         const char *text;
         token_check_fn check;
-        const char *says; /* behind the path */
+        const char *says; /* the text after the path */
     } cases[] = {
         {"# nothing\n\n", NULL, ": there is no token in it"},
         {"", NULL, ": there is no token in it"},
