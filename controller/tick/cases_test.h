@@ -40,7 +40,7 @@ struct called {
 struct called_word {
     const char *name;
     enum rule_result (*call)(struct called *called);
-    bool goes_on; /* with the plan of the call before */
+    bool goes_on; /* continues the plan of the previous call */
 };
 
 struct cases {
@@ -65,7 +65,7 @@ static struct json_object *played_find(void *arg, const char *name)
     if (json_object_object_get_ex(p->row, name, &value) ||
         json_object_object_get_ex(p->values, name, &value))
         return value;
-    for (size_t i = 0; i < json_len(p->each); i++) /* another row has it: null in this one */
+    for (size_t i = 0; i < json_len(p->each); i++) /* set by another row: null in this one */
         if (json_object_object_get_ex(json_elem(p->each, i), name, NULL))
             return NULL;
     fail_msg("%s: %s: nothing is called $%s here", p->cases->path,
@@ -123,7 +123,7 @@ static char verb_of(const struct effect *effect)
     return effect->kind == EFFECT_DELETE ? 'D' : effect->kind == EFFECT_CREATE ? 'C' : 'P';
 }
 
-/* As plans print it. */
+/* In the form in which plans print it. */
 static struct json_object *body_of(struct fixture *f, const struct effect *effect)
 {
     struct json_object *body = fixture_said(f->arena, effect->body);
@@ -181,7 +181,7 @@ static const struct called_word *word_of(const struct played *p, struct json_obj
     return NULL;
 }
 
-/* Null, false, 0 and what is empty are not. */
+/* Everything but null, false, 0 and empty values. */
 static bool is_true(struct json_object *value)
 {
     if (json_object_is_type(value, json_type_object))
