@@ -569,7 +569,7 @@ enum rule_result accept_spec(struct release *r)
     }
     if (refusal_set(r, sentence))
         event_warning(r, "%s", sentence);
-    /* The accepted spec does not touch what another Canary works on either. */
+    /* The accepted spec does not touch objects of another Canary either. */
     if (!r->tick->locked_out && (follow_accepted(r) || (usable && !release_is_initialising(r))))
         return RULE_CONTINUE;
     if (r->tick->locked_out)

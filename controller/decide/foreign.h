@@ -25,8 +25,8 @@ enum rule_result owners_check_around(struct release *r);
 enum rule_result owners_find_pods(struct release *r, struct json_object *labels,
                                   const char **others);
 /*
- * Other pods that the Service of the canary selects: bare pods and those of Jobs. Reported at the
- * end of the initialisation and of each release. CONTINUE or NEEDS_FACTS.
+ * Other pods that the Service of the canary selects: bare pods and those of Jobs. They are reported
+ * at the end of the initialisation and of each release. CONTINUE or NEEDS_FACTS.
  */
 enum rule_result owners_check_pods(struct release *r);
 

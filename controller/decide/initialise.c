@@ -238,7 +238,7 @@ static enum rule_result leave_lost_primary(struct release *r)
 
 /*
  * Without a release, a primary scaled to zero may be intended, by a person or a schedule, and is
- * left alone; but the status says why no pod answers. An autoscaler has its own reasons.
+ * left alone; but the status explains why no pod answers. An autoscaler has its own reasons.
  */
 static void tell_empty_primary(struct release *r)
 {

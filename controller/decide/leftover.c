@@ -1,19 +1,19 @@
 /*
- * Routes to the Services of a Canary that its router does not write any more: those of a former
- * provider or name, or left by another Canary with the Services taken over. A changed Canary keeps
- * them, since they may be in use, and an event reports them. So their destinations must not be
- * removed before they are:
+ * Routes to the Services of a Canary that its router no longer writes: those of a former provider
+ * or name, or those that another Canary left with the Services that this one adopted. A changed
+ * Canary keeps them, since they may be in use, and an event reports them. So their destinations
+ * must not be removed before they are:
  *
  *   - A port of a Service stays as long as such a route refers to it.
- *   - A Service that such a route names outlives the Canary. It selects the pods of the target, like
- *     the apex Service; or those of the primary if another Canary continues with the target. (A former
- *     target may be gone, with its primary, or hold anything.)
- *   - The routes lose their owner with it.
+ *   - A Service that such a route names outlives the Canary. Like the apex Service, it then selects
+ *     the pods of the target, or those of the primary if another Canary keeps the target. (A former
+ *     target may be gone, with its primary, or hold any revision.)
+ *   - The routes lose their owner when the Service does.
  *
- * Routes of a former name that the router manages serve the same hosts as the present one: they
- * are deleted, a pause before their Services. All routers are searched, in whatever version the
- * cluster serves, read only: a route leads to a Service if an object in it has the name of the
- * Service as a value, with or without its namespace.
+ * Routes of a former name that the router manages serve the same hosts as the current one: they are
+ * deleted, a pause before their Services. The routes of all routers are examined, in any version
+ * that the cluster serves, and only read: a route leads to a Service if an object in it has the
+ * name of the Service as a value, with or without its namespace.
  */
 #include "decide/leftover.h"
 

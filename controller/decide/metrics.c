@@ -135,7 +135,7 @@ static const char *bounds_text(struct arena *arena, const struct shown *shown,
 
 /* --- the message */
 
-/* The interval used in its query: 1m if a metric without template has none; else "". */
+/* The interval used in its query: 1m if a metric without a template has none; otherwise "". */
 static const char *metrics_interval(const struct metric_check *check)
 {
     const char *given = check->metric->interval;
@@ -254,14 +254,14 @@ static enum rule_result metrics_judge(struct release *r, const struct metric_che
 }
 
 /*
- * Requests of the canary before its promotion. Metrics may be good for requests other than those of
- * users: probes, or a load test of the Service. If an older route takes the requests meant for the
- * Canary's route, or a label of the mesh is wrong, the canary gets none, and a bad revision would
- * be promoted on no evidence. (Flagger promotes it, unless it checks a built-in metric, which has
- * no values then.) So before a promotion the built-in metrics of the mesh are queried for the
- * requests of both sides, unless such a metric is checked anyway. A canary without any requests,
- * although its share implies some, holds the release (onNoRequests). Where the mesh does not count,
- * or no server can be queried, the number is unknown and has no effect.
+ * Requests of the canary before its promotion. Metrics may look good because of requests that do
+ * not come from users: probes, or a load test of the Service. If an older route gets the requests
+ * meant for the Canary's route, or a label of the mesh is wrong, the canary gets none, and a bad
+ * revision would be promoted without evidence. (Flagger promotes it, unless it checks a built-in
+ * metric, which then has no values.) So before a promotion the built-in metrics of the mesh are
+ * queried for the requests of both sides, unless such a metric is checked anyway. A canary without
+ * any requests, although its share implies some, holds the release (onNoRequests). Where the mesh
+ * does not count, or no server can be queried, the number is unknown and has no effect.
  */
 
 /*

@@ -262,8 +262,8 @@ static const char *refuse_refs_move(struct release *r)
 }
 
 /*
- * Two autoscalers would scale the same pods until the release is over; only then is a removed one
- * left (leave_scaler).
+ * Two autoscalers would scale the same pods until the release is over; only then is the removed
+ * one given up (leave_scaler).
  */
 static const char *refuse_scaler_move(struct release *r)
 {

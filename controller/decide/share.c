@@ -341,7 +341,7 @@ enum rule_result share_put_back(struct release *r)
 /*
  * --- Shares by number of pods. Without a mesh the apex Service selects the pods of both sides, by
  * the labels that they have in common, and each connection goes to any of them: the share is the
- * ratio of their numbers. The primary keeps its own, so that it can take everything back at once;
+ * ratio of their numbers. The primary keeps its own, so that all traffic can return to it at once;
  * the canary gets the number whose share is nearest.
  *
  * Workers without a Service fetch their work themselves, each its part, so only the numbers of pods

@@ -1,21 +1,21 @@
 /*
- * The release page: the state of each Canary, for people, beside /metrics on the same port. Read
+ * The release page: the state of each Canary, for users, beside /metrics on the same port. Read
  * only.
  *
  *   GET /ui/                        the page; its files hold no data and are public
- *   GET /ui/api/canaries            ?limit=1..100 &continue=: a page of all, summaries
- *   GET /ui/api/canaries/NS/NAME    one, with its release and its history
+ *   GET /ui/api/canaries            ?limit=1..100 &continue=: summaries of all, in pages
+ *   GET /ui/api/canaries/NS/NAME    one Canary, with its release and its history
  *
- * Answers come from the watches, on every replica alike, except for the last events, which are
- * those of this replica; no request goes to the API server. The page polls every few seconds
- * instead of holding a stream: a status changes once an interval, a stream would occupy a
+ * Answers come from the watches and are the same on every replica, except for the last events,
+ * which are those of this replica; no request goes to the API server. The page polls every few
+ * seconds instead of holding a stream: a status changes once per interval, a stream would occupy a
  * connection of the server for each open tab, and one answer serves all tabs that ask at the same
  * time (http_reply_share()). An answer holds at most PAGE_LIST Canaries, about 600 bytes each, or
- * one, whose status is bounded (decide/STATUS.md).
+ * one Canary, whose status has a limited size (decide/STATUS.md).
  *
- * The contents are those of statuses, including answers of webhooks and names of people. So the
- * page is off unless an option opens it, to every client that reaches the port or to clients with
- * a token.
+ * The answers contain statuses, including answers of webhooks and names of people. So the page is
+ * off unless an option opens it, either to every client that reaches the port or to clients with a
+ * token.
  */
 #ifndef PAGE_PAGE_H
 #define PAGE_PAGE_H

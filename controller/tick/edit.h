@@ -100,20 +100,19 @@ void edit_disown_gitops(struct json_object *annotations);
  * the shape of the object: {"metadata":{"labels":{"team":0}},"spec":{"hostnames":0,
  * "rules":[{"filters":[{"cors":{"maxAge":0},"type":0}]}]}}. 0 stands for a value, or for a list of
  * values, which is ours as a whole; a list of objects has the shape of each, or one shape that all
- * share. Without values it does not change from step to step and costs no write of its own.
+ * share. Without values, it does not change from step to step and costs no write of its own.
  *
  * A field is removed if it is in the annotation and no longer wanted. Further:
- *   - A null in `wanted` removes the field whether or not we ever wrote it. For fields that Flagger,
- *     which records nothing, may have written, and for those that would change the traffic if others
- *     set them.
+ *   - A null in `wanted` removes the field whether or not we ever wrote it: for fields that
+ *     Flagger, which records nothing, may have written, and for fields that would change the
+ *     traffic if another program set them.
  *   - Fields in `base` are not recorded: names of an object, required fields (the label with its own
- *     name), values set once that others may change (the type of a Service), and everything copied as
- *     a whole (the data of a ConfigMap).
- *   - An object of others in which we write a fixed part only (an apex Service older than the Canary:
+ *     name), values set once that other programs may change (the type of a Service), and everything
+ *     copied as a whole (the data of a ConfigMap).
+ *   - A foreign object in which we write only a fixed part (an apex Service older than the Canary:
  *     selector and ports) gets no annotation: use edit_overlay().
  *   - An object that is up to date is not written for the annotation alone, unless it has labels or
- *     annotations to be recorded: taking over a cluster from Flagger touches no object with a plain
- *     spec.
+ *     annotations to record: replacing Flagger in a cluster touches no object with a plain spec.
  *
  * A router passes everything that it wants of an object to applied_lay(), nested as in the object:
  *

@@ -10,8 +10,8 @@
 
 enum effect_kind {
     EFFECT_CREATE, /* resource, namespace, body */
-    /* resource, namespace, body: an RFC 7386 patch, with metadata.resourceVersion if the rule relied
-     * on what it read */
+    /* resource, namespace, body: an RFC 7386 patch, with metadata.resourceVersion if the rule
+     * relied on the object as read */
     EFFECT_PATCH,
     /* resource, namespace, name; body: DeleteOptions or NULL. An absent object is not an error. */
     EFFECT_DELETE,
@@ -23,7 +23,7 @@ enum effect_kind {
     EFFECT_ALERT,   /* severity, text, reason, with_metadata, key, delivered */
     EFFECT_WEIGHTS, /* metrics: primary_weight, canary_weight */
     EFFECT_METRIC,  /* metrics: text is the metric's name, value the analysed one; its bounds */
-    EFFECT_OUTCOME, /* counters: text is "completed" or "skipped"; success says which */
+    EFFECT_OUTCOME, /* counters: text is "completed" or "skipped"; success: false for a failure */
     /* an informing hook (post-rollout): webhook, phase; a failure is a Warning event */
     EFFECT_HOOK,
 };

@@ -120,8 +120,9 @@ struct tick {
     /* Why the spec cannot be read; `live` then has the previously accepted one. NULL if it can. */
     const char *mistake;
     /*
-     * Why this Canary must wait for another one with the same target or Services; NULL if it need
-     * not wait. locked_out: everything that it was accepted with belongs to other Canaries.
+     * The reason why this Canary must wait for another one with the same target or Services; NULL
+     * if it need not wait. locked_out: everything that it was accepted with belongs to other
+     * Canaries.
      */
     const char *conflict;
     bool locked_out;
@@ -166,9 +167,9 @@ struct tick {
     const char *kind;                /* canary->target.kind, for event texts */
     const char *broken;              /* see tick_broken(); NULL if no invariant is broken */
     /*
-     * The API server's message when a rule needed something in this round that we may not read, or
-     * when the last run could not write for the same reason; NULL if neither. The rest of the plan
-     * is void then (decide/refused_write.h).
+     * The API server's message when a rule needed an object in this round that the controller may
+     * not read, or when the last run could not write for the same reason; NULL if neither. The rest
+     * of the plan is then void (decide/refused_write.h).
      */
     const char *denied, *unwritable;
     struct refused_write refused_write; /* from the end of the last run (decide/refused_write.h) */

@@ -1,6 +1,7 @@
 /*
- * Wake-ups: when a Canary's rules run again. Pure, so that the explorer uses the same rule as the
- * engine, and no state exists in which the rules would act and are not called.
+ * Wake-ups: the times at which a Canary's rules run again. Pure, so that the explorer uses the same
+ * rule as the engine, and shows that no state exists in which the rules would act but are not
+ * called.
  *
  * A Canary is woken by a change of an object that its last tick needed, and by a timer if its plan
  * wants one. Two kinds of changes do not wake it: echoes of its own reads and writes, and, in an
