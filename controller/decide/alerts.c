@@ -368,8 +368,7 @@ void alerts_owe(struct release *r)
     else if (!r->status && !release_is_idle(r))
         return; /* the next status patch removes them */
     if (!done &&
-        !status_differs(r)) /* deliveries are recorded with the next write that is made for another
-                             * reason */
+        !status_differs(r)) /* deliveries are recorded with the next write that happens anyway */
         return;
     size_t n = json_len(pending);
     if (n > ALERTS_PENDING_MAX) {

@@ -19,8 +19,7 @@ struct counts_window {
 
 struct counts {
     struct judge_counts canary, primary;
-    struct judge_counts *before; /* of the primary, the oldest window first; NULL if not
-                                  * requested */
+    struct judge_counts *before; /* of the primary, the oldest window first; NULL: not asked */
     const char *bad; /* description of a bad request: "failed", "took longer than 500 ms" */
     const char *why; /* DONE: one sentence */
 };
@@ -28,8 +27,7 @@ struct counts {
 /* Histograms of request-duration. One without bounds means no request. */
 struct histograms {
     struct judge_histogram canary, primary;
-    struct judge_histogram *before; /* of the primary, the oldest window first; NULL if not
-                                     * requested */
+    struct judge_histogram *before; /* of the primary, the oldest window first; NULL: not asked */
     double unit_ms;                 /* of the bounds */
     const char *why;                /* DONE: one sentence */
 };

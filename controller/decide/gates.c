@@ -24,8 +24,7 @@ struct gate {
     const char *alert;
     const char *reason; /* of the condition */
     enum phase phase;   /* phase in which it waits; NONE if it has none of its own */
-    bool before_start;  /* lets the target's revision in, whichever revision is analysed
-                         * meanwhile */
+    bool before_start;  /* lets the target's revision in, whatever is analysed meanwhile */
     bool asked_twice;   /* asked twice per release; the wait ends with the second answer */
 };
 

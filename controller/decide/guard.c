@@ -92,8 +92,7 @@ static void expire(struct release *r)
 
     if (condition_has_reason(r, CONDITION_ADVANCES, expired)) {
         hold_plan(
-            r, r->tick->plan->first); /* no repair precedes the rollback: if interrupted, nothing is
-                                       * done */
+            r, r->tick->plan->first); /* no repair precedes it: if interrupted, nothing is done */
         condition_set(r, CONDITION_ADVANCES, given_up, sentence(r));
         release_requeue(r, REQUEUE_NOW);
     } else if (condition_since(r, CONDITION_ADVANCES, stalled, &since) &&

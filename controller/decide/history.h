@@ -20,9 +20,9 @@ enum {
     HISTORY_TEXT = 300, /* bytes of a sentence */
     HISTORY_RELEASE_MAX =
         6 * 1024, /* bytes of one release as JSON; beyond that its first steps are dropped */
-    HISTORY_MAX = 16 * 1024 -
-                  1, /* in total: beyond that the oldest releases lose steps, then samples, then are
-            * dropped */
+    HISTORY_MAX =
+        16 * 1024 -
+        1, /* in total: beyond that the oldest lose steps, then samples, then are dropped */
 };
 
 /* The release that this tick ends or replaces was neither promoted nor has it failed; why: one

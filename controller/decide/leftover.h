@@ -11,8 +11,7 @@
 /* The side that gets the Services of a deleted Canary. */
 enum leave {
     LEAVE_TO_TARGET, /* none; the target serves by itself */
-    LEAVE_TO_HEIR,   /* another Canary, which adopts the Services with its names; the primary
-                      * serves */
+    LEAVE_TO_HEIR,   /* another Canary, which adopts those with its names; the primary serves */
 };
 
 /* Deletes routes of a former name, which the router manages. */

@@ -167,8 +167,7 @@ static enum rule_result shift_back(struct release *r)
                                "percent of the traffic",
                                release_canary(r), share));
     status_weight(r, left);
-    release_requeue_within(r, shift_left_ms(r, &shift, WEIGHT_ALL - left)); /* and begins the next
-                                                                             * step */
+    release_requeue_within(r, shift_left_ms(r, &shift, WEIGHT_ALL - left)); /* and begins it */
     return RULE_DONE;
 }
 

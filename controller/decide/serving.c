@@ -302,8 +302,7 @@ void drain_tell_idle(struct release *r)
 /* The pause, continued from tick to tick. */
 
 static const char back[] =
-    "TrafficBack"; /* reason of the condition when traffic was sent to the target during the
-                    * pause */
+    "TrafficBack"; /* reason when traffic was sent to the target during the pause */
 
 /*
  * Traffic was routed to a target that was about to be removed. Unintended routes are restored

@@ -205,8 +205,7 @@ int share_start(struct release *r)
     } else if (!r->info.at_zero && has != size) { /* also after a crash between start and status */
         return 0;
     }
-    if (scaler.object) /* before the pods: the autoscaler would start as many as its minimum at
-                        * once */
+    if (scaler.object) /* before the pods: it would start its minimum of pods at once */
         scaler.kind->hold(r->tick, scaler.object, (int)size, true);
     capacity = edit_object(r->tick->arena);
     json_set_int(capacity, "replicas", size);

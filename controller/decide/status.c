@@ -48,8 +48,7 @@ void status_phase(struct release *r, enum phase phase)
     if (phase == PHASE_Failed || phase == PHASE_Succeeded)
         condition_clear(r, CONDITION_OUTRUN);
     if (phase != PHASE_Failed && phase != PHASE_WaitingPromotion)
-        condition_clear(r, CONDITION_CHECKS); /* in a failed release the condition gives the
-                                               * reason */
+        condition_clear(r, CONDITION_CHECKS); /* in a failed release it has the reason */
     condition_put(r, CONDITION_PROMOTED, phase_promoted(phase), phase_name(phase),
                   phase_message(phase, r->tick->kind, r->tick->arena));
 }

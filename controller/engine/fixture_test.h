@@ -64,8 +64,7 @@ struct fixture {
     int hangs;                            /* requests that got no answer */
     int max_releases;                     /* the engine option */
     int under_way, most_under_way;        /* releases, by the rules of the test */
-    char steps[64];                       /* steps of each of the crowd, and of podinfo behind
-                                           * them */
+    char steps[64];                       /* of each of the crowd, and of podinfo behind them */
     const char *hook_path;                /* of podinfo's webhook */
     struct http_conn_request *held_write; /* of the status, if hold_writes */
     bool hold_writes;

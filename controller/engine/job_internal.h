@@ -21,8 +21,7 @@ enum job_state {
     JOB_QUEUED,
     JOB_READING,
     JOB_FETCHING,
-    JOB_ASKING,   /* waiting for webhooks and metrics, which may take long: others may use its
-                 * place */
+    JOB_ASKING,   /* waits for webhooks and metrics, maybe long; others may use its place */
     JOB_ANSWERED, /* queued again, with the answers */
     JOB_APPLYING
 };
@@ -41,8 +40,7 @@ struct job {
     bool woken; /* run again after this run */
     struct release_slot slot;
     struct peer *peer; /* controller that owns, or owned, this Canary */
-    int64_t taken;     /* when the lease check is due before this process acts; 0: no controller was
-                        * replaced */
+    int64_t taken;     /* lease check due before we act; 0: no controller was replaced */
     bool left;         /* left to the peer, as reported */
     bool claimed;      /* our name was written and has not been read back yet */
     struct deps *deps;

@@ -54,8 +54,7 @@ struct traces_options {
     const char *endpoint;                /* "http://collector:4318" */
     const char *cluster;                 /* NULL if it has no name */
     const struct trace_headers *headers; /* of each request; NULL if none */
-    int64_t delay_ms;                    /* time to collect spans before a request is made; 0: 1
-                                          * s */
+    int64_t delay_ms;                    /* time to collect spans for a request; 0: 1 s */
 };
 struct traces;
 /* The options' pointers must outlive the result. */

@@ -72,8 +72,7 @@ struct copy {
     struct copy *next;
     const struct kube_resource *resource;
     const char *namespace_, *name;
-    struct json_object *base, *now; /* the object as read, and with the plans applied; NULL if it
-                                     * does not exist */
+    struct json_object *base, *now; /* as read, and with the plans applied; NULL: none exists */
 };
 
 /* Everything lives in the arena. */

@@ -86,16 +86,14 @@ struct plan {
     /* A rule has read the status of an object: a change may change the plan. */
     bool reads_status;
     bool waits;          /* a due step waits, with an event or for the time in its spec */
-    const char *blocked; /* why the routes cannot be made or written (plan_block()); NULL if they
-                          * can */
+    const char *blocked; /* why routes cannot be made or written (plan_block()); or NULL */
     bool held;           /* by missing permissions: retried like a failure */
     /*
      * For the limit of concurrent releases: a new revision waits for its slot (struct tick's
      * `queued`); a release is under way although the phase does not show it yet.
      */
     bool queues, begins;
-    const char *change; /* of the serving version, reported by the last alert of the plan; NULL if
-                         * none */
+    const char *change; /* of the serving version, reported by the last alert; NULL if none */
     bool claims;        /* writes our name into the status as the driving controller */
 };
 

@@ -50,8 +50,7 @@ struct settings {
     bool config_tracking;
     bool no_cross_namespace_refs;
     bool group_queries; /* send built-in queries for many workloads at once */
-    bool mesh_apart;    /* the mesh has a cluster of its own: objects there have no owner
-                         * reference */
+    bool mesh_apart;    /* the mesh has a cluster of its own: objects there have no owner */
     int64_t min_analysis_interval_ms; /* floor of spec.analysis.interval, 10 s */
 };
 
@@ -96,8 +95,7 @@ struct peer_controller {
 /* A write that the API server has just rejected for a reason other than missing permission. */
 struct refused_write {
     const char *resource, *name; /* "services", "podinfo-canary" */
-    const char *text; /* the API server's message; NULL if no write was rejected, or if it has been
-                       * reported */
+    const char *text; /* the API server's message; NULL if none was rejected, or if reported */
 };
 
 /* Limit of the texts of a tick, in bytes; beyond it, rules get no more facts. Objects that rules
