@@ -1,12 +1,12 @@
 /*
- * Recreation of a primary whose selector is to get all labels of the target's. Selectors are
+ * Recreation of a primary whose selector must get all labels of the target's. Selectors are
  * immutable, and the autoscaler, the Services and people know the primary by name. So a second
  * primary is created beside it, from the same template, with a name and one label of its own:
- * Services that select the first one's pods select its pods as well, in every mesh, without a write
- * to a Service or a route. When the second serves, the first is deleted; the new primary is created
- * from the second under the old name, and when the new one serves, the second is deleted. Pods are
- * never left without an owner: another workload with a matching selector would adopt them and scale
- * them down.
+ * Services that select the first one's pods select those of the second as well, in every mesh,
+ * without a write to a Service or a route. When the second serves, the first is deleted; the new
+ * primary is created from the second under the old name, and when the new one serves, the second is
+ * deleted. Pods are never left without an owner: another workload with a matching selector would
+ * adopt them and scale them down.
  *
  * The next action follows from the objects alone: which primary exists (status.renewal has the uid
  * of the first), and whether the second does. The target is not involved, so a revision pushed
