@@ -20,17 +20,17 @@
 #include "tick/edit.h"
 
 /*
- * The view of a Canary that the rules follow: usually its live spec. An unreadable spec is
- * replaced by the one accepted before, from status.acceptedSpec: a running release stays guarded
- * whatever is written into the spec.
+ * The view of a Canary that the rules follow: usually its live spec. An unreadable spec is replaced
+ * by the one accepted before, from status.acceptedSpec: a running release stays guarded whatever
+ * the spec says.
  */
 
 /* Fields about the Canary itself, always taken from the live spec. */
 static const char *const of_the_live_spec[] = {"suspend", "revertOnDeletion"};
 
 /*
- * The spec accepted before the refused one, with everything else live. False if none is known that
- * can be read.
+ * The spec accepted before the refused one, with everything else live. False if no readable one is
+ * known.
  */
 static bool view_accepted(struct arena *arena, struct json_object *object, struct canary *out)
 {
@@ -230,7 +230,7 @@ static const char *refuse_scale(struct release *r)
     return NULL;
 }
 
-/* Workers have no traffic that could be led to one side. */
+/* Workers receive no traffic that could be led to one side. */
 static const char *refuse_bake(struct release *r)
 {
     return r->canary->analysis.bake.for_ms > 0 && canary_is_worker(r->canary)
@@ -244,7 +244,7 @@ static bool can_divide(const struct router *router)
     return router_splits(router) && router_finest(router) < WEIGHT_PERCENT;
 }
 
-/* A step that the routes cannot say. */
+/* A step that the routes cannot express. */
 static const char *refuse_weights(struct release *r)
 {
     const struct canary_analysis *analysis = &r->canary->analysis;
@@ -262,8 +262,8 @@ static const char *refuse_weights(struct release *r)
     return NULL;
 }
 
-/* A mesh that gives the canary all requests that match makes an A/B test of weights; times and gates
- * of steps would be lost without a word. */
+/* A mesh that gives the canary all matching requests turns weights into an A/B test; the times and
+ * gates of the steps would be ignored silently. */
 static const char *refuse_steps(struct release *r)
 {
     if (r->canary->analysis.n_steps == 0 || r->strategy == STRATEGY_CANARY)
@@ -307,7 +307,7 @@ static const char *refuse_analysis(struct release *r)
     return sentence ? sentence : refuse_no_step(r);
 }
 
-/* Names that no object can have: those that are made of them would be refused. */
+/* Names that no object can have: the API server would reject the objects named after them. */
 static const char *refuse_forms(struct release *r)
 {
     const struct canary *canary = r->canary;
@@ -393,7 +393,8 @@ static const char *refuse_companions(struct release *r)
     return NULL;
 }
 
-/* A running release keeps its target; what the API then refuses, refused_write.h reports. */
+/* A running release keeps its target; refused_write.h reports the writes that the API server then
+ * rejects. */
 static enum rule_result refuse_target(struct release *r, const char **sentence)
 {
     struct json_object *object;
@@ -441,7 +442,7 @@ static const char *refuse_namespaces(struct release *r)
 }
 
 /*
- * A running release keeps its templates: a template that goes missing fails the check and does not
+ * A running release keeps its templates: a template that disappears fails the check but does not
  * freeze the release.
  */
 static enum rule_result refuse_templates(struct release *r, const char **sentence)
@@ -455,7 +456,7 @@ static enum rule_result refuse_templates(struct release *r, const char **sentenc
 }
 
 /*
- * Nothing can be done with this spec: router, target or scaler is unknown, or would not find the
+ * Reasons to refuse the spec as a whole: router, target or scaler is unknown, or would not find the
  * objects made before.
  */
 static const char *refuse_whole(struct release *r)
@@ -541,9 +542,9 @@ static bool follow_accepted(struct release *r)
 }
 
 /*
- * A refused spec is reported once, and the previously accepted one is followed by the rules that
- * take no step forward. If none is known (the first spec; or Flagger's CRD drops the field and
- * move.c finds nothing), the live spec guards the release as far as possible.
+ * A refused spec is reported once, and the rules that take no step forward follow the previously
+ * accepted one. If none is known (the first spec; or Flagger's CRD drops the field and move.c finds
+ * nothing), the live spec guards the release as far as possible.
  */
 enum rule_result accept_spec(struct release *r)
 {
@@ -568,7 +569,7 @@ enum rule_result accept_spec(struct release *r)
     }
     if (refusal_set(r, sentence))
         event_warning(r, "%s", sentence);
-    /* The accepted spec does not touch what another Canary works on either. */
+    /* The accepted spec does not touch objects of another Canary either. */
     if (!r->tick->locked_out && (follow_accepted(r) || (usable && !release_is_initialising(r))))
         return RULE_CONTINUE;
     if (r->tick->locked_out)
@@ -582,7 +583,7 @@ enum rule_result accept_deadline(struct release *r)
     return refusal_expire(r);
 }
 
-/* Nothing begins before the next edit. */
+/* No release begins before the next edit. */
 enum rule_result accept_nothing_new(struct release *r)
 {
     release_requeue(r, REQUEUE_NEVER);
@@ -622,8 +623,8 @@ struct json_object *accept_refusal(struct arena *arena, struct json_object *obje
 }
 
 /*
- * Fields of the spec without effect. Flagger ignores them silently, so a Canary is not refused for
- * them: the condition Ignored and a Warning event name them, again only when they change.
+ * Fields of the spec without effect. Flagger ignores them silently, so they are no reason to refuse
+ * a Canary: the condition Ignored and a Warning event name them, again only when they change.
  */
 
 static const int64_t MS_NS = 1000000;
@@ -644,7 +645,7 @@ static const char *and_more(struct arena *arena, const char *sentence, int count
                   arena_printf(arena, "so it is with %d more webhooks", count - NAMED));
 }
 
-/* Calls hold connections that all Canaries share. NULL if no time-out is too long. */
+/* Calls hold connections that all Canaries share. NULL if every time-out is short enough. */
 static const char *long_timeouts(const struct release *r)
 {
     const struct canary_analysis *analysis = &r->canary->analysis;

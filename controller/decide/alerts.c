@@ -16,7 +16,7 @@ enum { MAX_TEXT = 1024 };
 
 /* --- receivers */
 
-/* "slack" and its address; false if no alert can be sent to it, *mistake says why. */
+/* "slack" and its address; false if alerts cannot be sent to it: *mistake says why. */
 static bool read_provider(struct tick *tick, const struct canary_alert *alert, struct channel *out,
                           const char **mistake)
 {
@@ -62,7 +62,7 @@ static bool read_provider(struct tick *tick, const struct canary_alert *alert, s
     return !*mistake;
 }
 
-/* "info" receives everything, "warn" includes errors. */
+/* "info" receives every alert; "warn" includes errors. */
 static bool listens(const char *alert, const char *severity)
 {
     return strcmp(alert, "info") == 0 || strcmp(alert, severity) == 0 ||
@@ -233,8 +233,8 @@ static void tell_again(struct tick *tick, struct json_object *owed)
 }
 
 /*
- * Plans the pending alerts of an earlier process that no process is sending. Called before any
- * rule that reports something, since they came first, and after the receivers are known.
+ * Plans the pending alerts of an earlier process that no process is sending now. Called after the
+ * receivers are known, and before any rule that reports something, since these alerts are older.
  */
 static void alerts_repeat(struct release *r)
 {
@@ -248,7 +248,7 @@ static void alerts_repeat(struct release *r)
     }
 }
 
-/* The next process need not send the alert to these channels. Returns a reference. */
+/* The next process need not send the alert to these channels again. Returns a reference. */
 static struct json_object *with_delivered(struct arena *arena, struct json_object *owed,
                                           const struct alert_state *state)
 {
@@ -261,7 +261,7 @@ static struct json_object *with_delivered(struct arena *arena, struct json_objec
     return json_object_get(out);
 }
 
-/* The pending alerts of the status that are not done; *done: some were. */
+/* The pending alerts of the status that are not done; *done: true if some were. */
 static struct json_object *still_owed(struct release *r, bool heard, bool *done)
 {
     struct json_object *pending = pending_of(r);
@@ -280,7 +280,7 @@ static struct json_object *still_owed(struct release *r, bool heard, bool *done)
     return out;
 }
 
-/* Answers of webhooks may be long; a repeated alert carries the same text. */
+/* Webhook answers may be long; a repeated alert carries the same text. */
 static const char *shortened(struct arena *arena, const char *text)
 {
     return text && strlen(text) > MAX_TEXT ? arena_strndup(arena, text, utf8_cut(text, MAX_TEXT))
@@ -306,7 +306,8 @@ static struct json_object *owed_of(const struct tick *tick, const struct effect 
     return out;
 }
 
-/* The image of the first container of what serves after the change; "" if it has none. */
+/* The image of the first container of the version that serves after the change; "" if it has
+ * none. */
 static const char *serving_image(const struct release *r)
 {
     bool back = alert_change_find(r->tick->plan->change) == ALERT_ROLLED_BACK;
@@ -318,7 +319,7 @@ static const char *serving_image(const struct release *r)
     return image ? image : "";
 }
 
-/* The last new alert of the plan reports what has changed. */
+/* The last new alert of the plan reports the change of the serving version. */
 static void add_change(struct release *r)
 {
     struct effect *last = NULL;
@@ -383,7 +384,7 @@ void alerts_owe(struct release *r)
  * alerts, does not block a release: the condition AlertsDelivered reports it.
  */
 
-/* An alert that could not be delivered so far; *delivered: another one was. */
+/* An alert that could not be delivered so far; *delivered: true if another one was. */
 static const char *find_trouble(const struct tick *tick, bool *delivered)
 {
     const char *trouble = NULL;

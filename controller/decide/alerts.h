@@ -15,10 +15,10 @@
 enum { ALERTS_PENDING_MAX = 16, ALERT_CHANNELS_MAX = 16 };
 
 /*
- * The channels for an alert of this severity: the matching ones of analysis.alerts, or else that
- * of the command line. Invalid entries are left out; the condition AlertsDelivered reports them.
- * The AlertProviders must be known facts, as after the rule alerts_know. Returns their number, at
- * most ALERT_CHANNELS_MAX. Texts belong to the tick.
+ * The channels for an alert of this severity: the matching ones of analysis.alerts, or otherwise
+ * the one of the command line. Invalid entries are left out; the condition AlertsDelivered reports
+ * them. The AlertProviders must be known facts, as after the rule alerts_know. Returns their
+ * number, at most ALERT_CHANNELS_MAX. Texts belong to the tick.
  */
 int alerts_channels(struct tick *tick, const char *severity, struct channel *out);
 
@@ -38,7 +38,8 @@ void alerts_owe(struct release *r);
  * json.text }}}.
  */
 
-/* *out: owned by the arena, at most 64 KiB; NULL if the channel has no template, or takes none. */
+/* *out: owned by the arena, at most 64 KiB; NULL if the channel has no template or does not use
+ * one. */
 enum err alert_template_render(struct arena *arena, const struct channel *channel,
                                const struct alert *alert, const char **out,
                                struct errinfo *ei) MUST_USE;

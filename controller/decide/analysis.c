@@ -26,7 +26,7 @@ static enum rule_result fail(struct release *r)
 
 /*
  * Pre-rollout hooks prepare a revision once, however long a gate or its pods delay the first step:
- * the preparation stands, and a repeat that fails would roll back a release that waits for
+ * the preparation remains valid, and a failing repeat would roll back a release that waits for
  * approval. (Flagger calls them at every interval.)
  */
 static enum rule_result prepare(struct release *r)
@@ -96,13 +96,13 @@ enum rule_result analysis_check(struct release *r)
 
 /*
  * A step of spec.analysis.steps lasts for its time, and pauses the release at its end if it is a
- * gate, as `kubectl canary pause` does. status.step records it. The first steps may copy requests to
- * the canary, and give it those that match; the routes say which step runs.
+ * gate, as `kubectl canary pause` does. status.step records it. The first steps may copy requests
+ * to the canary, or give it the requests that match; the routes show which step runs.
  */
 
 static const char step_field[] = "step"; /* of the status */
 
-/* The step that is routed by this tick. */
+/* The step that this tick routes. */
 static void note_step(struct release *r, int64_t since, bool paused)
 {
     const struct canary_step *step = release_step(r);
@@ -114,7 +114,7 @@ static void note_step(struct release *r, int64_t since, bool paused)
     json_set_str(out, "revision", release_checksum(r));
     weight_put(r->tick->arena, out, "weight", r->weights.canary);
     json_set_str(out, "since", clock_rfc3339(since, text));
-    json_set(out, "paused", NULL); /* of the step before */
+    json_set(out, "paused", NULL); /* from the previous step */
     if (paused)
         json_set_bool(out, "paused", true);
     json_set(out, "match", NULL);
@@ -126,7 +126,7 @@ static void note_step(struct release *r, int64_t since, bool paused)
     status_object(r, step_field, out);
 }
 
-/* False: this step is not recorded, as after a crash between its route and its status. A time in
+/* False if this step is not recorded, as after a crash between its route and its status. A time in
  * the future was written by a wrong clock. */
 static bool read_step(struct release *r, const struct canary_step *step, int64_t *since,
                       bool *paused)
@@ -145,7 +145,7 @@ static bool read_step(struct release *r, const struct canary_step *step, int64_t
            clock_parse(began, since, NULL) == ERR_OK && *since <= r->tick->now_ms;
 }
 
-/* "weight 20", for people */
+/* "weight 20", for messages */
 static const char *step_text(struct release *r, const struct canary_step *step)
 {
     if (step->match)
@@ -166,7 +166,7 @@ static void pause_at_gate(struct release *r, const struct canary_step *step)
     plan_alert(r->tick, "warn", false, "Canary is paused at %s until it is resumed", text);
 }
 
-/* CONTINUE: the next step may be made. */
+/* CONTINUE: the next step may be taken. */
 static enum rule_result finish_step(struct release *r)
 {
     const struct canary_step *step = release_step(r);
@@ -193,7 +193,7 @@ static enum rule_result finish_step(struct release *r)
 
 enum kind { KIND_MIRROR, KIND_MATCH, KIND_WEIGHT };
 
-/* The kind of the step that comes. */
+/* The kind of the next step. */
 static enum kind next_kind(const struct release *r)
 {
     if (r->weights.canary > 0)
@@ -203,7 +203,7 @@ static enum kind next_kind(const struct release *r)
     return r->canary->analysis.match_step ? KIND_MATCH : KIND_WEIGHT;
 }
 
-/* Waits until the canary has the pods for it, and routes it. */
+/* Waits until the canary has the pods for the step, and routes it. */
 static enum rule_result route_step(struct release *r, enum kind kind, int weight)
 {
     enum rule_result verdict = RULE_CONTINUE;
@@ -245,8 +245,8 @@ enum rule_result canary_advance(struct release *r)
     if (verdict != RULE_CONTINUE)
         return verdict;
     /*
-     * also while waiting for the promotion, if the maximum was raised meanwhile; what comes after
-     * the mirror step is the increase already approved
+     * also while waiting for the promotion, if the maximum was raised meanwhile; the step after the
+     * mirror step is the increase already approved
      */
     if ((r->phase != PHASE_WaitingPromotion || weight < r->canary->analysis.max_weight) &&
         !r->weights.mirrored)
@@ -271,8 +271,8 @@ enum rule_result canary_advance(struct release *r)
 }
 
 /*
- * Blue/green (decide/RULES.md): n checks beside the live traffic, mirrored to the canary with
- * `mirror`; then one check with all traffic on the canary, if the router can do that; then the
+ * Blue/green (decide/RULES.md): n checks beside the live traffic, which `mirror` copies to the
+ * canary; then one check with all traffic on the canary, if the router can do that; then the
  * promotion. status.iterations counts the checks. A bake takes the place of the check with all
  * traffic.
  */
@@ -339,7 +339,7 @@ enum rule_result abtest_advance(struct release *r)
 
     if (bake_runs(r))
         return bake_go_on(r);
-    /* Flagger tests for equality, and waits for ever if the number was lowered meanwhile. */
+    /* Flagger tests for equality, so it waits for ever if the number was lowered meanwhile. */
     if (done >= r->iterations) {
         enum rule_result gate = gates_confirm_promotion(r);
         return gate == RULE_CONTINUE ? bake_begin(r) : gate;

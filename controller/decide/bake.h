@@ -1,26 +1,26 @@
 /*
  * The bake (spec.analysis.bake): the last step before the promotion. The canary has all traffic,
- * and the primary keeps the former version with the pods that it had at the beginning. The condition
- * Baked=False records since when.
+ * and the primary keeps the former version with the pods that it had at the beginning. The
+ * condition Baked=False records when the bake began.
  */
 #ifndef DECIDE_BAKE_H
 #define DECIDE_BAKE_H
 
 #include "decide/release.h"
 
-/* True while it runs: the canary serves everything, and the status says since when. */
+/* True while the bake runs: the canary serves everything, and the status records the beginning. */
 bool bake_runs(const struct release *r);
 /* The end of an analysis whose gate has agreed: begins the bake, or the promotion without one. */
 enum rule_result bake_begin(struct release *r);
-/* A step of the bake that runs: the promotion begins once its time is over. DONE or NEEDS_FACTS. */
+/* A step of the running bake: the promotion begins once its time is over. DONE or NEEDS_FACTS. */
 enum rule_result bake_go_on(struct release *r);
-/* True if the route is ahead of a status that says `told`, by the step to the bake. */
+/* True if the route is ahead of the weight in the status, `told`, by the step to the bake. */
 bool bake_was_routed(const struct release *r, int told);
-/* Pods that the primary keeps during the analysis, for a way back at once; 0 without a bake. */
+/* Pods that the primary keeps during the analysis, for an immediate way back; 0 without a bake. */
 int bake_floor(const struct release *r);
-/* Milliseconds that an analysis may last longer than maxDuration. */
+/* Milliseconds by which an analysis may exceed maxDuration. */
 int64_t bake_longer_ms(const struct release *r);
-/* Removes its record from the status that is about to be written, unless it runs. */
+/* Removes the record of the bake from the status about to be written, unless the bake runs. */
 void bake_forget(struct release *r);
 
 #endif

@@ -1,19 +1,19 @@
 /*
- * A side that takes over all traffic needs the pods for it. While the canary had its share, an
- * autoscaler may have shrunk the primary. So before all traffic returns at once (a rollback, a
- * restart, the end of a promotion), the primary is scaled to the replicas that all traffic needs,
- * and waited for; not for long, and only while the canary answers. (Flagger routes at once.)
+ * A side that gets all traffic needs the pods for it. While the canary had its share, an autoscaler
+ * may have shrunk the primary. So before all traffic returns at once (a rollback, a restart, the
+ * end of a promotion), the primary is scaled to the replicas that all traffic needs, and the
+ * release waits for it; not for long, and only while the canary answers. (Flagger routes at once.)
  *
  * The same holds for a primary without pods, scaled to zero by a person or an autoscaler: while a
  * release needs it, it is scaled up, and gets no traffic as long as the canary answers and it does
  * not.
  *
  * The condition PrimaryScaled records this. False: waiting, since its transition time, for the
- * purpose in its reason. True if the traffic has moved; the primary keeps its replicas a little
- * longer, since autoscalers measure with a delay. The number is in status.capacity.replicas, and
- * is the floor of the primary's scaler while the condition exists: an autoscaler that was only
+ * purpose in its reason. True: the traffic has moved, and the primary keeps its replicas a little
+ * longer, since autoscalers measure with a delay. The number is in status.capacity.replicas, and is
+ * the floor of the primary's scaler while the condition exists: an autoscaler that was only
  * overruled would remove the pods before the traffic arrives. Flagger's CRD drops that field; then
- * no replicas are requested, and only the first pod is waited for.
+ * no replicas are requested, and the release waits for the first pod only.
  */
 #include "decide/capacity.h"
 
@@ -32,13 +32,13 @@
 enum {
     WAIT_MS = 60 * 1000,
     HOLD_MS = 2 * 60 * 1000,
-    IDLE_LOOK_MS = 5 * 1000, /* readiness does not wake an idle Canary */
+    IDLE_LOOK_MS = 5 * 1000, /* a change of readiness does not wake an idle Canary */
     /* autoscalers tolerate up to 10 % more load */
     TOLERATED_SHARE = 9 * WEIGHT_PERCENT,
 };
 
 static const char scaled[] =
-    "Scaled"; /* reason of the condition when True; the others are in capacity.h */
+    "Scaled"; /* reason of the condition when True; capacity.h has the others */
 
 static bool waits_for(struct release *r, const char *reason)
 {
@@ -59,7 +59,7 @@ static const char *primary_text(struct release *r)
                         r->canary->namespace_);
 }
 
-/* A wait to begin is about one revision: its gate has approved this one and no other. */
+/* A wait to begin belongs to one revision: its gate has approved this one and no other. */
 static void tell_waiting(struct release *r, const char *reason, int replicas)
 {
     const char *revision = strcmp(reason, CAPACITY_BEGIN) == 0 ? hooks_revision(r) : NULL;
@@ -114,7 +114,7 @@ static bool needs_primary(struct release *r)
            r->canary->status.canary_weight > 0 || capacity_waits(r, NULL);
 }
 
-/* The replicas that a wait is for. */
+/* The number of replicas that a wait is for. */
 static int waited_for(struct release *r)
 {
     int asked = asked_for(r);
@@ -158,8 +158,8 @@ static bool is_analysed(const struct release *r)
 }
 
 /*
- * A revision other than the analysed one rolls out pod by pod, and new pods arrive one by one: the
- * present ones answer.
+ * A revision other than the analysed one rolls out pod by pod, and new pods arrive one by one; the
+ * existing pods answer meanwhile.
  */
 static bool canary_answers(struct release *r)
 {
@@ -176,7 +176,7 @@ bool capacity_is_empty(struct release *r)
     return pods(r, SIDE_PRIMARY) == 0 && pods(r, SIDE_CANARY) > 0;
 }
 
-/* A rollback waits for the autoscaler that the Canary names, not for other ones. */
+/* A rollback waits for the autoscaler that the Canary names, and for no other. */
 static bool may_wait(struct release *r, const char *reason)
 {
     const char *why;
@@ -195,12 +195,12 @@ enum rule_result capacity_target_scaler(struct release *r, struct own_scaler *ou
     enum rule_result verdict = r->scaler ? r->scaler->source(r->tick, &named) : RULE_CONTINUE;
 
     *out = r->own_scaler[SIDE_CANARY];
-    if (named) /* else it is missing, and another autoscaler scales the workload */
+    if (named) /* otherwise it is missing, and another autoscaler scales the workload */
         *out = (struct own_scaler){.kind = r->scaler, .object = named};
     return verdict;
 }
 
-/* The canary was scaled for its share: share.h requests the pods, up to its scaler's maximum. */
+/* The canary was scaled for its share: share.h requests its pods, up to its scaler's maximum. */
 static bool is_proportional(struct release *r)
 {
     struct own_scaler scaler;
@@ -221,10 +221,10 @@ static int64_t least(int64_t a, int64_t b)
 }
 
 /*
- * In proportion to the pods that serve the primary's share now; at most those of both sides
- * together, or in proportion to the canary's pods if it was scaled for its share. With a share of
- * zero or without serving pods, those of the other side; with an unknown share (an A/B test),
- * those of both. A primary without autoscaler has carried all traffic before.
+ * In proportion to the pods that serve the primary's share now; at most the pods of both sides
+ * together, or a number in proportion to the canary's pods if it was scaled for its share. With a
+ * share of zero or without serving pods, the pods of the other side; with an unknown share (an A/B
+ * test), the pods of both. A primary without an autoscaler has carried all traffic before.
  */
 int64_t capacity_total(struct release *r)
 {
@@ -248,7 +248,7 @@ int64_t capacity_total(struct release *r)
                                                                                 : all;
 }
 
-/* Without an autoscaler the number was chosen by a person: one ready pod is enough. */
+/* Without an autoscaler, a person chose the number: one ready pod is enough. */
 static int needed(struct release *r)
 {
     int64_t all = capacity_is_scaled(r) ? capacity_total(r) : 1;
@@ -271,7 +271,7 @@ static enum rule_result start_waiting(struct release *r, const char *reason)
     if (own->object)
         most = own->kind->most(own->object);
     all = all < most ? all : most;
-    /* It still has the replicas of the last release, more than its share needs. */
+    /* The primary still has the replicas of the last release, more than its share needs. */
     if (waits_for(r, scaled) && asked_for(r) > 0 && asked_for(r) < all)
         all = asked_for(r);
     all = all > 0 ? all : 1;
@@ -299,7 +299,8 @@ static int64_t longest_ms(const struct release *r)
     return deadline < WAIT_MS ? deadline : WAIT_MS;
 }
 
-/* Milliseconds until `ms` have passed since the condition changed; 0 if they have, or if unknown.
+/* Milliseconds until `ms` have passed since the condition changed; 0 if they have passed, or if the
+ * time is unknown.
  */
 static int64_t left_of(struct release *r, int64_t ms)
 {
@@ -407,8 +408,8 @@ static bool is_named(struct release *r, enum side side, const char *kind, const 
 }
 
 /*
- * True if another autoscaler has created it (KEDA creates an HPA for each ScaledObject): the one
- * that the Canary names, or one found separately.
+ * True if another autoscaler has created it (KEDA creates an HPA for each ScaledObject): the named
+ * autoscaler of the Canary, or one found separately.
  */
 static bool is_part(struct release *r, enum side side, struct json_object *scaler, bool *of_named)
 {
@@ -426,7 +427,7 @@ static bool is_part(struct release *r, enum side side, struct json_object *scale
     return false;
 }
 
-/* If both are found, the one that is not part of another counts. */
+/* If both are found, the autoscaler that is not part of another counts. */
 static void take(struct release *r, enum side side, const struct scaler *kind,
                  struct json_object *object)
 {
@@ -491,7 +492,7 @@ enum rule_result scale_up_target(struct release *r)
         verdict = r->scaler->resume_target(r->tick);
     if (r->scaler && verdict == RULE_CONTINUE)
         verdict = r->scaler->min_replicas(r->tick, &replicas);
-    /* an autoscaler that the Canary does not name continues from there */
+    /* an autoscaler that the Canary does not name continues from these replicas */
     const struct own_scaler *own = &r->own_scaler[SIDE_CANARY];
     if (!r->scaler && own->object)
         replicas = own->kind->start(own->object);

@@ -13,7 +13,7 @@
 #define CAPACITY_START     "Starting" /* no traffic: a primary at zero is needed for comparison */
 /* CONTINUE: the primary can carry all traffic, as far as waiting is worthwhile. DONE: it waits. */
 enum rule_result capacity_wait(struct release *r, const char *reason);
-/* True if it waits for this reason; NULL: for any. */
+/* True if it waits for this reason; reason NULL: for any. */
 bool capacity_waits(struct release *r, const char *reason);
 /* True if it waits for CAPACITY_BEGIN with this revision. */
 bool capacity_waits_to_begin(struct release *r);
@@ -21,7 +21,8 @@ bool capacity_waits_to_begin(struct release *r);
 bool capacity_is_scaled(const struct release *r);
 /* The pods needed for all traffic. */
 int64_t capacity_total(struct release *r);
-/* The scaler of the target, named by the Canary or not; its object is NULL if there is none. */
+/* The scaler of the target, whether the Canary names it or not; its object is NULL if there is
+ * none. */
 enum rule_result capacity_target_scaler(struct release *r, struct own_scaler *out);
 /* The replicas requested for the primary; 0 if none. */
 int capacity_asked(struct release *r);
@@ -30,8 +31,8 @@ int capacity_floor(struct release *r);
 /* Plans the replicas that the primary needs now. */
 void capacity_raise(struct release *r);
 /*
- * Before a release: starts a primary that its scaler keeps at zero, unless it is ready. DONE: that
- * was reported now. CONTINUE: it was reported before, or nothing is to be started.
+ * Before a release: starts a primary that its scaler keeps at zero, unless it is ready. DONE:
+ * reports the start now. CONTINUE: it was reported before, or the primary needs no start.
  */
 enum rule_result capacity_start(struct release *r, bool ready);
 /* True if no pod answers on the primary, and one does on the canary. */
@@ -42,10 +43,10 @@ void capacity_settle(struct release *r);
 bool capacity_answers(struct release *r);
 
 /*
- * Autoscalers of others: those that scale the target or the primary and are neither named by the
+ * Foreign autoscalers: those that scale the target or the primary and are neither named by the
  * Canary nor part of the named one (the copy for the primary, HPAs made by KEDA). They own the
- * replicas of their workload: the controller does not write them, except at both ends of a target:
- * at zero an HPA is off, and a target that starts does so at the minimum of its scaler.
+ * replicas of their workload: the controller does not write them, except when it stops or starts a
+ * target: at zero replicas an HPA is inactive, and a target starts at the minimum of its scaler.
  */
 
 /* Fills r->own_scaler of both sides. CONTINUE or NEEDS_FACTS. */

@@ -33,12 +33,12 @@ const char *checks_why(const struct release *r)
     return condition_message(r, CONDITION_CHECKS);
 }
 
-/* Webhooks (engine/WEBHOOKS.md): called in list order, the first that refuses ends the list. */
+/* Webhooks (engine/WEBHOOKS.md): called in list order; the first refusal ends the list. */
 
 /*
- * The revision that a hook is asked about. Before the start it is the waiting one, under the
+ * The revision that a hook is asked about. Before the start it is the waiting revision, under the
  * checksum that the status will have (status_sync()): an approval names the revision and stays
- * valid at later gates. (Flagger sends the revision before it.)
+ * valid at later gates. (Flagger sends the previous revision.)
  */
 const char *hooks_revision(struct release *r)
 {
@@ -91,16 +91,16 @@ void hooks_post_rollout(struct release *r, enum phase phase)
 /*
  * Metrics without an answer (onMetricError, noData): a failed check as in Flagger, ignored, or a
  * step that waits for it, with a time limit. A metric that cannot be queried (unknown host, no
- * connection, 401) says nothing about the revision: unless the spec says otherwise the step waits
- * for a person, and the release is neither promoted nor rolled back for it.
+ * connection, 401) says nothing about the revision: unless the spec says otherwise, the step waits
+ * for a person, and the release is neither promoted nor rolled back because of it.
  */
 
 static const char held[] = "Held", unreachable[] = "Unreachable", load_runs[] = "LoadTestRuns";
 
 /*
- * The step waits, which is reported once: the condition records it and its beginning. CONTINUE:
- * nothing is counted. DONE: the time limit has passed; from now on it is reported and counted as a
- * failed check.
+ * Makes the step wait, and reports that once: the condition records the wait and its beginning.
+ * CONTINUE: nothing is counted. DONE: the time limit has passed; from now on it is reported and
+ * counted as a failed check.
  */
 static enum rule_result hold(struct release *r, const char *reason, const char *sentence)
 {

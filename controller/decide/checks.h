@@ -10,14 +10,14 @@
 
 #include "decide/release.h"
 
-/* reason: of the condition, "OutOfRange". Returns DONE. */
+/* reason: that of the condition, such as "OutOfRange". Returns DONE. */
 enum rule_result checks_failed(struct release *r, const char *reason, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
 void checks_passed(struct release *r);
 /* The message of the last failed check; "" if none. */
 const char *checks_why(const struct release *r);
 
-/* Webhooks that decide, and webhooks that only inform. */
+/* Webhooks that decide, and webhooks that only receive information. */
 
 /* True if the analysis has a hook of this type. */
 bool hooks_has(const struct release *r, enum hook_type type);
@@ -26,7 +26,7 @@ void hooks_post_rollout(struct release *r, enum phase phase);
 
 /* The checksum of the revision of this release, for hooks. */
 const char *hooks_revision(struct release *r);
-/* CONTINUE: every hook of the type agreed, or there is none. DONE: *closed did not agree. */
+/* CONTINUE: every hook of the type agreed, or none exists. DONE: *closed did not agree. */
 enum rule_result hooks_ask(struct release *r, enum hook_type type, enum phase phase,
                            const char *passed_text, const struct canary_webhook **closed,
                            const struct hook_answer **answer);
@@ -34,13 +34,13 @@ enum rule_result hooks_ask(struct release *r, enum hook_type type, enum phase ph
 /* Metric servers without an answer. */
 
 /*
- * sentence: what is missing; reason: of the condition. CONTINUE: nothing is counted. DONE: a check
- * failed.
+ * sentence: describes the missing answer; reason: that of the condition. CONTINUE: nothing is
+ * counted. DONE: a check failed.
  */
 enum rule_result metrics_unmeasured(struct release *r, enum canary_policy policy,
                                     const char *reason, const char *fmt, ...) PRINTF_LIKE(4, 5);
-/* A load test that has no figures yet: the step waits. CONTINUE. */
+/* A load test has no figures yet: the step waits. Returns CONTINUE. */
 enum rule_result metrics_load_runs(struct release *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
-void metrics_measured(struct release *r); /* all have answered: ends a hold */
+void metrics_measured(struct release *r); /* all metrics have answered: ends a hold */
 
 #endif

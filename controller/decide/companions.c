@@ -1,24 +1,24 @@
 /*
- * Policies, budgets and monitors that were written for the pods of the target. After
- * initialisation the pods of the primary serve, with another value of one label: a NetworkPolicy
- * or AuthorizationPolicy that selects by it does not apply to them, a PodDisruptionBudget does not
- * protect them, a PodMonitor does not measure them; nor does a ServiceMonitor of another Service
- * of the target. (Flagger does not report it.) They are read when the Canary is initialised and at
- * the end of each release, and never written. Kinds that the cluster does not serve, or the
- * controller may not list, are unknown.
+ * Policies, budgets and monitors that were written for the pods of the target. After initialisation
+ * the pods of the primary serve, with another value of one label: a NetworkPolicy or
+ * AuthorizationPolicy that selects by it does not apply to them, a PodDisruptionBudget does not
+ * protect them, a PodMonitor does not measure them; nor does a ServiceMonitor of another Service of
+ * the target. (Flagger does not report it.) They are read when the Canary is initialised and at the
+ * end of each release, and never written. Kinds that the cluster does not serve, or the controller
+ * may not list, are unknown.
  *
  * For those that spec.companions names, the primary gets a copy NAME-primary that follows the
  * original at any time: a changed budget applies at once, not only to the pods of the target. A
  * copy never selects a pod of its source: the API server refuses every eviction of a pod with two
- * budgets, so that no node could be drained. What a policy says of peers is copied as it is. None of
- * this delays a release. status.companions lists the copies before the first is made, so that copies
- * the spec no longer names are found without a request.
+ * budgets, so that no node could be drained. The rules of a policy about its peers are copied
+ * unchanged. None of this delays a release. status.companions lists the copies before the first is
+ * made, so that copies the spec no longer names are found without a request.
  *
  * A ServiceMonitor selects Services, by labels of their own. A copy of it would find the same ones,
- * and their pods would be measured twice. So it is its Services that are copied, those that lead to
- * the pods of the target and not to those of the primary: the copy has their labels and ports, and
- * the monitor finds it by itself. Services are listed when the monitor is named, and at the end of
- * each release; status.companions has their names.
+ * and their pods would be measured twice. So its Services are copied instead, if they lead to the
+ * pods of the target and not to the pods of the primary: the copies have the same labels and ports,
+ * and the monitor finds them by itself. Services are listed when the monitor is named, and at the
+ * end of each release; status.companions has their names.
  */
 #include "decide/companions.h"
 
@@ -47,7 +47,7 @@ static const struct kube_resource monitors = {.group = "monitoring.coreos.com",
                                               .version = "v1",
                                               .plural = "podmonitors",
                                               .kind = "PodMonitor"};
-/* Selects Services by their labels, and so the pods behind them. */
+/* Selects Services by their labels, and thereby the pods behind them. */
 static const struct kube_resource service_monitors = {.group = "monitoring.coreos.com",
                                                       .version = "v1",
                                                       .plural = "servicemonitors",
@@ -63,7 +63,7 @@ static const struct {
     {.resource = &monitors, .selector = "selector", .copied = true},
     {.resource = &service_monitors, .copied = true},
 };
-/* MAX_SERVICES: of one monitor. */
+/* MAX_SERVICES: per monitor. */
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), NAMED = 5, MAX_SERVICES = 8 };
 
 static struct json_object *labels_of(struct json_object *workload)
@@ -216,7 +216,7 @@ enum rule_result companions_check(struct release *r)
     for (size_t i = 0; i < KINDS; i++) {
         const char *denied;
         struct json_object *list = NULL;
-        /* needed if there is such a monitor */
+        /* needed if such a monitor exists */
         if (need_objects_if_allowed(r->tick, kinds[i].resource, r->canary->namespace_, &list,
                                     &denied))
             known = (kinds[i].selector || json_len(list) == 0 ||
@@ -237,9 +237,10 @@ enum rule_result companions_check(struct release *r)
 
 /* --- copies */
 
-/* Why a companion is not copied, the first reason of all; reason is NULL if all are. */
+/* The reason why companions are not copied, the first one of all; reason is NULL if all are
+ * copied. */
 struct uncopied {
-    const char *reason, *text; /* of the first */
+    const char *reason, *text; /* of the first one */
 };
 
 static void add_uncopied(struct release *r, struct uncopied *all, const char *reason,
@@ -252,8 +253,8 @@ static void add_uncopied(struct release *r, struct uncopied *all, const char *re
 }
 
 /*
- * The spec of the copy: that of the source, with the primary's value of the label that tells the
- * primary's pods apart, and no other value.
+ * The spec of the copy: that of the source, with the primary's value, and no other, of the label
+ * that distinguishes the primary's pods.
  */
 static struct json_object *copied_spec(struct release *r, const char *field,
                                        struct json_object *source, const char *value)
@@ -297,8 +298,8 @@ static void leave_copy(struct release *r, const struct scaler_copy *copy, const 
 }
 
 /*
- * Both are known. A copy that cannot be made to fit stays unchanged: the primary's pods keep their
- * budget.
+ * Source and copy are known. A copy that cannot be made to fit stays unchanged: the primary's pods
+ * keep their budget.
  */
 static void reconcile_copy(struct release *r, const struct scaler_copy *copy, const char *kind,
                            const char *name, struct uncopied *all)
@@ -348,7 +349,7 @@ static void reconcile_copy(struct release *r, const struct scaler_copy *copy, co
 
 /* --- copies of Services */
 
-/* The source's selector with the primary's value, and its ports, without those of the nodes. */
+/* The source's selector with the primary's value, and its ports, without the node ports. */
 static void set_service_spec(struct release *r, struct json_object *source, const char *value,
                              struct json_object *to)
 {
@@ -366,12 +367,12 @@ static void set_service_spec(struct release *r, struct json_object *source, cons
     if (!json_at(spec, "type", NULL))
         json_set_str(spec, "type", "ClusterIP");
     if (!json_at(spec, "clusterIP", NULL) && address && strcmp(address, "None") == 0)
-        json_set_str(spec, "clusterIP", address); /* a headless one */
+        json_set_str(spec, "clusterIP", address); /* of a headless Service */
     if (json_at(from, "publishNotReadyAddresses", NULL))
         json_set(spec, "publishNotReadyAddresses", json_at(from, "publishNotReadyAddresses", NULL));
 }
 
-/* The monitor finds the copy by these. */
+/* The labels by which the monitor finds the copy. */
 static void set_service_labels(struct release *r, struct json_object *source,
                                struct json_object *to)
 {
@@ -428,7 +429,7 @@ static bool copy_service(struct release *r, const char *name, bool wanted, struc
     return true;
 }
 
-/* Of the monitor itself only its selector matters, which is read when Services are listed. */
+/* Only the selector of the monitor itself matters; it is read when Services are listed. */
 static bool copy_monitor(struct release *r, struct json_object *entry, struct uncopied *all)
 {
     struct json_object *services = json_at(entry, "services", NULL), *monitor;
@@ -492,7 +493,7 @@ static bool copy_one(struct release *r, const struct canary_ref *ref, struct unc
     return true;
 }
 
-/* {kind, name}; services NULL: without them. */
+/* {kind, name}; services NULL: without Services. */
 static struct json_object *entry_new(struct release *r, const char *kind, const char *name,
                                      struct json_object *services)
 {
@@ -510,7 +511,7 @@ static bool is_monitor(const char *kind)
     return kind && strcmp(kind, service_monitors.kind) == 0;
 }
 
-/* Those of others that lead to the target alone, by the labels that the monitor selects. */
+/* Foreign Services that lead to the target alone, by the labels that the monitor selects. */
 static struct json_object *services_found(struct release *r, struct json_object *monitor,
                                           struct json_object *services)
 {
@@ -627,7 +628,7 @@ bool companions_has_service(const struct release *r, const char *name)
     return is_among(&one, sources, n);
 }
 
-/* Deletes recorded copies of what is not in the list any more. */
+/* Deletes recorded copies of companions that are no longer in the list. */
 static enum rule_result leave_others(struct release *r, struct json_object *noted,
                                      struct json_object *now)
 {
@@ -652,7 +653,8 @@ static bool is_noted(struct release *r)
     return json_same(without_services(r, noted_of(r)), list_named(r));
 }
 
-/* Services that a monitor finds since they were listed. Their copies are made by the next tick. */
+/* Services that a monitor selects but that were not listed before. The next tick makes their
+ * copies. */
 static enum rule_result refresh(struct release *r)
 {
     struct json_object *now;
@@ -672,8 +674,8 @@ static enum rule_result refresh(struct release *r)
 }
 
 /*
- * The record is written after copies are deleted and before others are made. The report about
- * unfit companions is stale then. DONE: the next tick makes the copies.
+ * The record is written after copies are deleted and before others are made. The report about unfit
+ * companions is then out of date. DONE: the next tick makes the copies.
  */
 static enum rule_result note(struct release *r)
 {

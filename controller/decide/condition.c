@@ -1,7 +1,7 @@
 /*
  * Conditions of a Canary. A wait is recorded as a condition and so survives a restart: the type
- * says what waits, the reason for what, lastTransitionTime since when. No rule reads the message
- * back.
+ * names the waiting part, the reason the awaited event, and lastTransitionTime the beginning. No
+ * rule reads the message back.
  */
 #include "decide/condition.h"
 
@@ -124,8 +124,8 @@ bool condition_has_reason(const struct release *r, const char *type, const char 
 }
 
 /*
- * Fails for a time in the future unless the clock is known to have been set: the wait starts anew
- * then.
+ * Fails for a time in the future unless the clock is known to have been set; the wait then starts
+ * anew.
  */
 static bool parse_since(const struct release *r, const char *time, int64_t *since)
 {
@@ -215,7 +215,7 @@ static void condition_keep_spec(struct release *r)
     }
 }
 
-/* True if one of them has this message as this tick leaves it. */
+/* True if one of them has this message at the end of this tick. */
 static bool condition_spec_says(struct release *r, const char *text)
 {
     for (int i = 0; i < ROWS; i++) {
@@ -245,7 +245,7 @@ static const char pending[] = "RoutesPending"; /* reason while waiting for the m
 
 static void tell(struct release *r, const struct pause *pause, bool counts)
 {
-    condition_clear(r, pause->type); /* else its time would stay */
+    condition_clear(r, pause->type); /* otherwise its time would stay */
     if (!counts)
         condition_set(r, pause->type, pending, "The mesh has not taken over the routes yet.");
     else if (pause->done)
@@ -285,7 +285,7 @@ enum rule_result pause_note(struct release *r, const struct pause *pause)
     return verdict;
 }
 
-/* Waits for the mesh. Longer than an interval is reported. */
+/* Waits for the mesh. A wait of more than an interval is reported. */
 static enum rule_result wait_for_mesh(struct release *r, const struct pause *pause)
 {
     int64_t since, interval = tick_interval_ms(r->tick);
@@ -337,7 +337,7 @@ enum rule_result settled_or_hold(struct release *r)
     if (verdict != RULE_DONE || !r->tick->due)
         return verdict;
     r->tick->plan->stepped = true; /* check again an interval later */
-    /* a sentence about a route of the user begins with the field that names it */
+    /* a sentence about a user's route begins with the field that names it */
     return condition_hold(
         r, CONDITION_ROUTES,
         strncmp(why, "spec.", strlen("spec.")) == 0 ? "RouteUnfit" : "RoutesPending", why);
@@ -349,7 +349,7 @@ void blocked_note(struct release *r)
     const char *why = r->tick->plan->blocked;
 
     if (!r->tick->due)
-        return; /* the finding of the last step stands */
+        return; /* the finding of the last step remains */
     if (why)
         condition_set(r, CONDITION_ROUTES, blocked, why);
     else if (condition_has_reason(r, CONDITION_ROUTES, blocked))

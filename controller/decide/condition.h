@@ -17,22 +17,22 @@
 #define CONDITION_WAITING "Waiting" /* reason of the conditions of a side (side_condition()) */
 
 /*
- * Sets it to False (Suspended to True). Returns false if the condition says all of this already.
- * lastTransitionTime changes only with the status of the condition.
+ * Sets the condition to False (Suspended to True). Returns false if it already has this status,
+ * reason and message. lastTransitionTime changes only with the status of the condition.
  */
 bool condition_set(struct release *r, const char *type, const char *reason, const char *message);
 bool condition_set_true(struct release *r, const char *type, const char *reason,
                         const char *message);
-/* Sets it to this status, "True", "False" or "Unknown". */
+/* Sets the condition to this status, "True", "False" or "Unknown". */
 bool condition_put(struct release *r, const char *type, const char *status, const char *reason,
                    const char *message);
-/* Removes it, if it existed. */
+/* Removes the condition, if it exists. */
 void condition_clear(struct release *r, const char *type);
-/* Removes it with the next status that advances the release. One type per tick. */
+/* Removes the condition with the next status that advances the release. One type per tick. */
 void condition_clear_later(struct release *r, const char *type);
-/* Such a status is being written: removes it. */
+/* Called when such a status is being written: removes that condition. */
 void condition_clear_now(struct release *r);
-/* Sets it, with a Warning event the first time. Returns DONE. */
+/* Sets the condition, with a Warning event the first time. Returns DONE. */
 enum rule_result condition_hold(struct release *r, const char *type, const char *reason,
                                 const char *message);
 
@@ -40,35 +40,35 @@ bool condition_is_set(const struct release *r, const char *type);   /* True or F
 bool condition_is_there(const struct release *r, const char *type); /* including Unknown */
 bool condition_has_reason(const struct release *r, const char *type, const char *reason);
 /*
- * True if it has this reason; *since is when, as tick_since() counts. False also if the time lies
- * more than a minute in the future without a step of the clock seen by this process: the wait
- * starts anew and condition_set() writes its time.
+ * True if the condition has this reason; *since receives its beginning, as tick_since() counts.
+ * False also if the time lies more than a minute in the future without a step of the clock seen by
+ * this process: the wait starts anew and condition_set() writes its time.
  */
 bool condition_since(const struct release *r, const char *type, const char *reason, int64_t *since);
-/* The time for any reason; false if missing, or as above. */
+/* The beginning, for any reason; false if missing, or as in condition_since(). */
 bool condition_time(const struct release *r, const char *type, int64_t *since);
-/* For writing it again; "" if none. */
+/* The message, for writing it again; "" if none. */
 const char *condition_message(const struct release *r, const char *type);
 
 /* True if a condition of this type, when False, holds a step; also for types without a row. */
 bool condition_holds(const char *type);
 
-/* An interval counted from when the mesh has applied the routes. */
+/* An interval counted from the moment when the mesh has applied the routes. */
 
 struct pause {
     const char *type;          /* of the condition that records it */
     const char *reason, *text; /* of the condition while the interval counts */
-    bool done;       /* True if the wanted routes were applied: the condition is True then */
+    bool done;       /* True if the condition becomes True once the wanted routes are applied */
     bool unasked;    /* do not wait for the mesh */
     int64_t more_ms; /* added to the interval */
 };
-/* The traffic is led away by this plan, or by that of the tick before. CONTINUE or NEEDS_FACTS. */
+/* This plan, or that of the previous tick, leads the traffic away. CONTINUE or NEEDS_FACTS. */
 enum rule_result pause_begin(struct release *r, const struct pause *pause);
-/* Continues: the condition says what it waits for. CONTINUE or NEEDS_FACTS. */
+/* Continues: the condition names the part that it waits for. CONTINUE or NEEDS_FACTS. */
 enum rule_result pause_note(struct release *r, const struct pause *pause);
 /*
- * CONTINUE: over. DONE: not yet; the next check is planned. The caller clears the condition when
- * done with what it waited for.
+ * CONTINUE: the pause is over. DONE: not yet; the next check is planned. The caller clears the
+ * condition after the action that waited for it.
  */
 enum rule_result pause_pass(struct release *r, const struct pause *pause);
 /* Milliseconds left of the interval running at the start of this tick; 0 if none. */
@@ -77,19 +77,19 @@ int64_t pause_left_ms(struct release *r, const struct pause *pause);
 /* Waiting for the mesh to apply the routes. */
 
 /*
- * CONTINUE: applied. DONE: not yet; reported once when a step is due, by the condition
- * RoutesSettled until it is.
+ * CONTINUE: applied. DONE: not yet; the condition RoutesSettled reports that once, when a step is
+ * due, until the routes are applied.
  */
 enum rule_result settled_or_hold(struct release *r);
-/* After the rules: RoutesSettled is False while an object that people look after blocks the routes
+/* After the rules: RoutesSettled is False while an object maintained by users blocks the routes
  * (plan_block()). */
 void blocked_note(struct release *r);
 
 /* Plans that cannot be applied as a whole. */
 
 /*
- * Keeps of the plan the writes before `end`, one of its effects, and of the status the findings
- * about the spec with their events: neither depends on the part that is dropped. The release stays
+ * Keeps only the writes of the plan before `end`, one of its effects, and the findings of the
+ * status about the spec, with their events: neither depends on the dropped part. The release stays
  * in its phase.
  */
 void hold_plan(struct release *r, const struct effect *end);

@@ -15,7 +15,8 @@ enum { SIDES = 2, ASKED = 2 };
 
 static const char prometheus[] = "prometheus";
 
-/* The queries for one side: total, and the good ones of families or the bad ones of templates. */
+/* The queries for one side: all requests, and the good ones (families) or the bad ones
+ * (templates). */
 enum asked { ASKED_TOTAL, ASKED_PART };
 
 struct asking {
@@ -134,7 +135,7 @@ static double number_of(const struct metric_answer *answer)
     return answer->outcome == METRIC_VALUE ? answer->value : 0;
 }
 
-/* Of the window i before; likewise. */
+/* Likewise, for the i-th of the windows before the release. */
 static double number_before(const struct metric_answer *answer, int i)
 {
     return answer->outcome == METRIC_VALUE && i < answer->n_values && !isnan(answer->values[i])
@@ -160,7 +161,7 @@ static struct judge_counts *counts_before(const struct asking *a,
     return counts;
 }
 
-/* The bound really used: the histogram has a fixed set. */
+/* The bound actually used: the histogram has a fixed set. */
 static const char *bad_of(const struct asking *a,
                           const struct metric_answer *const answers[SIDES][ASKED])
 {
@@ -183,8 +184,8 @@ static bool is_asked(const struct asking *a, enum side side)
 }
 
 /*
- * An answer that is no count; NULL if all are counts. Also requests without a bucket at the bound:
- * the number of slow ones is unknown.
+ * A sentence about an answer that is not a count, or about requests without a bucket at the bound,
+ * since the number of slow ones is then unknown; NULL if all are counts.
  */
 static const char *fault_of(const struct asking *a,
                             const struct metric_answer *const answers[SIDES][ASKED])
@@ -293,7 +294,8 @@ static enum rule_result ask_histogram(const struct asking *a, enum side side,
     return need_metric(a->r->tick, &question, answer) ? RULE_CONTINUE : RULE_NEEDS_FACTS;
 }
 
-/* At the time i of several; no series, or a bucket without a value, is no request. */
+/* The histogram at the i-th of several times; no series, or a bucket without a value, means no
+ * request. */
 static struct judge_histogram histogram_at(struct arena *arena, const struct metric_answer *answer,
                                            int times, int i)
 {
@@ -430,7 +432,7 @@ const char *metrics_template_namespace(const struct release *r, const struct can
     return namespace_ && *namespace_ ? namespace_ : r->canary->namespace_;
 }
 
-/* A value of a Secret that the template names; *why says that it is missing. */
+/* A value from a Secret that the template names; *why reports a missing one. */
 static enum rule_result need_secret(struct release *r, const char *namespace_, const char *name,
                                     const char *named, struct json_object **secret,
                                     const char **why)

@@ -10,34 +10,34 @@
 #include "judge/latency.h"
 #include "metric/template.h"
 
-/* In whole seconds, so that windows adjoin. */
+/* A window in whole seconds, so that windows adjoin. */
 struct counts_window {
     int64_t end_s; /* Unix time */
     int64_t length_s;
-    int before; /* > 0: so many such windows, this one the last, of the primary alone */
+    int before; /* > 0: this many such windows, this one the last, of the primary alone */
 };
 
 struct counts {
     struct judge_counts canary, primary;
-    struct judge_counts *before; /* of the primary, the oldest window first; NULL if not asked */
+    struct judge_counts *before; /* of the primary, the oldest window first; NULL: not asked */
     const char *bad; /* description of a bad request: "failed", "took longer than 500 ms" */
-    const char *why; /* DONE: a sentence */
+    const char *why; /* DONE: one sentence */
 };
 
-/* Histograms of request-duration. One without bounds: no request. */
+/* Histograms of request-duration. One without bounds means no request. */
 struct histograms {
     struct judge_histogram canary, primary;
-    struct judge_histogram *before; /* of the primary, the oldest window first; NULL if not asked */
+    struct judge_histogram *before; /* of the primary, the oldest window first; NULL: not asked */
     double unit_ms;                 /* of the bounds */
-    const char *why;                /* DONE: a sentence */
+    const char *why;                /* DONE: one sentence */
 };
 
 /* DONE if the metric does not count in the judge's verdict: a template without queries. */
 enum rule_result counts_judged(struct release *r, int index);
-/* DONE: out->why says why no counts are available now; nothing was counted. */
+/* DONE: out->why is the reason why no counts are available now; nothing was counted. */
 enum rule_result counts_ask(struct release *r, int index, const struct counts_window *window,
                             struct counts *out);
-/* The same of histograms. */
+/* Like counts_ask(), for histograms. */
 enum rule_result counts_histograms(struct release *r, int index, const struct counts_window *window,
                                    struct histograms *out);
 /* Sets a sentence if the spec asks to judge a metric that cannot be counted. */
@@ -47,17 +47,17 @@ enum rule_result counts_refusal(struct release *r, const char **sentence);
 
 /* The namespace of the metric's template. */
 const char *metrics_template_namespace(const struct release *r, const struct canary_metric *metric);
-/* Fills in the query of this metric except its text. DONE: *why says what is missing. */
+/* Fills in the query of this metric except its text. DONE: *why names the missing part. */
 enum rule_result metrics_template_question(struct release *r, int index,
                                            struct metric_question *out,
                                            struct json_object **template, const char **why);
-/* Resources for rendering queries: one budget for all of this round. */
+/* Resources for rendering queries: one budget for the whole round. */
 const struct template_means *metrics_means(const struct release *r);
-/* The words of its queries; interval may be "". */
+/* The words for rendering its queries; interval may be "". */
 struct render_model metrics_model(const struct release *r, const struct canary_metric *metric,
                                   const char *interval);
-/* Renders the query, and the path and body of a backend that has them. NULL, or the field that
- * cannot be rendered. */
+/* Renders the query, and the path and body of a backend that has them. Returns NULL, or the field
+ * that cannot be rendered. */
 const char *metrics_render(struct arena *arena, struct json_object *template,
                            const struct render_model *model, struct metric_question *question,
                            struct errinfo *ei);

@@ -1,6 +1,6 @@
 /*
  * One decision: the rules run in order (rules.c) until one ends the tick; then their effects are
- * put in order. None runs for a Canary that another controller drives.
+ * put in order. No rule runs for a Canary that another controller drives.
  */
 #include "decide/decide.h"
 

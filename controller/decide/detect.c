@@ -59,7 +59,7 @@ static enum rule_result leave_broken_primary(struct release *r)
     return RULE_DONE;
 }
 
-/* No pod takes the canary's share, while the primary has some. */
+/* True if no pod serves the canary's share, while the primary has some. */
 static bool is_left_alone(struct release *r)
 {
     return !r->target->own_services && !release_serves(r, SIDE_CANARY) &&
@@ -67,8 +67,8 @@ static bool is_left_alone(struct release *r)
 }
 
 /*
- * The canary has traffic although no release is under way: a rollback or promotion failed while
- * the primary was not ready. Now it is, and the traffic returns; unless the canary serves
+ * The canary has traffic although no release is under way: a rollback or promotion failed while the
+ * primary was not ready. Now it is ready, and the traffic returns, unless the canary serves
  * everything well and the primary has the revision that failed, or was left half promoted
  * (lastPromotedSpec is empty).
  */
@@ -91,7 +91,7 @@ static enum rule_result repair_left_traffic(struct release *r)
 
     if (verdict != RULE_CONTINUE)
         return verdict;
-    /* with more replicas requested it is not ready either */
+    /* with more replicas requested, it does not count as ready either */
     if (!is_ready(r, SIDE_PRIMARY) && !capacity_waits(r, NULL))
         return canary_ready && !release_canary_serves_all(r) ? leave_broken_primary(r) : RULE_DONE;
     if (canary_ready && release_canary_serves_all(r) &&
@@ -123,8 +123,8 @@ static enum rule_result repair_idle_scaler(struct release *r)
 }
 
 /*
- * Without a release, routes changed by others are restored: with the target at zero, its weight is
- * lost traffic. After a failed promotion the canary serves, and a weight set by a person is
+ * Without a release, routes changed by others are restored: with the target at zero, a weight for
+ * it is lost traffic. After a failed promotion the canary serves, and a weight set by a person is
  * adopted.
  */
 static enum rule_result repair_idle_weights(struct release *r)
@@ -146,7 +146,7 @@ static enum rule_result repair_idle_weights(struct release *r)
 
 /*
  * The hash differs although the primary runs this revision: the status was written by a Flagger
- * with another hash, or a person promoted by hand. Nothing is to be released.
+ * with another hash, or a person promoted it by hand. There is nothing to release.
  */
 static enum rule_result adopt(struct release *r, bool *changed)
 {
@@ -186,8 +186,8 @@ static enum rule_result find_change(struct release *r, bool *changed)
 }
 
 /*
- * A new revision may wait long before it begins, or never begin: the target has no pods for the
- * share that it was given meanwhile.
+ * A new revision may wait long before it begins, or never begin: the target has no pods for a share
+ * that it is given meanwhile.
  */
 static bool has_stray_share(const struct release *r)
 {
@@ -201,7 +201,7 @@ enum rule_result detect_idle(struct release *r)
 
     if (verdict != RULE_CONTINUE)
         return verdict;
-    if (!changed) { /* no release is waiting any more */
+    if (!changed) { /* no release is waiting any longer */
         condition_clear(r, side_condition(SIDE_PRIMARY));
         condition_clear(r, CONDITION_ROUTES);
         condition_clear(r, CONDITION_TURN);
@@ -222,10 +222,10 @@ enum rule_result detect_idle(struct release *r)
 
 /*
  * The promoted spec is back while another revision waits or is analysed: nothing is left to
- * release. (Flagger goes on and promotes a revision that it has not analysed.) With tracked
- * configs the old spec may meet new configs, which is a new revision: then the primary decides,
- * and also if the hashes may be those of another version of Flagger. While Flagger waits after a
- * failure, its status calls the waiting revision the last applied one.
+ * release. (Flagger goes on and promotes a revision that it has not analysed.) With tracked configs
+ * the old spec may be combined with new configs, which is a new revision: then the primary decides.
+ * It also decides if the hashes may come from another version of Flagger. While Flagger waits after
+ * a failure, its status calls the waiting revision the last applied one.
  */
 static enum rule_result find_restored(struct release *r, bool *restored)
 {
@@ -244,8 +244,8 @@ static enum rule_result find_restored(struct release *r, bool *restored)
 }
 
 /*
- * The analysed revision may return before this is complete: a target at zero must not be taken for
- * the end of its rollback. So the status names no revision first.
+ * The analysed revision may return before the cancellation is complete, and a target at zero must
+ * not be mistaken for the end of its rollback. So the status names no revision first.
  */
 static enum rule_result cancel(struct release *r)
 {
@@ -284,10 +284,10 @@ static enum rule_result cancel(struct release *r)
 }
 
 /*
- * Running pods have read their configs at start: with other configs, they do not show the revision
- * to be promoted. So they are stopped first, and the restart follows when they are gone. (Flagger
- * analyses the old pods.) Before that the status names no revision: the configs may change back,
- * and a target at zero must not be taken for the end of a rollback.
+ * Running pods have read their configs at start: with changed configs, they do not represent the
+ * revision to be promoted. So they are stopped first, and the restart follows when they are gone.
+ * (Flagger analyses the old pods.) The status first names no revision: the configs may change back,
+ * and a target at zero must not be mistaken for the end of a rollback.
  */
 static bool must_stop_pods(struct release *r)
 {
@@ -311,7 +311,7 @@ static enum rule_result note_promoted(struct release *r)
     return verdict;
 }
 
-/* An intended promotion fails: the primary is unchanged, or a mixture of both. */
+/* Ends an intended promotion as failed: the primary is unchanged, or a mixture of both. */
 static void leave_promotion(struct release *r, enum carried carried)
 {
     if (carried == CARRIED_PART)
@@ -321,9 +321,9 @@ static void leave_promotion(struct release *r, enum carried carried)
 }
 
 /*
- * The pods should be stopped but are kept for a Service of others. Without configs the pods are
- * current, and the analysis begins on them (*stops is false). With configs they do not show the
- * revision to be promoted; this release ends, and the next change begins another.
+ * The pods should be stopped but are kept for a foreign Service. Without configs the pods are
+ * current, and the analysis begins on them (*stops is false). With configs they do not represent
+ * the revision to be promoted; this release ends, and the next change begins another.
  */
 static enum rule_result give_way(struct release *r, enum carried carried, bool *stops)
 {
@@ -381,7 +381,7 @@ static void tell_outrun(struct release *r)
     plan_alert(r->tick, "warn", false, "No release comes to its end")->reason = text;
 }
 
-/* carried: of the promotion that this interrupts. */
+/* carried: the progress of the promotion that this interrupts. */
 static void leave_analysis(struct release *r, enum carried carried)
 {
     history_cancel(r, revision_configs_changed(r) && revision_is_applied(r)
@@ -395,7 +395,7 @@ static void leave_analysis(struct release *r, enum carried carried)
     tell_outrun(r);
 }
 
-/* The status names no revision: any revision, also the analysed one, begins at the gate. */
+/* The status names no revision: every revision, even the analysed one, begins at the gate. */
 static enum rule_result wait_to_begin(struct release *r, bool kept)
 {
     enum rule_result verdict = kept ? RULE_CONTINUE : drain_target(r);
@@ -407,8 +407,8 @@ static enum rule_result wait_to_begin(struct release *r, bool kept)
 }
 
 /*
- * Approval was for the revision before. This one passes the gate of begin_release(), and a paused
- * Canary begins nothing. (Flagger asks for the first revision only.)
+ * The approval was for the previous revision. This one passes the gate of begin_release(), and a
+ * paused Canary begins nothing. (Flagger asks for the first revision only.)
  */
 static enum rule_result pass_gate(struct release *r, bool kept)
 {
@@ -437,7 +437,7 @@ static enum rule_result pass_gate(struct release *r, bool kept)
     return RULE_DONE;
 }
 
-/* carried: as above. */
+/* carried: as for leave_analysis(). */
 static enum rule_result restart(struct release *r, enum carried carried)
 {
     bool kept = false;
@@ -457,7 +457,7 @@ static enum rule_result restart(struct release *r, enum carried carried)
     verdict = stops ? serving_needs_target(r, &needs) : RULE_CONTINUE;
     if (verdict != RULE_CONTINUE)
         return verdict;
-    stops = stops && !needs; /* as if the canary has a share: serving pods are not stopped */
+    stops = stops && !needs; /* as if the canary had a share: serving pods are not stopped */
     verdict = give_way(r, carried, &stops);
     if (verdict != RULE_CONTINUE)
         return verdict;
@@ -482,9 +482,9 @@ static enum rule_result restart(struct release *r, enum carried carried)
 }
 
 /*
- * While promoting, the primary has the analysed revision, or gets it, and new revisions wait for
- * the end. Exceptions: the promotion was intended and the primary has nothing of it yet, or a part
- * of a revision that is gone; or the primary was deleted and is the old one again.
+ * While promoting, the primary has or gets the analysed revision, and new revisions wait for the
+ * end. Exceptions: the promotion was intended, but the primary has nothing of it yet, or a part of
+ * a revision that is gone; or the primary was deleted and restored with the old revision.
  */
 enum rule_result detect_while_promoting(struct release *r)
 {
@@ -521,7 +521,7 @@ enum rule_result detect_other_revision(struct release *r)
 
 enum rule_result detect_due(struct release *r)
 {
-    /* a person waits for it, and nothing of it has been checked yet */
+    /* a person is waiting for it, and nothing of it has been checked yet */
     bool asked = r->phase == PHASE_Progressing && steering_ends_analysis(r);
 
     if (!r->tick->due && !asked)
@@ -544,7 +544,7 @@ enum rule_result begin_waiting(struct release *r)
 
 /*
  * The primary has had no ready pod for the whole deadline: the new revision may be the fix. From
- * here on the primary is no way back (release_goes_forward()).
+ * here on there is no way back to the primary (release_goes_forward()).
  */
 static enum rule_result go_forward(struct release *r, const char *why)
 {
@@ -556,7 +556,8 @@ static enum rule_result go_forward(struct release *r, const char *why)
     return RULE_DONE;
 }
 
-/* When a new revision may begin beside a primary without ready pods; the wait may begin just now.
+/* The time when a new revision may begin beside a primary without ready pods; the wait may begin in
+ * this tick.
  */
 static int64_t forward_at(struct release *r)
 {
@@ -582,8 +583,8 @@ static const char *hold_text(struct release *r, const char *why, bool forward)
 }
 
 /*
- * A primary without ready pods, or that never gets ready, is reported at once, with an alert: a
- * new revision may be meant to fix it.
+ * A primary that has no ready pods, or never gets ready, is reported at once, with an alert: a new
+ * revision may be meant to fix it.
  */
 static enum rule_result hold_for_primary(struct release *r)
 {
@@ -608,10 +609,10 @@ static enum rule_result hold_for_primary(struct release *r)
 }
 
 /*
- * Without a ready primary there is no comparison: hold, and keep the revision. (Flagger calls it
- * failed after the primary's deadline.) After a failed promotion, or without analysis, the new
- * revision is the way out. A primary that its scaler keeps at zero is scaled up; one without a
- * scaler was set to zero by a person, and the condition asks for it.
+ * Without a ready primary there is no comparison: the release holds and keeps the revision.
+ * (Flagger calls it failed after the primary's deadline.) After a failed promotion, or without
+ * analysis, the new revision is the way out. A primary that its scaler keeps at zero is scaled up;
+ * one without a scaler was set to zero by a person, and the condition asks for more replicas.
  */
 enum rule_result begin_primary(struct release *r)
 {
@@ -637,7 +638,7 @@ enum rule_result begin_primary(struct release *r)
  */
 enum rule_result begin_configs(struct release *r)
 {
-    bool needs = false; /* they serve, and are not waited for */
+    bool needs = false; /* they serve, and the release does not wait for them to stop */
     enum rule_result verdict =
         drain_is_under_way(r) ? serving_needs_target(r, &needs) : RULE_CONTINUE;
 
@@ -655,7 +656,7 @@ enum rule_result begin_configs(struct release *r)
     return condition_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
 }
 
-/* The strategy really used, reported once per release: Flagger reports it every tick. */
+/* The strategy actually used, reported once per release; Flagger reports it at every tick. */
 static void tell_strategy(struct release *r)
 {
     if (r->canary->analysis.match && !router_splits(r->router))
@@ -691,8 +692,8 @@ enum rule_result begin_turn(struct release *r)
     return RULE_DONE;
 }
 
-/* The way back is a release without checks, as by a request to skip them. Before the phase moves,
- * which the request is about. */
+/* Makes the release of a recent revision one without checks, like a request to skip them. Called
+ * before the phase changes, since the request depends on it. */
 static bool leads_back(struct release *r)
 {
     const char *until;
@@ -709,10 +710,10 @@ static bool leads_back(struct release *r)
 
 enum rule_result begin_release(struct release *r)
 {
-    bool kept; /* share kept by the canary, where the analysis begins */
+    bool kept; /* share kept by the canary, with which the analysis begins */
     enum rule_result verdict = settled_or_hold(r);
 
-    /* the old route may take the requests of the canary */
+    /* the old route may get the requests of the canary */
     if (verdict == RULE_CONTINUE && condition_is_set(r, CONDITION_REPLACED)) {
         r->tick->plan->stepped = true;
         return RULE_DONE;

@@ -1,10 +1,9 @@
 /*
- * Objects of others that share pods, Services or hosts with a Canary: workloads, Services and
- * routes.
+ * Foreign objects that share pods, Services or hosts with a Canary: workloads, Services and routes.
  *
  * Workloads with pods that the Services of the Canary would select: Services that select by labels
  * which other workloads share lead to all of their pods. (Flagger selects by one label, and
- * requests reach other programs.) They are searched before the first Service is made, when nothing
+ * requests reach other programs.) They are looked up before the first Service is made, when nothing
  * of the target has been touched yet; workloads created later do not delay a serving Canary.
  * Selectors are compared with the pod templates of the namespace's workloads, since pods are not
  * watched.
@@ -61,7 +60,8 @@ static struct json_object *find(struct release *r, const struct kube_resource *k
     return NULL;
 }
 
-/* True if it is not made yet, or leads to other pods: those of a former target, or of others. */
+/* True if the Service is not made yet, or leads to other pods: those of a former target, or foreign
+ * ones. */
 static bool is_to_lead(struct json_object *service, struct json_object *template)
 {
     return !service || !services_select(json_at(service, "spec", "selector", NULL), template);
@@ -126,7 +126,8 @@ enum rule_result owners_check(struct release *r)
 
 /* --- beside a primary that serves */
 
-/* The list contains at least the name of the workload, which then has the label; or all of it. */
+/* The list contains at least the name of the workload, which then has the label; or the whole
+ * workload. */
 static bool may_overlap(struct release *r, struct json_object *workload, const char *value)
 {
     struct json_object *labels = json_at(workload, "spec", "template", "metadata", "labels", NULL);
@@ -146,7 +147,7 @@ static bool is_selected(struct release *r, struct json_object *workload)
            primary_selects(selector, labels);
 }
 
-/* *found: the name of the first; NULL if none. */
+/* *found: the name of the first such workload; NULL if none. */
 static enum rule_result find_around(struct release *r, const char **found)
 {
     const char *value =
@@ -194,8 +195,8 @@ static void tell_around(struct release *r, const char *name)
 }
 
 /*
- * A selector with several labels matches other workloads only on purpose: not searched, since many
- * workloads may share one of them.
+ * A selector with several labels matches other workloads only on purpose, so they are not looked
+ * up: many workloads may share one of the labels.
  */
 enum rule_result owners_check_around(struct release *r)
 {
@@ -252,14 +253,15 @@ static bool has_ended(struct json_object *pod)
            (phase && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0));
 }
 
-/* True for pods of the target, and with `both` for those of the primary and its stand-in. */
+/* True for pods of the target, and with `both` also for those of the primary and its temporary
+ * replacement. */
 static bool is_of_side(struct release *r, struct json_object *pod, bool both)
 {
     return is_of(r, pod, r->canary->target.name) ||
            (both && (is_of(r, pod, primary_name(r->tick)) || is_of(r, pod, renew_second(r))));
 }
 
-/* "Job nightly, Pod debug": the owners, or the pods themselves; "" if none. */
+/* "Job nightly, Pod debug": the owners, or the pods without owner; "" if none. */
 static const char *print_others(struct release *r, struct json_object *list,
                                 struct json_object *selector, bool both)
 {
@@ -320,21 +322,21 @@ enum rule_result owners_check_pods(struct release *r)
 }
 
 /*
- * Services of others that lead to the target or to the primary. A Canary's own Services lead to
- * the primary, and the target goes to zero; another Service that selects the target's pods (an
- * older one, or of another team) would then have no endpoints. (Flagger lets that happen.) So the
- * target keeps its pods while there is such a Service; that is reported, and releases continue.
+ * Foreign Services that lead to the target or to the primary. A Canary's own Services lead to the
+ * primary, and the target goes to zero; another Service that selects the target's pods (an older
+ * one, or of another team) would then have no endpoints. (Flagger lets that happen.) So the target
+ * keeps its pods while there is such a Service; that is reported, and releases continue.
  *
- * They are searched once, when the Canary is initialised, whatever the replicas of the target: a
+ * They are looked up once, when the Canary is initialised, whatever the replicas of the target: a
  * Service made later had no endpoints before either. A condition records the finding; while it
- * stands, the search is repeated before the target goes to zero, and when the Service changes. A
+ * exists, the search is repeated before the target goes to zero, and when the Service changes. A
  * person may scale the target to zero meanwhile; the pods of the next release stay. An annotation
- * on the Service allows it to lose its endpoints, and so does spec.companions, which makes a copy of it
- * for the primary.
+ * on the Service allows it to lose its endpoints, and so does spec.companions, which makes a copy
+ * of it for the primary.
  *
  * Deleting a Canary deletes its primary. The primary stays, with everything that its pods read, if
- * a Service of others selects it: the Service of a Canary that changed its target still leads to
- * its former primary, which another Canary may have taken over. It has no controller then.
+ * a foreign Service selects it: the Service of a Canary that changed its target still leads to its
+ * former primary, which another Canary may have adopted. The primary then has no controller.
  */
 
 #define MAY_GO "flagger.app/endpoints-may-go"
@@ -351,7 +353,7 @@ static bool is_named_by(const struct canary *canary, const char *name)
     return false;
 }
 
-/* True if it selects something, and such pods have all of its labels. */
+/* True if the Service has a selector, and pods of this template have all of its labels. */
 static bool selects(struct json_object *service, struct json_object *template)
 {
     struct json_object *labels = json_at(template, "metadata", "labels", NULL);
@@ -368,7 +370,7 @@ static bool selects(struct json_object *service, struct json_object *template)
     return true;
 }
 
-/* The canary Service of another Canary: it has no endpoints between two releases. */
+/* The canary Service of another Canary: such a Service has no endpoints between releases. */
 static bool is_left_canary(const struct release *r, struct json_object *service)
 {
     return json_at(service, "metadata", "annotations", HANDED_OVER_BY, NULL) &&
@@ -376,8 +378,8 @@ static bool is_left_canary(const struct release *r, struct json_object *service)
 }
 
 /*
- * True if it would have no endpoints without the pods of this template; `instead`: template of
- * those that stay, or NULL.
+ * True if the Service would have no endpoints without the pods of this template. instead: the
+ * template of the pods that stay, or NULL.
  */
 static bool is_in_the_way(struct release *r, struct json_object *service,
                           struct json_object *template, struct json_object *instead)
@@ -392,8 +394,8 @@ static bool is_in_the_way(struct release *r, struct json_object *service,
 }
 
 /*
- * Needed one by one, so that they wake the Canary when they change. *name: the first of them, NULL
- * if none.
+ * The Services are needed one by one, so that a change wakes the Canary. *name: the first of them,
+ * NULL if none.
  */
 static enum rule_result find_service(struct release *r, struct json_object *template,
                                      struct json_object *instead, const char **name)
@@ -467,11 +469,11 @@ enum rule_result bystander_keep_primary(struct release *r)
 }
 
 /*
- * Routes of others. Of two routes for the same gateway, host and match a mesh sends the requests
- * to the older one, and the other gets none: the older may be left from a deleted Canary. The
- * newer route gives no sign of it; its canary is measured by probes alone. So the routes of the
- * namespace are checked when the Canary is initialised, when a release begins, and when it ends
- * with one in the way. They are only read; router->claims finds the conflicts.
+ * Foreign routes. If two routes have the same gateway, host and match, a mesh sends all requests to
+ * the older one, which may be left from a deleted Canary. The newer route does not show that; its
+ * canary is measured by probes alone. So the routes of the namespace are checked when the Canary is
+ * initialised, when a release begins, and when it ends with such a route in the way. They are only
+ * read; router->claims finds the conflicts.
  */
 
 static const char *text_at(struct json_object *object, const char *key)
@@ -482,8 +484,8 @@ static const char *text_at(struct json_object *object, const char *key)
 }
 
 /*
- * The route with the requests of the Canary: the router's own; or, for routers that split the
- * traffic of a user's object, that object.
+ * The route that receives the requests of the Canary: the router's own, or the user's object if the
+ * router splits its traffic.
  */
 static bool is_own_route(struct release *r, const struct kube_resource *kind,
                          struct json_object *route)
@@ -511,7 +513,7 @@ static bool is_older(struct json_object *route, struct json_object *own)
            (order == 0 && strcmp(text_at(route, "name"), text_at(own, "name")) < 0);
 }
 
-/* The first claim that both have; NULL if none. */
+/* The first claim that both routes have; NULL if none. */
 static const char *common_claim(struct release *r, struct json_object *own,
                                 struct json_object *route)
 {

@@ -12,10 +12,10 @@
 #include "tick/edit.h"
 
 /*
- * The condition Approved=False records a waiting gate: the message, and since when. The traffic
- * gate always has it; the others, which have a phase to wait in, if the hook has a deadline or
- * cannot be called. (Flagger, which has no deadlines, warns of the traffic gate and alerts on
- * every tick.)
+ * The condition Approved=False records a waiting gate: its message and the beginning of the wait.
+ * The traffic gate always sets it; the others, which have a phase to wait in, set it if the hook
+ * has a deadline or cannot be called. (Flagger, which has no deadlines, warns of the traffic gate
+ * and alerts on every tick.)
  */
 struct gate {
     enum hook_type type;
@@ -24,7 +24,7 @@ struct gate {
     const char *alert;
     const char *reason; /* of the condition */
     enum phase phase;   /* phase in which it waits; NONE if it has none of its own */
-    bool before_start;  /* lets the target's revision in, whichever is analysed meanwhile */
+    bool before_start;  /* lets the target's revision in, whatever is analysed meanwhile */
     bool asked_twice;   /* asked twice per release; the wait ends with the second answer */
 };
 
@@ -55,16 +55,16 @@ static const struct gate promotion_gate = {
     .asked_twice = true,
 };
 
-/* The revision that it is asked about. */
+/* The revision that the gate is asked about. */
 static const char *revision_at(struct release *r, const struct gate *gate)
 {
     return gate->before_start ? release_target_checksum(r) : hooks_revision(r);
 }
 
 /*
- * A wait is for one revision: one pushed meanwhile has its own time. Only before the start can it
- * differ from the analysed one; status.gate names it. (Flagger's CRD drops that, and with it the
- * deadlines of the spec.)
+ * A wait belongs to one revision; a revision pushed meanwhile has its own time. Only before the
+ * start can it differ from the analysed one; status.gate names it. (Flagger's CRD drops that, and
+ * with it the deadlines of the spec.)
  */
 static bool waits_for_another(struct release *r, const struct gate *gate)
 {
@@ -83,7 +83,7 @@ static void tell_revision(struct release *r, const struct gate *gate)
     status_object(r, "gate", waits);
 }
 
-/* Shows in the Canary what there is to approve. */
+/* Names, in the condition, the revision that needs approval. */
 static const char *condition_text(struct release *r, const struct gate *gate, const char *text)
 {
     return gate->before_start
@@ -91,7 +91,7 @@ static const char *condition_text(struct release *r, const struct gate *gate, co
                : text;
 }
 
-/* False if the gate has not waited before this tick; *since is now then. */
+/* False if the gate has not waited before this tick; *since is then now. */
 static bool waits_since(struct release *r, const struct gate *gate, int64_t *since)
 {
     if (condition_since(r, CONDITION_APPROVED, gate->reason, since) && !waits_for_another(r, gate))
@@ -134,7 +134,7 @@ static const char *waiting_text(struct release *r, const struct gate *gate,
 /* The hook that holds the release. */
 struct closed {
     const struct canary_webhook *hook;
-    const char *unasked; /* why it could not be called; NULL if it was */
+    const char *unasked; /* the reason why it could not be called; NULL if it was called */
     const char *said;    /* its answer; NULL if not called */
 };
 
@@ -169,7 +169,7 @@ static enum rule_result ask_gate(struct release *r, const struct gate *gate, enu
     return RULE_CONTINUE;
 }
 
-/* "gate said: Forbidden"; NULL without an answer. */
+/* "gate said: Forbidden"; NULL if there is no answer. */
 static const char *answer_text(struct release *r, const struct canary_webhook *hook,
                                const char *said)
 {
@@ -237,8 +237,8 @@ static enum rule_result confirm(struct release *r, const struct gate *gate, enum
     if (verdict == RULE_DONE)
         return wait_at(r, gate, &closed);
     /*
-     * Blue/green asks for the promotion twice: a gate passed by its deadline is not waited for
-     * again. promote_begin() forgets it.
+     * Blue/green asks for the promotion twice: a release does not wait again for a gate that its
+     * deadline opened. promote_begin() forgets it.
      */
     if (verdict == RULE_CONTINUE && !(by_deadline && gate->asked_twice))
         condition_clear(r, CONDITION_APPROVED);
@@ -282,7 +282,7 @@ static bool waits_at_gate(const struct release *r)
     return phase == PHASE_Waiting || phase == PHASE_WaitingPromotion;
 }
 
-/* Reported when it begins and when it changes, and not at each interval of a long wait. */
+/* Reported when it begins and when it changes, but not at each interval of a long wait. */
 static void note_unasked(struct release *r, const char *unasked)
 {
     if (!unasked)
@@ -310,7 +310,7 @@ enum rule_result gates_rollback(struct release *r)
             continue;
         }
         if (!answer->passed) {
-            /* at a gate that waits for a person this is no news at every interval */
+            /* at a gate that waits for a person, this is not reported at every interval */
             if (!waits_at_gate(r))
                 event_normal(r, "Rollback hook %s not signaling a rollback", hook->name);
             continue;

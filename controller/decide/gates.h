@@ -5,7 +5,7 @@
 #include "decide/release.h"
 
 /*
- * DONE: a hook of the gate is closed, which was reported once; or its deadline has ended the
+ * DONE: a hook of the gate is closed, which is reported once; or its deadline has ended the
  * release.
  */
 enum rule_result gates_confirm_rollout(struct release *r);

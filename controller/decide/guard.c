@@ -1,4 +1,4 @@
-/* Guards of a running release: conditions that end it early, or make it wait. */
+/* Guards of a running release: conditions that end it early or make it wait. */
 #include "decide/rules.h"
 
 #include <string.h>
@@ -22,9 +22,9 @@
 
 /*
  * Stalled releases: a step was due, and no rule made one, counted a failed check or recorded a
- * wait. That is a fault, of a rule or of a mesh that accepts a route and shows another, and users
- * would stay on a canary that is not checked. The condition Advancing=False records since when; at
- * the progress deadline an analysis is rolled back.
+ * wait. That is a fault of a rule, or of a mesh that accepts one route and shows another, and users
+ * would stay on an unchecked canary. The condition Advancing=False records the beginning; at the
+ * progress deadline an analysis is rolled back.
  */
 enum { REPAIRS = 3 }; /* intervals without a step that repairs may take */
 
@@ -48,7 +48,7 @@ static bool has_wait(struct json_object *conditions)
     return false;
 }
 
-/* True if something delays the step, delayed it until now, or has a schedule of its own. */
+/* True if something delays the step, has delayed it until now, or has a schedule of its own. */
 static bool waits(struct release *r)
 {
     return has_wait(json_at(r->canary->status.json, "conditions", NULL)) ||
@@ -58,9 +58,10 @@ static bool waits(struct release *r)
 }
 
 /*
- * A tick that writes an object has repaired it and steps an interval later; or it repairs the same
- * object for ever. Without a step it may have waited for readiness, which no condition records, as
- * long as the deadline; once it is reported as stalled, this excuse is void.
+ * A tick that writes an object repairs it, and the step follows an interval later, unless the same
+ * object is repaired for ever. Without a step, the release may have waited for readiness, which no
+ * condition records, for up to the deadline; once it is reported as stalled, this excuse no longer
+ * holds.
  */
 static bool repairs(struct release *r)
 {
@@ -105,7 +106,7 @@ void stall_note(struct release *r)
     bool runs = release_is_analysing(r) || release_is_promoting(r);
 
     if (runs && (!r->tick->due || !r->tick->plan->stepped))
-        return; /* the finding of the last step stands */
+        return; /* the finding of the last step remains */
     if (!runs || status_moves(r) || waits(r) || repairs(r) || r->phase != r->canary->status.phase) {
         condition_clear(r, CONDITION_ADVANCES);
         return;
@@ -135,7 +136,8 @@ static enum rule_result stall_expire(struct release *r)
 
 enum rule_result guard_primary(struct release *r)
 {
-    /* the canary keeps everything while the primary has no ready pod: no way forward then */
+    /* the canary keeps everything while the primary has no ready pod: there is no way forward
+     * then */
     bool forward = release_goes_forward(r) && !condition_is_set(r, CONDITION_SHARES);
 
     if (r->canary->skip_analysis || forward)
@@ -149,8 +151,9 @@ enum rule_result guard_promoted(struct release *r)
 }
 
 /*
- * Also while waiting for the primary, the canary, a gate or the mesh. Not while promoting: the
- * primary has the new revision then, and there is no other one to return to.
+ * These hooks are called also while the release waits for the primary, the canary, a gate or the
+ * mesh. Not while promoting: the primary then has the new revision, and there is no other revision
+ * to return to.
  */
 enum rule_result guard_rollback_hooks(struct release *r)
 {
@@ -180,7 +183,7 @@ enum rule_result guard_stalled(struct release *r)
     return stall_expire(r);
 }
 
-/* The first condition by which the step waits, or the last check that failed; "" if none. */
+/* The first condition that holds the step, or the last failed check; "" if none. */
 static const char *last_wait(struct release *r)
 {
     const char *const types[] = {CONDITION_APPROVED, CONDITION_MEASURED, CONDITION_JUDGED,
@@ -211,9 +214,8 @@ static enum rule_result roll_back_late(struct release *r)
 }
 
 /*
- * The hard limit of an analysis, whatever holds it: closed gates and pauses count.
- * Before the last interval the timer of the steps is enough; a wake-up would hide a stalled release
- * (stall_note()).
+ * The hard limit of an analysis, whatever delays it: closed gates and pauses count. Before the last
+ * interval the timer of the steps is enough; a wake-up would hide a stalled release (stall_note()).
  */
 enum rule_result guard_duration(struct release *r)
 {
@@ -230,9 +232,9 @@ enum rule_result guard_duration(struct release *r)
 }
 
 /*
- * The target is at zero: a rollback was interrupted before its status was written. Or an
- * autoscaler that may scale to zero did so for lack of load: then its share goes to the primary,
- * and the target and the analysis are restarted. That counts as a failed check, so that it ends
+ * The target is at zero: a rollback was interrupted before its status was written. Or an autoscaler
+ * that may scale to zero did so for lack of load: its share then goes to the primary, and the
+ * target and the analysis are restarted. That counts as a failed check, so that the release ends
  * eventually. (Flagger keeps sending traffic to no pods.)
  */
 static enum rule_result leave_zero(struct release *r)
@@ -257,15 +259,15 @@ static enum rule_result leave_zero(struct release *r)
     return RULE_DONE;
 }
 
-/* While promoting, the primary was found ready: the canary no longer matters. */
+/* While promoting, the primary was found to be ready: the canary no longer matters. */
 enum rule_result guard_canary(struct release *r)
 {
     return r->info.at_zero ? leave_zero(r) : ready_or_end(r, SIDE_CANARY);
 }
 
 /*
- * True if the status says that the step with `match` runs: all of the requests that match, which is
- * not everything, nor the last weight of a list that had no such step.
+ * True if the status says that the step with `match` runs: the canary has all matching requests.
+ * That is neither all traffic, nor the last weight of a list without such a step.
  */
 static bool told_is_match(const struct release *r)
 {
@@ -306,8 +308,8 @@ static bool is_next_step(const struct release *r, int told)
 }
 
 /*
- * Without a config no new pod of the target or its copy starts: no step forward, but every way
- * back stays open.
+ * Without a config no new pod of the target or its copy starts: no step forward is taken, but every
+ * way back stays open.
  */
 enum rule_result guard_configs(struct release *r)
 {
@@ -335,7 +337,7 @@ enum rule_result guard_routes(struct release *r)
 }
 
 /*
- * The mesh mirrors every request although a share was specified: the condition records that this
+ * The mesh mirrors every request although the spec gives a share: the condition records that this
  * was reported.
  */
 enum rule_result guard_mirror(struct release *r)
@@ -362,7 +364,8 @@ static bool is_ahead_of_status(const struct release *r, int told)
     return release_is_analysing(r) && !r->weights.uneven && is_next_step(r, told);
 }
 
-/* Each side that gets a share then can take it; other rules move the share of one that cannot. */
+/* True if each side with a share of this weight can serve it; other rules move the share of a side
+ * that cannot. */
 static bool can_take(struct release *r, int told)
 {
     const char *why;
@@ -373,8 +376,8 @@ static bool can_take(struct release *r, int told)
 }
 
 /*
- * Someone who applies the user's route again puts back the weights of his file: they are put right
- * at once, not when a step is due.
+ * A user who applies the route again restores the weights of the manifest: they are corrected at
+ * once, not when a step is due.
  */
 enum rule_result guard_refs(struct release *r)
 {
@@ -401,8 +404,8 @@ static void begin_steps_again(struct release *r)
     status_int(r, "iterations", 0);
 }
 
-/* An edit has made weights of all requests out of those of the requests that matched: a share that
- * few had would be one of everybody. */
+/* An edit has turned weights of the matching requests into weights of all requests: a share of few
+ * users would become a share of all users. */
 enum rule_result guard_matches(struct release *r)
 {
     if (!status_weight_was_matched(r))
@@ -439,7 +442,7 @@ enum rule_result guard_weights(struct release *r)
             status_int(r, "iterations", r->iterations + 1);
         return RULE_DONE;
     }
-    /* a share of pods is one of their number as well */
+    /* a share of pods also needs their number */
     enum rule_result verdict = r->router->by_pods && told > 0 ? share_wait(r, told) : RULE_CONTINUE;
     if (verdict == RULE_CONTINUE)
         verdict = told_is_match(r) ? release_match(r) : release_route(r, told);
@@ -488,8 +491,8 @@ static bool cannot_route(struct release *r, const struct weights *routed)
     return true;
 }
 
-/* The canary's share is gone. One that its scaler took to zero is restarted, and counted, by
- * guard_canary(). */
+/* The canary's share is gone. guard_canary() restarts and counts one that its scaler took to
+ * zero. */
 static enum rule_result left_canary(struct release *r)
 {
     release_requeue(r, REQUEUE_NOW);
@@ -521,7 +524,8 @@ static enum rule_result leave_canary(struct release *r)
 
 /*
  * The reason is written before the canary gets everything: a route found without it is a step of
- * the analysis. A primary that is no way back, as after a failed promotion, is not waited for.
+ * the analysis. The release does not wait for a primary to which there is no way back, as after a
+ * failed promotion.
  */
 static enum rule_result leave_primary(struct release *r)
 {
@@ -543,8 +547,8 @@ static enum rule_result leave_primary(struct release *r)
     return RULE_DONE;
 }
 
-/* The primary is back with its revision: it regains its share, and the analysis repeats its steps.
- */
+/* The primary is back with its revision: it regains its share, and the analysis repeats its
+ * steps. */
 static enum rule_result returned(struct release *r)
 {
     condition_clear(r, CONDITION_SHARES);
@@ -589,8 +593,8 @@ static bool ends_for_primary(struct release *r)
 }
 
 /*
- * True if it ends the release, restarts the canary, or ends a promotion; the primary is checked
- * before.
+ * True if the due step ends the release, restarts the canary, or ends a promotion; the primary is
+ * checked before.
  */
 static bool ends_for_canary(struct release *r)
 {
@@ -606,7 +610,7 @@ static bool ends_now(struct release *r, enum side side)
 {
     if (capacity_waits(r, CAPACITY_ROLLBACK) || capacity_waits(r, CAPACITY_PROMOTION) ||
         rollback_is_in_steps(r))
-        return side == SIDE_CANARY; /* which is over then, see resume_promotion() */
+        return side == SIDE_CANARY; /* the promotion is then over, see resume_promotion() */
     return r->tick->due && !steering_stops_clock(r) && !writes_promotion(r) &&
            (side == SIDE_PRIMARY ? ends_for_primary(r) : ends_for_canary(r));
 }
@@ -641,7 +645,8 @@ static bool is_half_left(const struct release *r)
     return release_is_analysing(r) && r->weights.canary == 0 && r->canary->status.canary_weight > 0;
 }
 
-/* The status has the weight of before, if it was interrupted as well when everything left the primary. */
+/* The status still has the earlier weight, if the process was also interrupted when everything left
+ * the primary. */
 static bool is_half_returned(struct release *r)
 {
     return release_is_analysing(r) && condition_has_reason(r, CONDITION_SHARES, SERVING_GONE) &&
@@ -701,21 +706,21 @@ enum rule_result fail_over(struct release *r)
 }
 
 /*
- * A release with writes that the API server refuses for good ends at the progress deadline: it is
- * rolled back if nothing of its promotion was written. If a part was, there is no way back: it is
- * held and retried.
+ * A release with writes that the API server rejects permanently ends at the progress deadline: it
+ * is rolled back if nothing of its promotion was written. If a part was written, there is no way
+ * back: it is held and retried.
  */
 
 /*
- * True if there is a release to take back; or, at rest, a revision for which the target cannot be
- * scaled up. A refused repair is no reason to reject a revision.
+ * *may: true if there is a release to take back, or, when idle, a revision for which the target
+ * cannot be scaled up. A refused repair is no reason to reject a revision.
  */
 static enum rule_result may_end(struct release *r, bool *may)
 {
     enum carried carried = CARRIED_ALL;
     enum rule_result verdict = promote_is_untouched(r, may);
 
-    /* another revision arrived, and making way for it is what is refused */
+    /* another revision has arrived, and the API server refuses the writes that make way for it */
     if (verdict == RULE_CONTINUE && promote_is_being_written(r) && !promote_is_of_analysed(r)) {
         verdict = promote_carried(r, &carried);
         *may = carried == CARRIED_NOTHING;
@@ -727,8 +732,8 @@ static enum rule_result may_end(struct release *r, bool *may)
 }
 
 /*
- * Repairs are planned before a release ends and would prevent the end, and while it runs its
- * guards: a share on a side without pods, failed checks, a rollback hook.
+ * Repairs are planned before a release ends. A refused one would prevent the end, and, while the
+ * release runs, its guards: a share on a side without pods, failed checks, a rollback hook.
  */
 enum rule_result refused_writes_forgo(struct release *r)
 {
@@ -761,8 +766,8 @@ static enum rule_result end(struct release *r)
 }
 
 /*
- * A side without pods loses its share although a write is refused: unless a step is due, which
- * decides more, the write is retried between this step and the next.
+ * A side without pods loses its share although a write is refused: the write is retried between
+ * this step and the next, unless a step is due, which decides more.
  */
 enum rule_result refused_writes_end(struct release *r)
 {
@@ -783,7 +788,7 @@ enum rule_result refused_writes_end(struct release *r)
     return release_reread(r);
 }
 
-/* The guards were passed, but the step is not made. */
+/* The guards have passed, but the step is not taken. */
 enum rule_result refused_writes_wait(struct release *r)
 {
     return r->forgoes ? RULE_DONE : RULE_CONTINUE;

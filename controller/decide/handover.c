@@ -1,14 +1,14 @@
 /*
  * Two Canaries on one target. The engine knows which of them is refused (engine/claims.h); this
- * file handles the deletion of one: renaming a Canary, or a GitOps tool recreating it under
- * another name, must not cost a request.
+ * file handles the deletion of one: renaming a Canary, or a GitOps tool recreating it under another
+ * name, must not cost a request.
  *
- * The deleted Canary leaves its objects unchanged to the other one: primary, copies, Services and
+ * The deleted Canary leaves its objects, unchanged, to the other one: primary, copies, Services and
  * routes lose their owner reference, so that they are not garbage collected, and get a mark.
  * Nothing is scaled or routed, except that a canary with a share returns it to the primary first,
  * and the mesh gets its interval, because the other Canary begins with all traffic there. Objects
- * without owner are safe; the other Canary adopts those with the mark and its names when it
- * begins, or when it is deleted before that.
+ * without an owner are safe; the other Canary adopts the objects with the mark and its names when
+ * it begins, or when it is deleted before that.
  */
 #include "decide/rules.h"
 
@@ -38,7 +38,7 @@ static const struct pause brought_home = {
 typedef void (*edit_fn)(struct tick *tick, const struct kube_resource *resource,
                         struct json_object *live);
 
-/* True also if it is one of several owners. */
+/* True also if the Canary is one of several owners. */
 static bool is_of_canary(struct tick *tick, struct json_object *live)
 {
     struct json_object *owners = json_at(live, "metadata", "ownerReferences", NULL);
@@ -78,7 +78,7 @@ static bool is_canary(struct json_object *owner)
            strncmp(version, "flagger.app/", strlen("flagger.app/")) == 0;
 }
 
-/* Owners that are not Canaries; *left: there was a Canary. */
+/* Owners that are not Canaries; *left: true if one was a Canary. */
 static struct json_object *other_owners(struct tick *tick, struct json_object *live, bool *left)
 {
     struct json_object *owners = json_at(live, "metadata", "ownerReferences", NULL);
@@ -134,8 +134,8 @@ static void take_copy(struct tick *tick, const struct kube_resource *resource,
 }
 
 /*
- * Adopts marked objects, and those of a Canary that is gone: none claims them, and the garbage
- * collector may not have run yet.
+ * Adopts marked objects, and objects of a Canary that is gone: no Canary claims them, and the
+ * garbage collector may not have run yet.
  */
 static void take(struct tick *tick, const struct kube_resource *resource, struct json_object *live)
 {
@@ -258,7 +258,7 @@ static enum rule_result wait(struct release *r, enum requeue requeue)
 
 /*
  * A deletion that began before there was a successor has led the apex Service to the target, which
- * the successor takes to zero.
+ * the successor scales to zero.
  */
 static enum rule_result lead_home(struct release *r)
 {
@@ -302,8 +302,8 @@ static enum rule_result bring_home(struct release *r, bool *stuck)
 }
 
 /*
- * True if everything can be left as it stands, or returned to the primary; otherwise the target is
- * made to serve by itself.
+ * *whole: true if everything can be left unchanged, or returned to the primary; otherwise the
+ * target is made to serve by itself.
  */
 static enum rule_result is_whole(struct release *r, bool *whole)
 {
@@ -344,7 +344,8 @@ enum rule_result handover_run(struct release *r, bool late, bool *done)
         verdict = leftover_disown(r, LEAVE_TO_HEIR);
     if (verdict != RULE_CONTINUE)
         return verdict;
-    /* The Canary is released in a tick of its own: a status written after that may find it gone. */
+    /* The Canary is released in a tick of its own: a status written afterwards might find no
+     * Canary. */
     if (release_has_writes(r) || r->status)
         return wait(r, REQUEUE_NOW);
     if (r->tick->successor)

@@ -101,8 +101,8 @@ static const char *images_of(struct release *r)
 }
 
 /*
- * Before the start the waiting revision, afterwards the one in the status. "" if it names none at
- * the moment.
+ * Before the start the waiting revision, afterwards the revision in the status. "" if the status
+ * currently names none.
  */
 static const char *revision_of(struct release *r, struct json_object *after)
 {
@@ -136,8 +136,8 @@ bool history_analysis_began(const struct release *r, int64_t *ms)
 static const char replaced[] = "before"; /* of a release: checksum of the primary's revision */
 
 /*
- * After a promotion, or the initialisation, the status is that of the primary. A release that failed
- * or was cancelled has left the primary as it was, and has noted it.
+ * After a promotion, or the initialisation, the status is that of the primary. A release that
+ * failed or was cancelled has left the primary unchanged, and has recorded its revision.
  */
 static const char *primary_checksum(struct release *r)
 {
@@ -232,7 +232,7 @@ static struct json_object *check_named(struct json_object *checks, const char *n
     return NULL;
 }
 
-/* The primary's number, of the last comparison; the check has the canary's. */
+/* The primary's number in the last comparison; the check has the canary's. */
 static void add_numbers(struct release *r, struct json_object *checks)
 {
     for (int i = 0; r->judged && i < r->judged->n; i++) {
@@ -331,7 +331,8 @@ static void note_hooks(struct release *r, struct json_object *release)
     }
 }
 
-/* Where the step to the bake has changed nothing but its condition, it is noted at its end. */
+/* If the step to the bake changed nothing but its condition, the beginning is recorded at the end
+ * of the bake. */
 static void note_bake(struct release *r, struct json_object *release, struct json_object *after)
 {
     static const char key[] = "bakeBegan";
@@ -346,7 +347,7 @@ static void note_bake(struct release *r, struct json_object *release, struct jso
 
 static void learn(struct release *r, struct json_object *release, struct json_object *after)
 {
-    if (is_under_way(r->phase)) /* after a restored spec the status names that one */
+    if (is_under_way(r->phase)) /* after a spec is restored, the status names that revision */
         name_revision(r, release, revision_of(r, after));
     if (release_is_analysing(r) && !json_at(release, analysis_began, NULL))
         set_now(r, release, analysis_began);
@@ -386,7 +387,7 @@ void history_cancel(struct release *r, const char *why)
 }
 
 /*
- * The alert of the plan has the best wording; except alerts of gates, which are about something
+ * The alert of the plan has the best wording, except alerts of gates, which are about something
  * else.
  */
 void history_fail(struct release *r)
@@ -426,7 +427,7 @@ static const char *success_of(struct release *r, struct json_object *release)
                : "Its checks passed, and it was promoted.";
 }
 
-/* Requests of people about this revision. */
+/* Requests of users about this revision. */
 static void note_requests(struct release *r, struct json_object *release, struct json_object *after)
 {
     static const char *const keys[] = {"action", "by", "why", "at", "outcome"};
@@ -464,7 +465,7 @@ static void end(struct release *r, struct json_object *release, struct json_obje
     note_requests(r, release, after);
 }
 
-/* Removes this key from the oldest entry that has it. False if none has. */
+/* Removes this key from the oldest entry that has it. False if no entry has it. */
 static bool forget(struct json_object *list, const char *key)
 {
     for (size_t i = json_len(list); i-- > 1;) {

@@ -1,11 +1,11 @@
 /*
  * History of releases in the status (decide/STATUS.md): `release` for the current one, `history`
- * for ended ones. For people: rules read only when the analysis began. They are written with a
- * status patch that happens anyway and cost no request. A CRD without these fields drops them; then
- * there is no history.
+ * for ended ones. For users: the rules read only the beginning of the analysis. They are written
+ * with a status patch that is written anyway, and cost no request. A CRD without these fields drops
+ * them; then there is no history.
  *
- * The size is limited: the last steps of a release, the last releases of a Canary, truncated
- * texts, and a total number of bytes.
+ * The size is limited: the last steps of a release, the last releases of a Canary, truncated texts,
+ * and a total number of bytes.
  */
 #ifndef DECIDE_HISTORY_H
 #define DECIDE_HISTORY_H
@@ -25,21 +25,22 @@ enum {
         1, /* in total: beyond that the oldest lose steps, then samples, then are dropped */
 };
 
-/* The release that this tick ends or replaces was neither promoted nor failed; why: one sentence.
+/* The release that this tick ends or replaces was neither promoted nor has it failed; why: one
+ * sentence.
  */
 void history_cancel(struct release *r, const char *why);
 /* The release is rolled back, or its promotion has failed: the reports in the plan are the reason.
  */
 void history_fail(struct release *r);
 /*
- * When the analysis that runs began. Without a record of that, of one that another controller has
- * begun, when the status moved last: the next status that moves has the record. False if unknown.
+ * The beginning of the running analysis. If it is not recorded, because another controller began
+ * it: the last time when the status moved; the next moving status records it. False if unknown.
  */
 bool history_analysis_began(const struct release *r, int64_t *ms);
 /*
  * True if the revision of the target, with its configs, was the primary's until so recently that
- * spec.rollback has it promoted without an analysis; *until: when it was replaced. No release of it
- * has failed since.
+ * spec.rollback promotes it without an analysis, and no release of it has failed since. *until: the
+ * time when it was replaced.
  */
 bool history_leads_back(const struct release *r, const char **until);
 /*

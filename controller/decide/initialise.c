@@ -1,5 +1,5 @@
 /*
- * Everything that a release needs. In every phase missing objects are created and changed ones
+ * Everything that a release needs. In every phase, missing objects are created and changed ones
  * repaired; in phase Initializing the traffic moves from the target to its primary, in an order
  * that loses no request: primary ready, apex Service and routes lead to it, and only then the
  * target goes to zero. (Flagger scales the target down before the mesh knows the primary.)
@@ -31,11 +31,11 @@
 #include "tick/edit.h"
 
 /*
- * The target was deleted, or cannot be released any more, and with it the pods for the canary's
- * share: that goes to the primary. A complete promotion is finished. Everything else needs the
- * target, which may be about to be recreated: it is waited for until the progress deadline, then
- * the release has failed. The condition TargetFound=False records since when. (Flagger reports it
- * at every tick, for ever.)
+ * The target was deleted, or can no longer be released, and the pods for the canary's share are
+ * gone with it: the share goes to the primary. A complete promotion is finished. Everything else
+ * needs the target, which may be about to be recreated: the release waits for it until the progress
+ * deadline, and then fails. The condition TargetFound=False records the beginning. (Flagger reports
+ * it at every tick, for ever.)
  */
 
 static const char missing[] = "TargetMissing", unusable[] = "TargetUnusable";
@@ -46,7 +46,7 @@ static enum rule_result take_share(struct release *r)
 
     if (verdict == RULE_CONTINUE)
         verdict = release_route(r, 0);
-    /* also a share taken before and not reported */
+    /* also a share that was routed before and not reported */
     if (verdict == RULE_CONTINUE && r->canary->status.canary_weight > 0)
         status_weight(r, 0);
     return verdict;
@@ -119,7 +119,7 @@ static void lost_clear(struct release *r)
     condition_clear(r, CONDITION_TARGET);
 }
 
-/* A Canary that was refused or suspended when found has that phase too, and has not begun. */
+/* A Canary that was refused or suspended when first seen has that phase too, and has not begun. */
 enum rule_result initialise_begin(struct release *r)
 {
     if (!status_not_begun(r))
@@ -165,7 +165,7 @@ enum rule_result initialise_services(struct release *r)
 /*
  * True if the target's current revision may become the primary: only if it was analysed. The same
  * spec with other configs is another revision; the copies of the configs, or a status without a
- * later revision, then tell the promoted one.
+ * later revision, then show whether it is the promoted one.
  */
 static enum rule_result may_become_primary(struct release *r, bool *may)
 {
@@ -185,8 +185,8 @@ static enum rule_result may_become_primary(struct release *r, bool *may)
     return promoted ? configs_compare(r->tick, &r->info, may) : RULE_CONTINUE;
 }
 
-/* Without a primary there is no way back: a ready canary with a share takes all traffic. *moved: it
- * did not have it yet. */
+/* Without a primary there is no way back: a ready canary with a share takes all traffic. *moved:
+ * true if it did not have it yet. */
 static enum rule_result serve_by_canary(struct release *r, bool *moved)
 {
     const char *why;
@@ -203,7 +203,7 @@ static enum rule_result serve_by_canary(struct release *r, bool *moved)
         return verdict;
     if (release_canary_serves_all(r))
         share_take_all(r);
-    /* also a step routed and not reported before */
+    /* also a step that was routed before and not reported */
     if (r->router->weighted && r->weights.canary != r->canary->status.canary_weight) {
         status_weight(r, r->weights.canary);
         *moved = true;
@@ -212,8 +212,9 @@ static enum rule_result serve_by_canary(struct release *r, bool *moved)
 }
 
 /*
- * The primary is gone and may not be recreated: reported once. What could change that wakes the Canary, but for
- * former revisions that come back, which are listed again now and then and not at each interval.
+ * The primary is gone and may not be recreated: reported once. Every change that could permit it
+ * wakes the Canary, except the return of former revisions: these are listed again now and then, but
+ * not at each interval.
  */
 static enum rule_result leave_lost_primary(struct release *r)
 {
@@ -237,7 +238,7 @@ static enum rule_result leave_lost_primary(struct release *r)
 
 /*
  * Without a release, a primary scaled to zero may be intended, by a person or a schedule, and is
- * left alone; but the status says why no pod answers. An autoscaler has its own reasons.
+ * left alone; but the status explains why no pod answers. An autoscaler has its own reasons.
  */
 static void tell_empty_primary(struct release *r)
 {
@@ -259,9 +260,9 @@ static void tell_empty_primary(struct release *r)
 static const char made_anew[] = "MadeAnew"; /* reason of PrimaryServes=False */
 
 /*
- * While initialising, the primary behind the apex Service is gone: of a target released before,
- * for example. A primary made from the target now has never served. That is recorded before it is
- * made: a primary found without this record may have served.
+ * While initialising, the primary behind the apex Service is gone, for example that of a formerly
+ * released target. A primary made from the target now has never served. That is recorded before it
+ * is made: a primary found without this record may have served.
  */
 static enum rule_result note_made_anew(struct release *r)
 {
@@ -286,8 +287,8 @@ static enum rule_result note_made_anew(struct release *r)
 
 /*
  * The revision of a new primary may never get ready. As long as it has not served, it follows the
- * target, so that fixing the target helps. (In Flagger the primary stays as created and must be
- * deleted by hand.)
+ * target, so that fixing the target helps. (In Flagger the primary stays as it was created and must
+ * be deleted by hand.)
  */
 static enum rule_result follow_target(struct release *r)
 {
@@ -324,8 +325,9 @@ static struct json_object *without_server_fields(struct release *r, struct json_
 }
 
 /*
- * Plans to make the primary again. DONE: nothing else is decided without it. While the API server
- * refuses it, the traffic is moved first, in a tick of its own, so that its status is written.
+ * Plans to make the primary again. DONE: nothing else is decided without the primary. While the API
+ * server refuses it, the traffic is moved first, in a tick of its own, so that its status is
+ * written.
  */
 static enum rule_result make_again(struct release *r, struct json_object *primary, const char *text)
 {
@@ -364,7 +366,7 @@ static enum rule_result restore_primary(struct release *r)
                                    name, r->canary->namespace_));
 }
 
-/* Another process saw it last: the cluster keeps the promoted template. */
+/* Another process saw the primary last: the cluster has kept the promoted template. */
 static enum rule_result recall_primary(struct release *r)
 {
     const char *promoted = r->canary->status.last_promoted_spec;
@@ -493,8 +495,8 @@ enum rule_result initialise_apex(struct release *r)
 
 /*
  * When `match` is removed from the spec, the share of the matched requests goes to the primary,
- * which may have shrunk: the route stays until the primary has pods for everything, or while a
- * rollback waits for that.
+ * which may have shrunk: the route stays until the primary has pods for all traffic, or while a
+ * rollback waits for them.
  */
 static enum rule_result match_may_go(struct release *r, bool *may)
 {
@@ -512,7 +514,7 @@ static enum rule_result match_may_go(struct release *r, bool *may)
     return capacity_wait(r, CAPACITY_RESTART);
 }
 
-/* Routes to a port follow when their Services have it. */
+/* Routes to a port follow once their Services have it. */
 enum rule_result initialise_routes(struct release *r)
 {
     struct service_pods pods = serving_pods(r);
@@ -537,7 +539,7 @@ enum rule_result initialise_settle(struct release *r)
     return verdict;
 }
 
-/* We may not change where it leads. */
+/* The controller may not change the destination of this route. */
 static void hold_ports(struct release *r, const char *route)
 {
     condition_hold(r, CONDITION_PORTS, "OldPortInUse",
@@ -548,7 +550,7 @@ static void hold_ports(struct release *r, const char *route)
                                 route, release_canary(r)));
 }
 
-/* A primary with a single label may match pods of others, whenever they are created. */
+/* A primary with a single label may match foreign pods, whenever they are created. */
 enum rule_result initialise_owners(struct release *r)
 {
     return r->target->own_services || !r->info.label || !r->info.primary ? RULE_CONTINUE
@@ -581,7 +583,7 @@ enum rule_result initialise_ports(struct release *r)
     if (verdict != RULE_CONTINUE || route || behind) {
         if (route)
             hold_ports(r, route);
-        else if (behind) /* the pause counts from when it has left */
+        else if (behind) /* the pause counts from the time when the route has left */
             condition_clear(r, CONDITION_PORTS);
         return verdict;
     }
@@ -630,7 +632,7 @@ enum rule_result initialise_finish(struct release *r)
         verdict = r->target->compare(r->tick, &r->info, &is_same);
     if (verdict == RULE_CONTINUE)
         verdict = drain_target(r);
-    /* The first check; a finding keeps the target for now. */
+    /* The first check; a finding keeps the target running for now. */
     if (verdict == RULE_CONTINUE && bystander_check(r) == RULE_NEEDS_FACTS)
         verdict = RULE_NEEDS_FACTS;
     if (verdict == RULE_CONTINUE)
@@ -666,9 +668,9 @@ enum rule_result initialise_finish(struct release *r)
 }
 
 /*
- * An autoscaler that the spec no longer refers to, or by another name: the primary's copy is
- * deleted and the pause written into the original removed. The primary keeps its replicas. During
- * a release this waits: a scaler with a floor or a pause must not change. Until then only
+ * Leaves an autoscaler that the spec no longer refers to, or refers to by another name: deletes the
+ * primary's copy and removes the pause written into the original. The primary keeps its replicas.
+ * During a release this waits: a scaler with a floor or a pause must not change. Until then only
  * status.acceptedSpec names it, so the name of a new one is recorded there before anything is made
  * for it.
  */

@@ -9,7 +9,7 @@ enum { SECOND_MS = 1000, LEAST_LOOKS = 6 };
 
 /* --- the policy of a metric */
 
-/* Of a number that is compared, if the spec does not say it. */
+/* The tolerated ratio of a compared number, unless the spec gives one. */
 static const double NUMBER_RATIO = 0.1;
 
 static struct judge_tolerance tolerance_of(const struct canary_judge *judge,
@@ -62,7 +62,7 @@ static struct json_object *entry_of(struct json_object *list, const char *name, 
     return NULL;
 }
 
-/* Number of earlier metrics with its name. */
+/* Number of earlier metrics with the same name. */
 static int nth_of(const struct judged *judged, const char *name)
 {
     int n = 0;
@@ -72,7 +72,7 @@ static int nth_of(const struct judged *judged, const char *name)
     return n;
 }
 
-/* Evidence under another tolerance does not count for this one. */
+/* Evidence collected under another tolerance does not count. */
 static bool is_of_policy(struct json_object *entry, const struct judge_policy *policy)
 {
     return number_at(json_at(entry, "tolerate", NULL), "points") == policy->tolerate.points &&
@@ -105,7 +105,7 @@ static enum judged_kind kind_of(const struct canary_metric *metric)
     return metric->compares ? JUDGED_NUMBER : JUDGED_REQUESTS;
 }
 
-/* A number whose worse side was another one begins anew. */
+/* A number whose worse side has changed begins anew. */
 static bool read_evidence(struct json_object *entry, const struct canary_metric *metric,
                           struct judged_metric *out)
 {
@@ -316,7 +316,7 @@ static void add_samples(struct json_object *list, const char *name, struct json_
     edit_add(list, samples);
 }
 
-/* For a tick without a new sample, as in the status. */
+/* For a tick without a new sample: the samples in the status. */
 struct json_object *judged_samples(struct release *r)
 {
     struct json_object *before = json_at(r->canary->status.json, "judge", "metrics", NULL);

@@ -1,9 +1,9 @@
 /*
- * Evidence about the canary beside the primary (`judge` of the status, decide/STATUS.md): per
- * judged metric, until when its requests are counted, and since when the pods of both sides are
- * unchanged. It is written with a status that does not report a step, so that a sample does not
- * restart the interval. Evidence and time are one write: requests counted but not written are
- * counted by the next sample.
+ * Evidence about the canary beside the primary (`judge` of the status, decide/STATUS.md): for each
+ * judged metric, the time up to which its requests are counted; and the time since when the pods of
+ * both sides are unchanged. It is written with a status that does not report a step, so that a
+ * sample does not restart the interval. Evidence and time are one write: requests counted but not
+ * written are counted by the next sample.
  */
 #ifndef DECIDE_JUDGED_H
 #define DECIDE_JUDGED_H
@@ -17,7 +17,8 @@
  */
 enum { JUDGED_METRICS = 10, JUDGED_SAMPLES = 60 };
 
-/* What is compared: counts of requests (evidence), a number, or histograms of latency. */
+/* The subject of a comparison: counts of requests (evidence), a number, or histograms of
+ * latency. */
 enum judged_kind { JUDGED_REQUESTS, JUDGED_NUMBER, JUDGED_LATENCY };
 
 struct judged_metric {
@@ -33,7 +34,7 @@ struct judged_metric {
     const char *says;  /* one sentence; NULL if none */
     const char *bad;   /* description of a bad request, "failed"; NULL if nothing was counted */
     struct judge_policy policy;
-    struct json_object *before; /* the evidence that the samples follow, of the primary; or NULL */
+    struct json_object *before; /* the primary's evidence, which the samples follow; or NULL */
     int64_t samples_since_s;    /* Unix time of the first sample */
     struct judge_series samples;
 };
@@ -46,7 +47,7 @@ struct judged {
     int n;
 };
 
-/* Reads the status for these metrics of the spec, in this order; starts empty where it has none. */
+/* Reads the status for these metrics of the spec, in this order; starts empty if it has none. */
 struct judged *judged_read(struct release *r, const int *metrics, int n);
 void judged_write(struct release *r, const struct judged *judged);
 /*
@@ -54,17 +55,17 @@ void judged_write(struct release *r, const struct judged *judged);
  * the arena.
  */
 const char *judged_sentence(struct arena *arena, const struct judged *judged);
-/* The policy of the spec for one of n judged metrics. Of a number, points is an amount. */
+/* The policy of the spec for one of n judged metrics. For a number, points is an amount. */
 struct judge_policy judged_policy(const struct canary_judge *judge,
                                   const struct canary_metric *metric, int n);
-/* The policy of this metric was shown to be violated, or met. */
+/* The verdict on this metric: its policy is shown to be violated, or met. */
 enum judge_verdict judged_verdict(const struct judged_metric *metric);
 /* Requests of the canary since the last step, or looks at its number. */
 double judged_requests(const struct judged_metric *metric);
-/* True if not enough for a step: no verdict, and too few requests of the canary. Of a number: no look
- * since the last step, no comparison yet, or the last one was beyond what is tolerated. */
+/* True if there is too little for a step: no verdict, and too few requests of the canary. For a
+ * number: no look since the last step, no comparison yet, or a last one beyond the tolerance. */
 bool judged_is_silent(const struct judged_metric *metric, const struct canary_judge *judge);
-/* Keeps one more sample, from begin_s to end_s, beside the evidence. */
+/* Keeps one more sample, from begin_s to end_s, along with the evidence. */
 void judged_keep_sample(struct release *r, struct judged_metric *metric, int64_t begin_s,
                         int64_t end_s, struct judge_counts canary, struct judge_counts primary);
 /* The samples of all metrics for the history: name, bad, since and counts of each; NULL if none. */

@@ -1,19 +1,19 @@
 /*
- * Routes to the Services of a Canary that its router does not write any more: those of a former
- * provider or name, or left by another Canary with the Services taken over. A changed Canary keeps
- * them, since they may be in use, and an event reports them. So their destinations must not be
- * removed before they are:
+ * Routes to the Services of a Canary that its router no longer writes: those of a former provider
+ * or name, or those that another Canary left with the Services that this one adopted. A changed
+ * Canary keeps them, since they may be in use, and an event reports them. So their destinations
+ * must not be removed before they are:
  *
  *   - A port of a Service stays as long as such a route refers to it.
- *   - A Service that such a route names outlives the Canary. It selects the pods of the target, like
- *     the apex Service; or those of the primary if another Canary continues with the target. (A former
- *     target may be gone, with its primary, or hold anything.)
- *   - The routes lose their owner with it.
+ *   - A Service that such a route names outlives the Canary. Like the apex Service, it then selects
+ *     the pods of the target, or those of the primary if another Canary keeps the target. (A former
+ *     target may be gone, with its primary, or hold any revision.)
+ *   - The routes lose their owner when the Service does.
  *
- * Routes of a former name that the router manages serve the same hosts as the present one: they
- * are deleted, a pause before their Services. All routers are searched, in whatever version the
- * cluster serves, read only: a route leads to a Service if an object in it has the name of the
- * Service as a value, with or without its namespace.
+ * Routes of a former name that the router manages serve the same hosts as the current one: they are
+ * deleted, a pause before their Services. The routes of all routers are examined, in any version
+ * that the cluster serves, and only read: a route leads to a Service if an object in it has the
+ * name of the Service as a value, with or without its namespace.
  */
 #include "decide/leftover.h"
 
@@ -60,7 +60,8 @@ static bool is_of_router(struct release *r, const struct kube_resource *kind)
     return false;
 }
 
-/* A version that the cluster does not serve has no list; nor has one that the role may not read. */
+/* A version that the cluster does not serve has no list; neither has one that the role may not
+ * read. */
 static bool read_kind(struct release *r, const struct kube_resource *kind, struct routes **routes)
 {
     struct json_object *list;
@@ -89,7 +90,8 @@ static bool read_kinds(struct release *r, const struct kube_resource *const *kin
     return known;
 }
 
-/* Reads the routes of all routers that have routes of their own. False if not known yet. */
+/* Reads the routes of all routers that have routes of their own. False if some are not known
+ * yet. */
 static bool read_routes(struct release *r, struct routes **routes)
 {
     bool known = true;
@@ -121,7 +123,7 @@ static bool has_name(struct release *r, const struct kube_resource *kind, struct
     return *name;
 }
 
-/* True if spec.service.routeRefs names it: it is the user's, whatever it was before. */
+/* True if spec.service.routeRefs names it: it belongs to the user, whatever it was before. */
 static bool is_referred(const struct release *r, const struct kube_resource *kind,
                         struct json_object *route)
 {
@@ -135,8 +137,8 @@ static bool is_referred(const struct release *r, const struct kube_resource *kin
 }
 
 /*
- * True for a route that is not deleted, since spec.service.routeRefs has come: one that it names, or
- * one of ours to which objects of the user lead.
+ * True for a route that is kept when spec.service.routeRefs is added: one that it names, or one of
+ * ours to which the user's objects lead.
  */
 static bool is_let_be(struct release *r, const struct kube_resource *kind,
                       struct json_object *route)
@@ -183,7 +185,7 @@ static bool has_number(struct json_object *tree, int64_t number)
     return false;
 }
 
-/* A Service as routes name it: plain, by cluster DNS, or in Kuma's form. */
+/* A Service in the forms in which routes name it: plain, by cluster DNS, or in Kuma's form. */
 struct sought {
     const char *name;   /* "podinfo" */
     const char *dotted; /* "podinfo.test" */
@@ -223,7 +225,7 @@ static bool leads_to(struct json_object *tree, const struct sought *service, int
     return below || (named && (port == 0 || has_number(tree, port)));
 }
 
-/* The first route that stays and leads there; object is NULL if none. */
+/* The first route that stays and leads to the Service; object is NULL if there is none. */
 struct route {
     const struct kube_resource *kind;
     struct json_object *object;
@@ -284,7 +286,7 @@ enum rule_result leftover_uses_ports(struct release *r, struct json_object *port
     if (!found.object)
         return RULE_CONTINUE;
     *route = *behind ? NULL : print_route(r, &found);
-    /* needed by name, it wakes the Canary when it changes */
+    /* the route is needed by name, so that its change wakes the Canary */
     return need_object(r->tick, found.kind, r->canary->namespace_, name_of(found.object), &one)
                ? RULE_CONTINUE
                : RULE_NEEDS_FACTS;
@@ -301,7 +303,7 @@ static bool disown(struct release *r, const struct kube_resource *kind, struct j
     return true;
 }
 
-/* The route that would be ours without them; object is NULL if none. */
+/* The route that would be ours without routeRefs; object is NULL if there is none. */
 static enum rule_result find_replaced(struct release *r, struct route *out)
 {
     const struct router *own = router_find(r->tick->provider);
@@ -321,7 +323,7 @@ static enum rule_result find_replaced(struct release *r, struct route *out)
     return known ? RULE_CONTINUE : RULE_NEEDS_FACTS;
 }
 
-/* A route of ours that the spec names is the user's from now on, and outlives the Canary. */
+/* A route of ours that the spec names belongs to the user from now on, and outlives the Canary. */
 static enum rule_result give_up_route(struct release *r, const struct route *route)
 {
     if (!disown(r, route->kind, route->object))
@@ -334,7 +336,7 @@ static enum rule_result give_up_route(struct release *r, const struct route *rou
     return RULE_DONE;
 }
 
-/* A route that is not deleted, when the others come. */
+/* Reports a route that is kept when routeRefs is added. */
 static void report_replaced(struct release *r, const struct route *route, bool owned)
 {
     struct json_object *before = r->canary->status.accepted_spec;
@@ -354,7 +356,7 @@ static void report_replaced(struct release *r, const struct route *route, bool o
                       name, release_canary(r));
 }
 
-/* Ours, beside those of the user: it may be older, and take their requests. */
+/* Deletes our route beside the user's: it may be older, and would get their requests. */
 static enum rule_result delete_replaced(struct release *r, const struct route *route)
 {
     const struct pause pause = {
@@ -517,7 +519,7 @@ static bool is_planned(struct release *r, enum effect_kind kind,
     return false;
 }
 
-/* True if it is not garbage collected: it is not ours, or this plan removes the owner. */
+/* True if the object is not garbage collected: it is not ours, or this plan removes its owner. */
 static bool outlives(struct release *r, const struct kube_resource *kind,
                      struct json_object *object)
 {
@@ -532,7 +534,8 @@ static const char *add_name(struct release *r, const char *names, const char *ki
                         name_of(object));
 }
 
-/* The routes among them: a later route for the same host may get no requests because of them. */
+/* The routes among the remaining objects: because of them, a later route for the same host may get
+ * no requests. */
 static const char *routes_that_stay(struct release *r, const struct routes *routes)
 {
     const char *apex = r->canary->service.name, *names = "";

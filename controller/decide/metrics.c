@@ -1,8 +1,8 @@
 /*
- * Metrics of an analysis (metric/METRICS.md): built-in and inline ones in list order, then those
- * of MetricTemplates. A metric may be all three; then each is queried and must hold. The first
- * failure ends the list and is reported here. A metric without an answer may hold the step instead
- * (onMetricError, noData): the others are queried all the same.
+ * Metrics of an analysis (metric/METRICS.md): built-in and inline ones in list order, then those of
+ * MetricTemplates. A metric may be all three; then each is queried and must pass. The first failure
+ * ends the list and is reported here. A metric without an answer may hold the step instead
+ * (onMetricError, noData): the others are still queried.
  */
 #include "decide/metrics.h"
 
@@ -50,7 +50,7 @@ struct shown {
     const char *what;                                        /* "success rate" */
     const char *(*value)(struct arena *arena, double value); /* "98.50%" */
     const char *(*bound)(struct arena *arena, double bound); /* "99%" */
-    double (*round)(double bound); /* the effective bound; NULL: as written */
+    double (*round)(double bound); /* the effective bound; NULL: the written one */
     bool threshold_is_min;
 };
 
@@ -112,7 +112,7 @@ static struct bounds bounds_of(const struct canary_metric *metric, const struct 
     if (metric->has_range)
         bounds = (struct bounds){metric->has_min, metric->has_max, metric->min, metric->max};
     else if (metric->compares && !metric->has_threshold)
-        bounds = (struct bounds){0}; /* its bound is the primary's number */
+        bounds = (struct bounds){0}; /* its bound is the number of the primary */
     if (shown->round) {
         bounds.min = shown->round(bounds.min);
         bounds.max = shown->round(bounds.max);
@@ -135,7 +135,7 @@ static const char *bounds_text(struct arena *arena, const struct shown *shown,
 
 /* --- the message */
 
-/* The interval used in its query: 1m if a metric without template has none; else "". */
+/* The interval used in its query: 1m if a metric without a template has none; otherwise "". */
 static const char *metrics_interval(const struct metric_check *check)
 {
     const char *given = check->metric->interval;
@@ -254,14 +254,14 @@ static enum rule_result metrics_judge(struct release *r, const struct metric_che
 }
 
 /*
- * Requests of the canary before its promotion. Metrics may be good for requests other than those
- * of users: probes, or a load test of the Service. If an older route takes the requests meant for
- * the Canary's route, or a label of the mesh is wrong, the canary gets none, and a bad revision
- * would be promoted on no evidence. (Flagger promotes it, unless it checks a built-in metric,
- * which has no values then.) So before a promotion the built-in metrics of the mesh are queried
- * for the requests of both sides, unless such a metric is checked anyway. A canary without any,
- * although its share implies some, holds the release (onNoRequests). Where the mesh does not
- * count, or no server can be queried, the number is unknown and has no effect.
+ * Requests of the canary before its promotion. Metrics may look good because of requests that do
+ * not come from users: probes, or a load test of the Service. If an older route gets the requests
+ * meant for the Canary's route, or a label of the mesh is wrong, the canary gets none, and a bad
+ * revision would be promoted without evidence. (Flagger promotes it, unless it checks a built-in
+ * metric, which then has no values.) So before a promotion the built-in metrics of the mesh are
+ * queried for the requests of both sides, unless such a metric is checked anyway. A canary without
+ * any requests, although its share implies some, holds the release (onNoRequests). Where the mesh
+ * does not count, or no server can be queried, the number is unknown and has no effect.
  */
 
 /*
@@ -270,7 +270,7 @@ static enum rule_result metrics_judge(struct release *r, const struct metric_che
  */
 enum { WINDOW_S = 180, SECOND_MS = 1000, ENOUGH = 10 };
 
-/* A built-in metric without values is reported by itself. */
+/* True if a built-in metric is checked, which reports by itself that it has no values. */
 static bool is_checked_anyway(const struct release *r)
 {
     for (int i = 0; i < r->canary->analysis.n_metrics; i++) {
@@ -282,7 +282,7 @@ static bool is_checked_anyway(const struct release *r)
     return false;
 }
 
-/* True if the step is a promotion of a canary that gets requests. */
+/* True if the step promotes a canary that gets requests. */
 static bool is_promotion(const struct release *r)
 {
     if (!r->router->weighted || r->weights.canary == 0)
@@ -335,7 +335,8 @@ static bool count(struct release *r, enum side side, double *out)
     return true;
 }
 
-/* Requests that the canary should have had since the last step, from those of the primary. */
+/* Requests that the canary should have had since the last step, derived from those of the
+ * primary. */
 static double expected(const struct release *r, double primary)
 {
     int weight = r->weights.canary;
@@ -479,7 +480,7 @@ static const char *query_template(struct release *r, const struct metric_check *
     return metric_family_query(r->tick->arena, family, kind_of(check));
 }
 
-/* The group of a built-in query for many workloads; NULL to query for this one alone. */
+/* The group of a built-in query for many workloads; NULL to query this workload alone. */
 static const struct metric_group *group_of(struct release *r, const struct metric_check *check,
                                            const struct render_model *model)
 {
@@ -510,7 +511,7 @@ static enum rule_result judge(struct release *r, const struct metric_check *chec
     return metrics_judge(r, check, value);
 }
 
-/* Queries, and evaluates the answer. */
+/* Sends the query and evaluates the answer. */
 static enum rule_result ask(struct release *r, struct metric_check *check)
 {
     if (!need_metric(r->tick, &check->question, &check->answer))
@@ -573,7 +574,7 @@ static enum rule_result judge_load(struct release *r, struct metric_check *check
     return judge(r, check);
 }
 
-/* The load tester's reply: it is created, runs, or has ended well or badly. */
+/* The load tester's reply: the test is created, runs, or has ended well or badly. */
 static enum rule_result read_load(struct release *r, struct metric_check *check, const char *text)
 {
     static const char *const running[] = {"creating", "running", "reading", NULL};
@@ -672,7 +673,7 @@ static enum rule_result read_template(struct release *r, int index)
     return verdict == RULE_NEEDS_FACTS ? verdict : RULE_CONTINUE;
 }
 
-/* Built-in, then inline. */
+/* The built-in source, then the inline one. */
 static enum rule_result check_own(struct release *r, int index)
 {
     const struct canary_metric *metric = &r->canary->analysis.metrics[index];
@@ -704,8 +705,8 @@ static enum rule_result check_other(struct release *r, int index)
         metrics_about(r, &none));
 }
 
-/* Everything unknown is requested before the first is waited for. What the step that runs does not
- * check is not asked. */
+/* All unknown facts are requested before waiting for the first one. Metrics that the running step
+ * does not check are not queried. */
 static enum rule_result check_each(struct release *r,
                                    enum rule_result (*check)(struct release *r, int index),
                                    enum rule_result so_far)
@@ -717,7 +718,7 @@ static enum rule_result check_each(struct release *r,
         if (so_far == RULE_CONTINUE)
             so_far = verdict;
         else if (verdict == RULE_DONE)
-            break; /* it counts once those before it are known */
+            break; /* it counts once the previous ones are known */
     }
     return so_far;
 }

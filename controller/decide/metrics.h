@@ -6,7 +6,7 @@
 
 /*
  * Probes the metric servers before a release, and checks the metrics of a step: DONE if a check
- * failed and was reported. CONTINUE with r->held: none failed, but not all could be queried.
+ * failed and was reported. CONTINUE with r->held: none failed, but some could not be queried.
  */
 enum rule_result metrics_probe(struct release *r);
 enum rule_result metrics_check(struct release *r);
@@ -32,7 +32,7 @@ struct metric_check {
     struct metric_question question;
     const struct metric_answer *answer; /* NULL if none was requested */
 };
-/* A duration is in ms. Question and answer of the check are not used. */
+/* For a duration, value is in ms. Question and answer of the check are not used. */
 bool metrics_within(const struct metric_check *check, double value);
 
 /* The canary's own requests, checked before its promotion. */

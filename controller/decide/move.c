@@ -1,10 +1,10 @@
 /*
- * Edits that move a Canary to another target, provider, Service or autoscaler. What serves keeps
- * serving: during a release, or while the canary has traffic, such an edit is refused until that
- * is over. Otherwise it is followed. A new target first gets a primary of its own, and Services
- * and routes move when that is ready: its release begins like that of a new Canary.
- * status.acceptedSpec holds the former values; without it, former_recall() detects another target,
- * and other moves go unnoticed.
+ * Edits that move a Canary to another target, provider, Service or autoscaler. The serving pods
+ * keep serving: during a release, or while the canary has traffic, such an edit is refused until
+ * that is over. Otherwise it is followed. A new target first gets a primary of its own, and
+ * Services and routes move when that primary is ready: its release begins like that of a new
+ * Canary. status.acceptedSpec holds the former values; without it, former_recall() detects another
+ * target, and other moves go unnoticed.
  */
 #include "decide/rules.h"
 
@@ -19,10 +19,10 @@
 
 /*
  * The former target, if status.acceptedSpec does not name it: Flagger's CRD drops that field, or
- * Flagger wrote the status. The Service of the primary tells it as long as its name is unchanged:
+ * Flagger wrote the status. The Service of the primary reveals it as long as its name is unchanged:
  * it selects the pods of podinfo-primary, and such a workload, made for this Canary, was made from
  * podinfo. If the Services were renamed as well, nothing leads to the old ones; the lack of a
- * Service and a route with the new names only tells that they changed.
+ * Service and a route with the new names only shows that they changed.
  */
 
 #define PRIMARY_SUFFIX "-primary"
@@ -53,7 +53,7 @@ static const char *selected_target(struct arena *arena, struct json_object *serv
 }
 
 /*
- * The Canary as if its status recorded that this target was released under the name of its
+ * Treats the Canary as if its status recorded that this target was released under the name of its
  * Service.
  */
 static enum rule_result recall(struct release *r, const char *target)
@@ -91,8 +91,8 @@ enum rule_result former_recall(struct release *r)
 }
 
 /*
- * *found: a Service or a route with the names of the spec was made for this Canary. NEEDS_FACTS or
- * CONTINUE.
+ * *found: true if a Service or a route with the names of the spec was made for this Canary.
+ * NEEDS_FACTS or CONTINUE.
  */
 static enum rule_result find_names(struct release *r, bool *found)
 {
@@ -121,7 +121,8 @@ static enum rule_result find_names(struct release *r, bool *found)
     return known ? RULE_CONTINUE : RULE_NEEDS_FACTS;
 }
 
-/* *told: the status is about the revision of the target, whatever was deleted around it. */
+/* *told: true if the status is about the revision of the target, whatever objects around it were
+ * deleted. */
 static enum rule_result is_told_of(struct release *r, bool *told)
 {
     const struct canary_status *status = &r->canary->status;
@@ -154,7 +155,7 @@ static enum rule_result former_check(struct release *r, enum former *out)
     return verdict;
 }
 
-/* Kind and name in the accepted spec at `key`; name is NULL if none. */
+/* Kind and name in the accepted spec at `key`; name is NULL if there is none. */
 static struct canary_ref accepted_ref(const struct release *r, const char *key)
 {
     struct json_object *ref = json_at(r->canary->status.accepted_spec, key, NULL);
@@ -204,7 +205,7 @@ static bool move_is_bound(const struct release *r)
 /* --- names of routes and of the autoscaler */
 
 /*
- * Routes of another provider, or of another name, cannot be reached: continuing would scale down
+ * Routes of another provider, or with another name, are out of reach: continuing would scale down
  * the pods behind them. Flagger's status does not name the provider.
  */
 static const char *refuse_provider_move(struct release *r)
@@ -248,7 +249,7 @@ static const char *refuse_service_move(struct release *r)
                         weight_text(r->tick->arena, status->canary_weight));
 }
 
-/* The rules that are written would be others, and the share of those before would stay there. */
+/* The router would write other rules, and the share would stay in the former ones. */
 static const char *refuse_refs_move(struct release *r)
 {
     struct json_object *before = r->canary->status.accepted_spec;
@@ -261,8 +262,8 @@ static const char *refuse_refs_move(struct release *r)
 }
 
 /*
- * Two autoscalers would scale the same pods until the release is over; a removed one is left then
- * (leave_scaler).
+ * Two autoscalers would scale the same pods until the release is over; only then is the removed
+ * one given up (leave_scaler).
  */
 static const char *refuse_scaler_move(struct release *r)
 {
@@ -290,7 +291,7 @@ const char *move_refusal(struct release *r)
 
 /* --- the target */
 
-/* No takeover is possible: it does not exist, or routes in another way. */
+/* A new target that cannot replace the former one: it does not exist, or routes in another way. */
 static const char *refuse_successor(struct release *r, const struct canary_ref *before,
                                     const struct target_info *info)
 {
@@ -350,7 +351,7 @@ static bool has_other_port(const struct release *r)
     return now && before && !json_same(now, before);
 }
 
-/* True if the serving pods do not listen there, as far as known. */
+/* A sentence if the serving pods, as far as known, do not listen on the port; NULL otherwise. */
 static const char *refuse_port(struct release *r, const struct target_info *info)
 {
     struct json_object *before = accepted_port(r), *now = pod_port(r->canary->service.json);
@@ -391,7 +392,7 @@ static enum rule_result refuse_unknown_move(struct release *r, const char **sent
     return verdict == RULE_DONE ? RULE_CONTINUE : verdict;
 }
 
-/* Neither the target nor its primary exists any more: nothing serves, nothing can be ended. */
+/* Neither the target nor its primary exists any more: nothing serves, and nothing can be ended. */
 static enum rule_result is_deserted(struct release *r, const struct canary_ref *before,
                                     bool *deserted)
 {
@@ -461,8 +462,8 @@ static enum rule_result move_from_unknown(struct release *r)
 }
 
 /*
- * Initialises the new target from now on. Objects of the former one stay, since they may be in
- * use: reported once.
+ * Initialises the new target from now on. Objects of the former one stay, since they may be in use,
+ * and are reported once.
  */
 enum rule_result move_target(struct release *r)
 {

@@ -42,8 +42,8 @@ static bool promote_left_copies(const struct release *r)
 }
 
 /*
- * The revision reads no config any more, and the primary still does: once it is written, only the
- * status knows of the copies.
+ * The revision no longer reads any config, but the primary still does: once the primary is written,
+ * only the status knows of the copies.
  */
 static void note_copies(struct release *r)
 {
@@ -128,8 +128,8 @@ enum rule_result promote_is_untouched(struct release *r, bool *out)
 }
 
 /*
- * After a complete write, a primary without any of it was deleted since, and recreated from the
- * revision promoted before. An unknown revision is the written one.
+ * After a complete write, a primary without any part of the revision has been deleted and recreated
+ * from the previously promoted revision. An unknown revision counts as the written one.
  */
 enum rule_result promote_carried(struct release *r, enum carried *out)
 {
@@ -163,9 +163,9 @@ void promote_give_up(struct release *r)
 enum { MOMENT_MS = 2000 };
 
 /*
- * The pause begins a moment after the step, when the mesh has reported the routes applied, and
- * ends as much later. The end waits for that moment: then removing the pods and ending the release
- * is one write of the status. Longer waits continue after the end.
+ * The pause begins a moment after the step, when the mesh has reported the routes applied, and ends
+ * later by the same amount. The end of the release waits for that moment, so that removing the pods
+ * and ending the release take one write of the status. Longer waits continue after the end.
  */
 static bool waits_for_pause(struct release *r)
 {
@@ -173,14 +173,14 @@ static bool waits_for_pause(struct release *r)
 
     if (left == 0 || left > MOMENT_MS)
         return false;
-    r->tick->plan->stepped = false; /* the step is still to be made */
+    r->tick->plan->stepped = false; /* the step is still to be taken */
     release_requeue_within(r, left);
     return true;
 }
 
 /*
  * Configs with content-dependent names leave copies behind, with old credentials in them. No pod
- * needs them any more: the primary has rolled out.
+ * needs them any longer: the primary has rolled out.
  */
 static enum rule_result sweep_copies(struct release *r)
 {
@@ -202,14 +202,14 @@ enum rule_result shift_end(struct release *r)
 
     if (verdict == RULE_CONTINUE)
         verdict = sweep_copies(r);
-    if (verdict == RULE_CONTINUE && r->info.object) { /* it may be gone */
+    if (verdict == RULE_CONTINUE && r->info.object) { /* the target may be gone */
         if (waits_for_pause(r))
             return RULE_DONE;
         verdict = drain_target(r);
     }
     if (verdict == RULE_CONTINUE)
         verdict = companions_check(r);
-    /* the route in the way may be gone */
+    /* the older route may be gone */
     if (verdict == RULE_CONTINUE && condition_is_set(r, CONDITION_FIRST))
         verdict = contested_check(r);
     if (verdict == RULE_CONTINUE && r->info.object)
@@ -253,8 +253,8 @@ static enum rule_result finalise(struct release *r)
     return RULE_DONE;
 }
 
-/* The next weight follows from the status, so that a step routed before a crash is not made twice.
- */
+/* The next weight follows from the status, so that a step routed before a crash is not taken
+ * twice. */
 static enum rule_result shift_traffic(struct release *r)
 {
     const struct shift shift = {.way = &r->canary->analysis.promotion, .field = "promotionStep"};
@@ -263,7 +263,7 @@ static enum rule_result shift_traffic(struct release *r)
     int left = r->weights.canary;
 
     if (!r->router->weighted || left == 0) {
-        /* with nothing to wait for, ends a wait after its route was made and not reported */
+        /* with nothing to wait for, this ends a wait whose route was written but not reported */
         enum rule_result waited = capacity_wait(r, CAPACITY_PROMOTION);
         if (waited != RULE_CONTINUE)
             return waited;
@@ -281,7 +281,7 @@ static enum rule_result shift_traffic(struct release *r)
         left = by_steps ? shift_next(&shift, left) : 0;
     enum rule_result verdict = capacity_wait(r, CAPACITY_PROMOTION);
     if (verdict == RULE_CONTINUE && capacity_is_empty(r))
-        return RULE_DONE; /* its time is up, and still no pod is there */
+        return RULE_DONE; /* the time is over, and there is still no pod */
     if (verdict == RULE_CONTINUE)
         verdict = release_route(r, left);
     if (verdict != RULE_CONTINUE)
@@ -300,8 +300,8 @@ static enum rule_result shift_traffic(struct release *r)
 }
 
 /*
- * A target that routes by itself turns the analysed revision into the primary with its traffic, at
- * once: so the revision must still be ready.
+ * A target that routes by itself turns the analysed revision, with its traffic, into the primary at
+ * once, so the revision must still be ready.
  */
 static enum rule_result wait_for_analysed(struct release *r)
 {
@@ -315,8 +315,8 @@ static enum rule_result wait_for_analysed(struct release *r)
 
 /*
  * A primary with strategy Recreate has no pods for a while. The canary, which has passed the
- * analysis, takes its share an interval before that, until the end of the promotion; not before it
- * has the pods for everything. (With Flagger the requests of that share fail.)
+ * analysis, takes its share an interval before that, until the end of the promotion; but not before
+ * it has the pods for all traffic. (With Flagger the requests of that share fail.)
  */
 static enum rule_result relieve_primary(struct release *r)
 {
@@ -343,8 +343,8 @@ static enum rule_result relieve_primary(struct release *r)
 
 /*
  * detect_other_revision() has found in this tick that target and configs are the analysed ones, or
- * that everything was written already. The next status that reports something records it; a write
- * of its own would help no one else.
+ * that everything was written already. The next status that reports something records it; a
+ * separate write would have no benefit.
  */
 enum rule_result promote_copy(struct release *r)
 {
@@ -379,7 +379,7 @@ enum rule_result promote_copy(struct release *r)
     return RULE_CONTINUE;
 }
 
-/* The primary has lost the promoted revision: writes it again. */
+/* The primary has lost the promoted revision: writes that revision again. */
 enum rule_result promote_again(struct release *r)
 {
     enum carried carried = CARRIED_ALL;
@@ -393,9 +393,9 @@ enum rule_result promote_again(struct release *r)
 }
 
 /*
- * The primary has the analysed revision already: Flagger was interrupted before it wrote the
- * status of its promotion, and there is no way back. (Continuing the analysis could end in a
- * rollback to a primary with the new revision.) The primary's id does not show that.
+ * The primary has the analysed revision already: Flagger was interrupted before it wrote the status
+ * of its promotion, so there is no way back. (Continuing the analysis could end in a rollback to a
+ * primary with the new revision.) The primary's id does not show that.
  */
 enum rule_result promote_resume(struct release *r)
 {
@@ -410,9 +410,9 @@ enum rule_result promote_resume(struct release *r)
 }
 
 /*
- * skipAnalysis, also when set during an analysis: copies at once, and succeeds when the primary
- * runs it. (Flagger reports success as soon as it is copied.) A canary with a share keeps it until
- * then.
+ * skipAnalysis, also when set during an analysis: copies the revision at once, and succeeds when
+ * the primary runs it. (Flagger reports success as soon as it is copied.) A canary with a share
+ * keeps it until then.
  */
 enum rule_result promote_skip(struct release *r)
 {
@@ -431,7 +431,7 @@ enum rule_result promote_finish(struct release *r)
 
 /*
  * Waits for the primary that continue from tick to tick (capacity.c), independent of hooks and
- * checks. The rules that began other waits decide about them anew at each tick.
+ * checks. Other waits are decided anew at each tick by the rules that began them.
  */
 
 enum rule_result resume_rollback(struct release *r)

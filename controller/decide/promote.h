@@ -4,14 +4,15 @@
 
 #include "decide/release.h"
 
-/* Enters Promoting; promote_copy() then writes until everything is there. */
+/* Enters Promoting; promote_copy() then writes until the primary is complete. */
 enum rule_result promote_begin(struct release *r);
 /*
  * Progress of an interrupted promotion when the target has changed meanwhile. CONTINUE with
  * CARRIED_ALL also if none was interrupted.
  */
 enum rule_result promote_carried(struct release *r, enum carried *out);
-/* The primary stays as an unfinishable promotion has left it: the next revision is the way out. */
+/* Leaves the primary in the state of a promotion that cannot be finished: the next revision is the
+ * way out. */
 void promote_give_up(struct release *r);
 /*
  * True if no promotion is under way, or nothing of it is on the primary yet, so that it can be
@@ -22,14 +23,14 @@ enum rule_result promote_is_untouched(struct release *r, bool *out);
 enum rule_result promote_progress(struct release *r, enum carried *out);
 /* True if the promotion has begun and is not known to be complete. */
 bool promote_is_being_written(const struct release *r);
-/* True if the target is exactly the analysed revision, not only the one promoted before. */
+/* True if the target has exactly the analysed revision, and not just the one promoted before. */
 bool promote_is_of_analysed(const struct release *r);
 
 /* Shifting the traffic of a promoted canary to the primary. */
 
 /*
- * All traffic is on the primary: the target begins or ends its pause, and the release has
- * succeeded. DONE or NEEDS_FACTS.
+ * Called when all traffic is on the primary: the target begins or ends its pause, and the release
+ * succeeds. DONE or NEEDS_FACTS.
  */
 enum rule_result shift_end(struct release *r);
 

@@ -1,7 +1,8 @@
 /*
- * spec.pushes: a revision that comes outside of the windows, or when as many releases have begun in
- * the day as there may be, waits. status.pushes counts those of a day; without it, as when the limit
- * has just come, the history does. What leads back, and what a person asks for, is never held.
+ * spec.pushes: a revision waits if it is pushed outside of the windows, or when the permitted
+ * number of releases of the day has begun. status.pushes counts the releases of a day; if it is
+ * missing, as when the limit was just added, the history is counted. A revision that leads back, or
+ * that a person requests, is never held.
  */
 #include "decide/pushes.h"
 
@@ -15,7 +16,7 @@
 #include "decide/steering.h"
 #include "tick/edit.h"
 
-enum { LOOK_MS = 60 * 60 * 1000 }; /* the clock may be set meanwhile */
+enum { LOOK_MS = 60 * 60 * 1000 }; /* the clock may be set in the meantime */
 
 static const char field[] = "pushes"; /* of the status */
 
@@ -24,7 +25,7 @@ static bool is_given(const struct release *r)
     return r->canary->pushes.per_day > 0 || r->canary->pushes.n_windows > 0;
 }
 
-/* True for a revision that is never held: it leads back, or a person has asked for it. */
+/* True for a revision that is never held: it leads back, or a person has requested it. */
 static bool is_free(struct release *r)
 {
     const char *until;
@@ -33,7 +34,7 @@ static bool is_free(struct release *r)
            release_goes_forward(r) || history_leads_back(r, &until);
 }
 
-/* One that waits at its gate, or did until another came, has not. */
+/* A release that waits at its gate, or waited there until another came, has not begun. */
 static bool began_since(struct json_object *release, int64_t day_ms)
 {
     const char *began = json_str_at(release, "analysisBegan", NULL);
@@ -57,14 +58,15 @@ static int64_t begun_in_day(const struct release *r)
     return count;
 }
 
-/* The release that this one replaces has made no step and no check: it takes its place in the day. */
+/* True if the release that this one replaces has made no step and no check: this one takes its
+ * place in the count of the day. */
 static bool takes_place(const struct release *r)
 {
     return release_is_analysing(r) &&
            json_len(json_at(r->canary->status.json, "release", "steps", NULL)) == 0;
 }
 
-/* Other releases that have begun in the day. */
+/* Other releases that have begun on this day. */
 static int64_t begun(const struct release *r)
 {
     int64_t count = begun_in_day(r);
@@ -77,7 +79,7 @@ static bool is_full(const struct release *r)
     return r->canary->pushes.per_day > 0 && begun(r) >= r->canary->pushes.per_day;
 }
 
-/* When the revision may begin. */
+/* The time when the revision may begin. */
 static int64_t begins_ms(const struct release *r, bool full)
 {
     const struct canary_pushes *pushes = &r->canary->pushes;
@@ -131,7 +133,7 @@ void pushes_count(struct release *r)
     status_object(r, field, out);
 }
 
-/* A gate is asked when its time has come, and its deadline counts from then. */
+/* A gate is asked once the revision may begin, and its deadline counts from then. */
 enum rule_result begin_scheduled(struct release *r)
 {
     if (!pushes_hold(r))

@@ -1,6 +1,6 @@
 /*
- * Writes that the API refuses for good: a name too long with its suffix, a duplicate port, a
- * policy that requires a label. (Flagger retries for ever, without a condition or an alert,
+ * Writes that the API server rejects permanently: a name too long with its suffix, a duplicate
+ * port, a policy that requires a label. (Flagger retries for ever, without a condition or an alert,
  * whatever the deadline.)
  */
 #include "decide/refused_write.h"
@@ -28,7 +28,7 @@ static bool names(struct json_object *noted, const char *resource, const char *n
            is_text(json_str_at(noted, "name", NULL), name);
 }
 
-/* True if it concerns an object that the status names; any object if it names none. */
+/* True if the write concerns the object that the status names; any object if it names none. */
 static bool is_of(const struct release *r, const char *resource, const char *name)
 {
     struct json_object *noted = json_at(r->canary->status.json, FIELD, NULL);
@@ -78,7 +78,8 @@ static void keep(struct release *r, struct json_object *list, struct json_object
     json_object_array_add(list, json_object_get(object));
 }
 
-/* Two writes refused alternately are both known: each is reported once, and the end skips both. */
+/* Two writes that are rejected alternately are both recorded: each is reported once, and the end of
+ * the release skips both. */
 static void note(struct release *r, const struct refused_write *refused)
 {
     struct json_object *object = edit_object(r->tick->arena);
@@ -211,14 +212,14 @@ const char *refused_write_says(const struct release *r)
 
 /*
  * Denied access, usually a role that lacks a permission. The release holds, and a condition and an
- * event give the API server's own words, which name verb, resource, namespace and account. There
- * is no notification of the end, so it is retried with growing delays.
+ * event give the API server's own words, which name verb, resource, namespace and account. The end
+ * of the denial is not announced, so the release retries with growing delays.
  *
- * Problems of the spec are reported all the same, since they do not depend on what may be read.
- * (Flagger only logs all of this.)
+ * Problems of the spec are still reported, since they do not depend on permissions. (Flagger only
+ * logs all of this.)
  */
 
-/* The wording of the API server for missing permissions, used for no other refusal. */
+/* The wording of the API server for missing permissions, used for no other rejection. */
 #define OF_ROLE " cannot "
 
 void denied_hold(struct release *r)
@@ -243,12 +244,13 @@ void denied_hold(struct release *r)
 }
 
 /*
- * A missing CRD, or one not served in the version that we write. The release holds, and a
- * condition names it. Nothing is written after the object that cannot be made: neither a status
- * that depends on it, nor a report about it.
+ * A missing CRD, or one not served in the version that we write. The release holds, and a condition
+ * names it. Nothing is written after the object that cannot be created: neither a status that
+ * depends on it, nor a report about it.
  *
- * It continues by itself: the watch of the resource, one for all Canaries, retries from time to
- * time and wakes those that need one of its objects. (Flagger tries, and reports, at every tick.)
+ * The release continues by itself: the watch of the resource, one for all Canaries, retries from
+ * time to time and wakes those that need one of its objects. (Flagger tries, and reports, at every
+ * tick.)
  */
 
 static bool is_unserved(const struct release *r, const struct effect *effect)
@@ -289,7 +291,7 @@ void unserved_hold(struct release *r)
     if (!missing)
         return;
     hold_plan(r, missing);
-    /* Checked again an interval later; at rest, when the resource becomes served. */
+    /* Checked again an interval later; if idle, when the resource becomes served. */
     plan->stepped = r->tick->due && !release_is_idle(r);
     if (r->phase == PHASE_NONE)
         status_phase(r, PHASE_Initializing);

@@ -1,7 +1,7 @@
 /*
- * Writes that the API server refuses for good: 400 or 422, or 403 by a policy (403 by a role:
+ * Writes that the API server rejects permanently: 400 or 422, or 403 by a policy (403 by a role:
  * denied_hold()). status.refusedWrite names the object; the condition WritesAccepted=False has the
- * API server's words, and since when.
+ * API server's words and the time of the first rejection.
  */
 #ifndef DECIDE_REFUSED_WRITE_H
 #define DECIDE_REFUSED_WRITE_H
@@ -9,21 +9,21 @@
 #include "decide/release.h"
 
 /*
- * After all rules: a write refused by the last run is reported, once per object, and nothing of
- * the plan is applied; from the next tick on it is retried. The condition is removed with the
+ * After all rules: a write refused by the last run is reported, once per object, and no part of the
+ * plan is applied; from the next tick on the write is retried. The condition is removed with the
  * status after that write, or when a whole tick succeeded without it.
  */
 void refused_write_hold(struct release *r);
 /*
- * True if writes have been refused for longer than the progress deadline. If not yet, plans a
- * wake-up for then.
+ * True if writes have been refused for longer than the progress deadline. Otherwise plans a wake-up
+ * for that time.
  */
 bool refused_write_expired(struct release *r);
-/* Removes the writes of that object from the plan: a release that ends does without them. */
+/* Removes the writes of that object from the plan: a release can end without them. */
 void refused_write_forgo(struct release *r);
 /*
- * The same for repairs and preparations, with the writes after them, so that the guards of a
- * release run; they are restored if no guard ends it.
+ * Removes those writes from the planned repairs and preparations, with the writes after them, so
+ * that the guards of a release run; they are restored if no guard ends it.
  */
 void refused_write_set_aside(struct release *r);
 void refused_write_put_back(struct release *r);
@@ -36,7 +36,7 @@ bool refused_write_keeps(struct release *r, const struct weights *routed);
 bool refused_write_is_of_target(const struct release *r);
 /* True if the API server refuses to have this object of the target's kind written. */
 bool refused_write_is_of(const struct release *r, const char *name);
-/* Reports it again if it is refused again, with a new deadline. */
+/* Forgets the rejection: a further one is reported again, with a new deadline. */
 void refused_write_forget(struct release *r);
 /* The API server's words. */
 const char *refused_write_says(const struct release *r);
@@ -44,7 +44,7 @@ const char *refused_write_says(const struct release *r);
 /* Access that the API server denies. */
 
 /*
- * After all rules: if access was denied (struct tick), nothing of the plan is applied: the
+ * After all rules: if access was denied (struct tick), no part of the plan is applied: the
  * condition ResourcesAllowed=False names verb, resource and account, and the plan is held.
  * Otherwise the condition is removed, with the status after the writes.
  */
@@ -58,11 +58,11 @@ void denied_hold(struct release *r);
  */
 void unserved_hold(struct release *r);
 /*
- * Removes such objects from the plan and keeps the rest. For a deletion: routes that are not
+ * Removes such objects from the plan and keeps the rest. For a deletion, since routes that are not
  * served route nothing.
  */
 void unserved_forgo(struct release *r);
-/* Everything that the rules wanted exists. */
+/* All objects that the rules wanted exist: clears the condition. */
 void unserved_clear(struct release *r);
 
 #endif

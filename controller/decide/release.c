@@ -243,11 +243,11 @@ int release_next_weight(const struct release *r, int weight)
 {
     const struct canary_analysis *analysis = &r->canary->analysis;
     int max = analysis->max_weight;
-    /* a weight of others may be no whole percent */
+    /* a weight set by others may not be a whole percentage */
     int next = weight / WEIGHT_PERCENT * WEIGHT_PERCENT + analysis->step_weight;
 
     if (analysis->step_weight == 0 && analysis->n_step_weights > 0) {
-        /* the next greater one, so that a list edited during a release still rises */
+        /* the next greater weight, so that a list edited during a release still rises */
         next = max;
         for (int i = analysis->n_step_weights - 1; i >= 0; i--) {
             if (analysis->step_weights[i] > weight)
@@ -332,7 +332,7 @@ static enum rule_result route(struct release *r, struct weights weights)
     return RULE_CONTINUE;
 }
 
-/* With `match` of a step only that step matches. */
+/* With `match` of a step, only that step matches. */
 static bool matches_always(const struct release *r)
 {
     return r->canary->analysis.match && !r->canary->analysis.match_step;
@@ -381,13 +381,13 @@ const char *release_checksum(const struct release *r)
 
 /*
  * Cookies of session affinity (router/OBJECTS.md): which cookies belong to a share of the traffic,
- * and their record in the status. The routes are authoritative; without a cookie there, the status
+ * and their record in the status. The routes are authoritative; if they have no cookie, the status
  * decides.
  *
- * A client answered by the canary stays there for the rest of the release. After it the cookie is
+ * A client answered by the canary stays there for the rest of the release. Afterwards the cookie is
  * withdrawn, so that it has no meaning for the next release. Flagger draws the values from a
- * generator seeded with the time; here they are derived from Canary, revision and former cookie,
- * so that a tick repeated after a crash produces the same one.
+ * generator seeded with the time; here they are derived from Canary, revision and former cookie, so
+ * that a tick repeated after a crash produces the same one.
  */
 
 enum { COOKIE_LETTERS = 10 };
@@ -433,7 +433,7 @@ static const char *previous_cookie(const struct release *r)
     return first(r->weights.cookies.previous, r->canary->status.previous_affinity_cookie);
 }
 
-/* A name changed during a release applies from the next one on. */
+/* A name changed during a release applies from the next release on. */
 static const char *current_cookie(const struct release *r)
 {
     return first(r->weights.cookies.canary, r->canary->status.affinity_cookie);

@@ -1,5 +1,5 @@
 /*
- * A release while one tick decides about it: findings of the rules so far, and their results.
+ * The state of a release during one tick: the findings of the rules so far, and their results.
  * Private to decide/. Every rule has the same form: it examines the release, plans effects, and
  * returns whether the next rule runs (RULE_CONTINUE), facts are missing (RULE_NEEDS_FACTS) or the
  * plan is complete (RULE_DONE).
@@ -17,7 +17,7 @@
 
 struct judged; /* judged.h */
 
-/* An autoscaler of others that scales a side (capacity.h). */
+/* A foreign autoscaler that scales a side (capacity.h). */
 struct own_scaler {
     const struct scaler *kind;
     struct json_object *object; /* NULL if none */
@@ -27,8 +27,8 @@ struct release {
     struct tick *tick;
     const struct canary *canary;
     /*
-     * Why the live spec is not followed; `canary` is then the previously accepted spec, if known.
-     * NULL if the live spec is followed.
+     * The reason why the live spec is not followed; `canary` is then the previously accepted spec,
+     * if known. NULL if the live spec is followed.
      */
     const char *refused;
     const struct router *router;
@@ -44,13 +44,13 @@ struct release {
     bool held;        /* a metric has no answer, and the step waits for it */
     bool left;        /* this plan removes all traffic from the target, or changes the target */
     const char *past; /* condition removed with the next status (condition_clear_later()) */
-    bool forgoes;     /* a write that is refused for good was left out of the plan */
+    bool forgoes;     /* a write that the API server rejects permanently was left out of the plan */
     struct effect *set_aside; /* such writes, to be restored (refused_write.h) */
-    bool at_once;             /* a rollback in steps is asked to end now */
+    bool at_once;             /* a rollback in steps was requested to end now */
     bool scaler_left;         /* this tick removes the autoscaler of the accepted spec */
     /*
-     * For the history: why the running release was given up; why it is being rolled back (NULL if
-     * it is not, or if reported before).
+     * For the history: the reason why the running release was given up, and the reason why it is
+     * being rolled back (NULL if it is not, or if reported before).
      */
     const char *cancelled, *failing;
     struct judged *judged;      /* evidence including this tick's sample; NULL if none */
@@ -64,9 +64,9 @@ struct release {
  * that its changes wake the Canary (tick/wake.h).
  *
  * release_ready(): the primary must exist. release_available(): only for kinds with replicas.
- * release_look_settled(): DONE until the mesh has applied the routes, *why says so; rules that
- * wait for it call settled_or_hold(). release_stopped(): the target is at zero and its pods are
- * gone.
+ * release_look_settled(): DONE until the mesh has applied the routes, with the reason in *why;
+ * rules that wait for that call settled_or_hold(). release_stopped(): the target is at zero and its
+ * pods are gone.
  */
 enum readiness release_ready(struct release *r, enum side side, const char **why);
 int release_available(struct release *r, enum side side);
@@ -86,18 +86,19 @@ bool release_has_writes(const struct release *r);
 enum rule_result release_reread(struct release *r);
 /* The status fields written by this tick; created on first use (status.h, condition.h). */
 struct json_object *release_status(struct release *r);
-/* When to decide again, instead of the default for the phase. */
+/* Sets the time of the next decision, instead of the default for the phase. */
 void release_requeue(struct release *r, enum requeue requeue);
-/* At the latest after this time, > 0; the shortest counts. */
+/* Repeats the tick no later than after this time, > 0; the shortest one counts. */
 void release_requeue_within(struct release *r, int64_t ms);
-/* True if the progress deadline has passed since then; else the tick is repeated at that time. */
+/* True if the progress deadline has passed since then; otherwise repeats the tick when it
+ * passes. */
 bool release_deadline_passed(struct release *r, int64_t since_ms);
 /* "podinfo.test": Canary or target with its namespace. */
 const char *release_canary(struct release *r);
 const char *release_target(struct release *r);
 /*
- * The checksum of a revision for webhooks, including its configs. Target: as the status will have
- * it. Release: as in the status while one runs.
+ * The checksum of a revision for webhooks, including its configs. Target: the checksum that the
+ * status will have. Release: the one in the status while a release runs.
  */
 const char *release_target_checksum(const struct release *r);
 const char *release_checksum(const struct release *r);
@@ -109,40 +110,40 @@ bool release_is_first_step(const struct release *r);   /* of an analysis: no ste
 /* Reads the current routes into r->weights. */
 enum rule_result release_read_routes(struct release *r);
 /*
- * True if the canary has all traffic, not only all that is matched: after a failed promotion, or
+ * True if the canary has all traffic, not only all matching requests: after a failed promotion, or
  * at the end of an analysis up to 100 %.
  */
 bool release_canary_serves_all(const struct release *r);
 /*
- * True if the primary is no way back: the canary serves everything, or a failed promotion left
- * neither revision whole on it. A new revision is the way out.
+ * True if there is no way back to the primary: the canary serves everything, or a failed promotion
+ * left neither revision complete on it. A new revision is the way out.
  */
 bool release_goes_forward(const struct release *r);
 /* True if the spec names the same autoscaler as the accepted spec. */
 bool release_scaler_is_accepted(const struct release *r);
-/* The autoscalerRef of the accepted spec that is still to be left; NULL if none. */
+/* The autoscalerRef of the accepted spec that is still to be removed; NULL if none. */
 struct json_object *release_scaler_to_leave(const struct release *r);
-/* True if the canary has a size of its own: by spec.analysis.canaryScale, or as its share is one of
- * pods. */
+/* True if the canary has a size of its own: by spec.analysis.canaryScale, or because its share is a
+ * share of pods. */
 bool release_is_sized(const struct release *r);
 /* True while a step with `match` is routed: the canary has all requests that match, and no others. */
 bool release_is_at_match(const struct release *r);
-/* The canary's weight that is routed; 0 before the first one, also at a step with `match`. */
+/* The routed weight of the canary; 0 before the first one, and at a step with `match`. */
 int release_step_weight(const struct release *r);
 /* The canary's weight after `weight`, up to the maximum. */
 int release_next_weight(const struct release *r, int weight);
-/* The step of spec.analysis.steps that is routed. NULL if there is none, as before the first one or
- * after the list was edited, and during a bake. */
+/* The routed step of spec.analysis.steps; NULL if there is none: before the first one, after the
+ * list was edited, and during a bake. */
 const struct canary_step *release_step(const struct release *r);
 /* "spec.analysis.steps[2]" */
 const char *release_step_path(const struct release *r, const struct canary_step *step);
-/* True if metrics, or rollout webhooks, of this name are checked at the step that is routed. */
+/* True if metrics, or rollout webhooks, of this name are checked at the routed step. */
 bool release_checks(const struct release *r, const char *name);
 bool release_calls(const struct release *r, const char *name);
 
 /*
- * These plan the routes and record them in r->weights; they plan nothing if the router cannot
- * split traffic, or if the routes are already so.
+ * These plan the routes and record them in r->weights; they plan nothing if the router cannot split
+ * traffic, or if the routes are already correct.
  *
  * release_route(): the canary's percentage of the requests, of the matched ones if the analysis
  * matches; mirroring ends. release_match(): the requests that a step matches to the canary.

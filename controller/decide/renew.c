@@ -1,11 +1,12 @@
 /*
- * A primary with a selector that is to get all labels of the target's. Selectors are immutable, and
- * its autoscaler, its Services and people know the primary by name. So a second primary is created
- * beside it, from the same template, with a name and one label of its own: Services that select the
- * first one's pods select these as well, in every mesh, without a write to a Service or a route.
- * When it serves, the first is deleted; the new primary is created from the second under the old
- * name, and when that serves, the second is deleted. Pods are never left without an owner: another
- * workload with a matching selector would adopt them and scale them down.
+ * Recreation of a primary whose selector must get all labels of the target's. Selectors are
+ * immutable, and the autoscaler, the Services and people know the primary by name. So a second
+ * primary is created beside it, from the same template, with a name and one label of its own:
+ * Services that select the first one's pods select those of the second as well, in every mesh,
+ * without a write to a Service or a route. When the second serves, the first is deleted; the new
+ * primary is created from the second under the old name, and when the new one serves, the second is
+ * deleted. Pods are never left without an owner: another workload with a matching selector would
+ * adopt them and scale them down.
  *
  * The next action follows from the objects alone: which primary exists (status.renewal has the uid
  * of the first), and whether the second does. The target is not involved, so a revision pushed
@@ -23,7 +24,7 @@
 #include "target/shared/primary.h"
 #include "tick/edit.h"
 
-/* A label that only pods of the second have. */
+/* A label that only pods of the second primary have. */
 #define MARK "flagger.app/renewal"
 
 /* The field of the status, and its members. */
@@ -177,7 +178,7 @@ static enum rule_result make_primary(struct release *r, struct json_object *seco
     return RULE_DONE;
 }
 
-/* For a workload that replaces the primary, or is it. */
+/* For a workload that replaces the primary, or is the primary. */
 static enum readiness ready(struct release *r, struct json_object *workload, const char **why)
 {
     struct json_object *primary = r->info.primary;
@@ -195,7 +196,7 @@ static enum rule_result wait(struct release *r, const char *reason, const char *
     return RULE_DONE;
 }
 
-/* It serves: CONTINUE after an interval, when that is known everywhere. */
+/* The workload serves: CONTINUE after an interval, when this is known everywhere. */
 static enum rule_result pause(struct release *r, const char *key, const char *reason,
                               const char *name)
 {
@@ -219,7 +220,7 @@ static enum rule_result pause(struct release *r, const char *key, const char *re
     return RULE_DONE;
 }
 
-/* It has never served completely; the first was never touched. */
+/* The second has never served completely, and the first was never touched. */
 static enum rule_result give_up(struct release *r, struct json_object *second, const char *why)
 {
     if (edit_is_owned(r->tick, second))
@@ -239,7 +240,7 @@ static bool is_overdue(struct release *r)
     return !text || clock_parse(text, &since, NULL) != ERR_OK || tick_is_overdue(r->tick, since);
 }
 
-/* The first primary exists. */
+/* Acts while the first primary exists. */
 static enum rule_result set_beside(struct release *r, struct json_object *first,
                                    struct json_object *second)
 {
@@ -267,7 +268,7 @@ static enum rule_result set_beside(struct release *r, struct json_object *first,
     return RULE_DONE;
 }
 
-/* The new primary exists. */
+/* Acts once the new primary exists. */
 static enum rule_result follow(struct release *r, struct json_object *primary,
                                struct json_object *second)
 {
@@ -308,7 +309,7 @@ enum rule_result renew_go_on(struct release *r)
         return RULE_DONE;
     if (!primary && second)
         return make_primary(r, second);
-    if (!primary) { /* both were deleted; handled as usual */
+    if (!primary) { /* both were deleted; handled like any lost primary */
         forget(r);
         return RULE_CONTINUE;
     }

@@ -37,7 +37,7 @@ static bool finalizer_is_set(struct json_object *canary)
     return edit_has_finalizer(canary, FINALIZER);
 }
 
-/* Plans to set or to remove it. */
+/* Plans to set or to remove the finalizer. */
 static void finalizer_plan(struct tick *tick, struct json_object *canary, bool wanted)
 {
     struct json_object *to = json_copy(tick->arena, canary);
@@ -55,8 +55,8 @@ static void finalizer_plan(struct tick *tick, struct json_object *canary, bool w
 void finalizer_keep(struct release *r)
 {
     /*
-     * a Canary that waits for another's end may be deleted in that moment; in a separate cluster
-     * only we delete the routes; a pinned target would stay pinned; load tests would run on
+     * a Canary that waits for another's end may be deleted at that moment; in a separate cluster
+     * nothing else deletes the routes; a pinned target would stay pinned; load tests would run on
      */
     bool wanted = r->canary->revert_on_deletion || r->tick->successor || r->tick->locked_out ||
                   r->tick->settings->mesh_apart ||
@@ -75,7 +75,7 @@ enum { CLOCK_GRAIN_MS = 1000 }; /* resolution of times in a status */
 static enum rule_result let_canary_go(struct release *r)
 {
     if (load_tests_are_left(r))
-        return RULE_DONE; /* it is tried again (checks.c) */
+        return RULE_DONE; /* the stop is tried again (checks.c) */
     if (r->status)
         return tick_broken(r->tick, "the last plan of a Canary would write its status");
     finalizer_plan(r->tick, r->canary->json, false);
@@ -84,7 +84,7 @@ static enum rule_result let_canary_go(struct release *r)
     return RULE_DONE;
 }
 
-/* Keeps what others need. */
+/* Keeps the objects that others need. */
 static enum rule_result end(struct release *r)
 {
     enum rule_result verdict = bystander_keep_primary(r);
@@ -102,7 +102,7 @@ static enum rule_result wait(struct release *r)
     return RULE_DONE;
 }
 
-/* True if the target does not have the promoted revision, or may not. */
+/* True if the target does not, or may not, have the promoted revision. */
 static bool is_unproven(const struct release *r)
 {
     return release_is_analysing(r) || r->phase == PHASE_Waiting || r->phase == PHASE_Failed;
@@ -134,8 +134,8 @@ static bool is_late(const struct release *r)
 /*
  * Pods of the target are still terminating, and the primary serves. If the target were scaled up
  * now, a Deployment controller that has not yet observed the ReplicaSet would count them as new
- * ones and be ready without a pod: status.observedGeneration does not cover what the ReplicaSet
- * has observed.
+ * pods and report readiness without a pod: status.observedGeneration does not cover what the
+ * ReplicaSet has observed.
  */
 static bool is_going(struct release *r)
 {
@@ -166,8 +166,8 @@ static enum rule_result restore_target(struct release *r)
 }
 
 /*
- * The serving side keeps serving. The wait ends if it protects nothing: there is no primary to
- * lose, or both sides were scaled to zero.
+ * The serving side keeps serving. The wait ends if it protects nothing: no primary exists, or both
+ * sides were scaled to zero.
  */
 static enum rule_result wait_for_target(struct release *r)
 {
@@ -196,7 +196,7 @@ static enum rule_result wait_for_target(struct release *r)
 
 /* --- the traffic */
 
-/* An invalid spec asks the mesh for the impossible; its routes are left unchanged. */
+/* An invalid spec requires impossible routes of the mesh; its routes are left unchanged. */
 static const char *why_no_routes(struct release *r)
 {
     if (!r->router)
@@ -222,8 +222,8 @@ static enum rule_result revert_routes(struct release *r, bool anew)
 static enum rule_result revert_traffic(struct release *r)
 {
     struct service_pods pods = serving_pods(r);
-    pods.answers = NULL; /* wait_for_target() ensures that */
-    /* It was initialised: routes and apex Service existed. */
+    pods.answers = NULL; /* wait_for_target() ensures that they answer */
+    /* The Canary was initialised: routes and apex Service existed. */
     bool anew = json_at(r->canary->status.json, "lastAppliedSpec", NULL) != NULL;
     enum rule_result verdict =
         r->target->own_services ? RULE_CONTINUE : services_revert_apex(r->tick, &pods, anew);
@@ -237,7 +237,7 @@ static enum rule_result revert_traffic(struct release *r)
         verdict = revert_routes(r, anew);
     if (verdict != RULE_CONTINUE || !release_has_writes(r))
         return verdict;
-    /* Changed again by others: the interval restarts, but not for ever. */
+    /* Changed again by another program: the interval restarts, but not for ever. */
     if (condition_is_set(r, CONDITION_REVERTED) && !is_late(r))
         condition_set(r, CONDITION_REVERTED, "Reverting", "The traffic goes to the target.");
     release_requeue(r, REQUEUE_NOW);
@@ -246,8 +246,8 @@ static enum rule_result revert_traffic(struct release *r)
 
 /*
  * The primary is deleted with the Canary. Before that, routers must know the target: the mesh
- * reports that itself; nodes, which learn the endpoints of the apex Service with a delay, do not,
- * and get one interval.
+ * itself reports that; nodes, which learn the endpoints of the apex Service with a delay, do not
+ * report it and get one interval.
  */
 static enum rule_result settle(struct release *r)
 {
@@ -287,8 +287,8 @@ static enum rule_result disown(struct release *r)
 }
 
 /*
- * In a deletion the Canary analyses nothing any more, and the target, which is to carry
- * everything, must meet the requirements of a primary.
+ * During a deletion the Canary analyses nothing any longer, and the target, which will carry all
+ * traffic, must meet the requirements of a primary.
  */
 static void end_analysis(struct release *r)
 {
@@ -302,8 +302,8 @@ static void end_analysis(struct release *r)
 }
 
 /*
- * The target of the followed spec. During a move that is the former one, as its primary serves; if
- * it is gone, the new one.
+ * The target of the followed spec. During a move this is the former target, since its primary
+ * serves, or the new one if the former is gone.
  */
 static enum rule_result find_target(struct release *r)
 {

@@ -4,12 +4,12 @@
 
 #include "decide/release.h"
 
-/* True if Flagger wrote the status last, as far as known. */
+/* True if, as far as known, Flagger wrote the status last. */
 bool revision_is_flaggers(const struct release *r);
-/* True if its template is the last promoted, or applied, one. */
+/* True if the template of the target is the last promoted, or last applied, one. */
 bool revision_is_promoted(const struct release *r);
 bool revision_is_applied(const struct release *r);
-/* True if template or tracked configs differ from those applied last; the configs alone. */
+/* True if template or tracked configs differ from those applied last; or just the configs. */
 bool revision_changed(struct release *r);
 bool revision_configs_changed(const struct release *r);
 

@@ -28,7 +28,7 @@ bool shift_may_be_slow(struct release *r)
 {
     const char *why;
 
-    /* matches are no share of all */
+    /* shares of matching requests are not shares of all requests */
     return !release_is_at_match(r) && !status_weight_was_matched(r) &&
            strcmp(r->info.hash, r->canary->status.last_applied_spec) == 0 &&
            release_ready(r, SIDE_CANARY, &why) == READY;
@@ -79,10 +79,10 @@ int64_t shift_left_ms(struct release *r, const struct shift *shift, int primary)
 /* --- the rollback */
 
 /*
- * A primary that serves a part continues to serve, even with some of its pods. One that serves
- * nothing, or was left by a failed promotion, must be ready before it gets more: otherwise the
- * canary keeps its share, as long as it answers or the primary does not. (Flagger routes all
- * traffic to the broken primary and scales the healthy canary to zero.)
+ * A primary with a share continues to serve, even with only some of its pods. A primary that serves
+ * nothing, or was left by a failed promotion, must be ready before it gets more: until then the
+ * canary keeps its share, as long as the canary answers or the primary does not. (Flagger routes
+ * all traffic to the broken primary and scales the healthy canary to zero.)
  */
 static enum rule_result wait_for_primary(struct release *r, const char *reason, bool *kept,
                                          bool *may)
@@ -93,7 +93,7 @@ static enum rule_result wait_for_primary(struct release *r, const char *reason, 
     bool nobody_else = !release_serves(r, SIDE_CANARY) && capacity_answers(r);
 
     *kept = r->weights.canary > 0;
-    *may = !*kept && r->weights.mirrored; /* copies end whatever the primary can take */
+    *may = !*kept && r->weights.mirrored; /* copying ends, whatever the primary can carry */
     if (*may)
         return RULE_CONTINUE;
     if (release_goes_forward(r) && !waits && !is_ready && !nobody_else)
@@ -125,8 +125,8 @@ bool rollback_is_in_steps(const struct release *r)
 }
 
 /*
- * Those that match are no share of all. A route that the API server refuses ends a rollback as one
- * at once does (refused_write_keeps()).
+ * Matching requests are not a share of all requests. A route that the API server refuses ends a
+ * rollback in steps like an immediate one (refused_write_keeps()).
  */
 static bool goes_in_steps(struct release *r, const struct shift *shift)
 {
@@ -136,8 +136,8 @@ static bool goes_in_steps(struct release *r, const struct shift *shift)
 }
 
 /*
- * The next step of spec.analysis.rollback, which follows from the status, so that one routed before
- * a crash is not made twice. CONTINUE: the primary has everything. DONE: not yet.
+ * The next step of spec.analysis.rollback, which follows from the status, so that a step routed
+ * before a crash is not taken twice. CONTINUE: the primary has everything. DONE: not yet.
  */
 static enum rule_result shift_back(struct release *r)
 {
@@ -180,7 +180,7 @@ static void finish(struct release *r)
 enum rule_result rollback_run(struct release *r, bool consume)
 {
     history_fail(r);
-    /* a deleted target has lost its share already */
+    /* a deleted target has already lost its share */
     bool kept = r->weights.canary > 0, refused = false;
     const struct weights routed = r->weights;
     bool may = false;
@@ -228,8 +228,8 @@ enum rule_result rollback_failed_promotion(struct release *r, const char *why)
     bool canary_ready = !r->info.at_zero && release_ready(r, SIDE_CANARY, &canary_why) == READY;
 
     /*
-     * Both have a share, and neither can take the other's: waits for one of them, or for another
-     * revision.
+     * Both sides have a share, and neither can carry the other's: waits for one of them to become
+     * ready, or for another revision.
      */
     if (analysed && !canary_ready && r->weights.canary > 0)
         return condition_hold(r, side_condition(SIDE_PRIMARY), CONDITION_WAITING,
@@ -249,7 +249,7 @@ enum rule_result rollback_failed_promotion(struct release *r, const char *why)
     plan_alert(r->tick, "error", false, "Promotion failed, primary not ready: %s", why);
     history_fail(r);
     /*
-     * Traffic goes only to a side that is ready and was analysed, or serves already: an unanalysed
+     * Traffic goes only to a side that is ready and was analysed, or already serves: an unanalysed
      * revision on the canary keeps its present share.
      */
     if (analysed && canary_ready)
@@ -260,15 +260,14 @@ enum rule_result rollback_failed_promotion(struct release *r, const char *why)
     status_weight(r, r->weights.canary);
     status_reset(r);
     /*
-     * The primary has neither revision complete: even the one promoted before must be released
-     * again.
+     * The primary has no complete revision: even the one promoted before must be released again.
      */
     status_text(r, "lastPromotedSpec", "");
     finish(r);
     return RULE_DONE;
 }
 
-/* A paused Deployment does not say since when it waits. */
+/* A paused Deployment does not record the beginning of its wait. */
 static bool is_paused_canary(const struct release *r, enum side side)
 {
     return side == SIDE_CANARY && (r->info.paused || r->info.pin == PIN_HOLDS);
@@ -298,7 +297,7 @@ enum rule_result ready_or_end(struct release *r, enum side side)
     case NOT_READY_EVER:
         break;
     }
-    /* While paused, the checks judge what it serves. */
+    /* While it is paused, the checks judge the serving pods. */
     if (steering_stops_clock(r))
         return steering_is_paused(r) && r->weights.canary > 0
                    ? RULE_CONTINUE

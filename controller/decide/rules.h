@@ -8,8 +8,8 @@
 #include "decide/release.h"
 
 /*
- * While the spec is refused, only rules run that guard, repair, take back, or end a promotion
- * under way; rules that begin something or take a step forward wait for an accepted spec.
+ * While the spec is refused, only those rules run that guard, repair, take back, or end a promotion
+ * under way; rules that begin or advance a release wait for an accepted spec.
  */
 enum asked { ALWAYS, IF_ACCEPTED, IF_REFUSED };
 
@@ -25,7 +25,7 @@ struct rule {
 extern const struct rule rules[];
 extern const size_t n_rules;
 
-/* Each rule is defined in the file that its name begins with, or its subject. */
+/* Each rule is defined in the file that its name, or its subject, begins with. */
 #define RULE(name, phases, strategy, asked, what) enum rule_result name(struct release *r);
 #include "decide/rules.def"
 #undef RULE
@@ -34,12 +34,12 @@ extern const size_t n_rules;
 
 #define FINALIZER "finalizer.flagger.app"
 
-/* Sets or removes our finalizer (revert.c) while the Canary is not being deleted; nothing if
- * unchanged. */
+/* Sets or removes our finalizer (revert.c) while the Canary is not being deleted; plans nothing if
+ * it is already correct. */
 void finalizer_keep(struct release *r);
 /* True if load tests of the Canary may run after this tick (checks.c). */
 bool load_tests_are_left(const struct release *r);
-/* True if the Canary has a webhook that runs some, or status.loadTests. */
+/* True if the Canary has a webhook that runs load tests, or has status.loadTests. */
 bool load_tests_may_run(const struct canary *canary);
 /* The target is gone or unusable (r->info.unusable says why): the release ends. DONE or
  * NEEDS_FACTS. */
@@ -50,8 +50,8 @@ void stall_note(struct release *r);
 /* --- move.c: edits of the target, the Services and the routes of a Canary */
 
 /*
- * Why an edit cannot be followed now; NULL if it can. Target and port are checked once the kind is
- * known to be served. NEEDS_FACTS or CONTINUE.
+ * The reason why an edit cannot be followed now; NULL if it can. Target and port are checked once
+ * the kind is known to be served. NEEDS_FACTS or CONTINUE.
  */
 const char *move_refusal(struct release *r);
 bool move_has_begun(const struct release *r); /* to another target than the accepted one */
@@ -63,8 +63,8 @@ bool move_is_pending(const struct release *r);
 enum rule_result move_refusal_of_target(struct release *r, const char **sentence);
 
 /*
- * Facts about a release that the status lacks, read from the cluster. For a status without an
- * accepted spec. CONTINUE: from here on it has one, if the cluster reveals it; or NEEDS_FACTS.
+ * Reads facts about a release from the cluster that the status lacks, if it has no accepted spec.
+ * CONTINUE: from here on it has one, if the cluster reveals it; or NEEDS_FACTS.
  */
 enum rule_result former_recall(struct release *r);
 /* Other changes: nothing leads to the former target, or to its Services. */
@@ -76,11 +76,11 @@ enum former { FORMER_SAME, FORMER_TARGET, FORMER_SERVICE };
 /* The annotation of objects left to another Canary. */
 #define HANDED_OVER_BY "flagger.app/handed-over-by"
 /*
- * A deletion that leaves everything to another Canary. CONTINUE and *done: complete. CONTINUE
- * otherwise: this Canary must undo its changes. late: the wait has timed out.
+ * A deletion that leaves everything to another Canary. CONTINUE with *done: complete. CONTINUE
+ * without: this Canary must undo its changes. late: the wait has timed out.
  */
 enum rule_result handover_run(struct release *r, bool late, bool *done);
-/* A deletion without a successor. DONE: it first takes back what was marked for another Canary. */
+/* A deletion without a successor. DONE: first takes back objects marked for another Canary. */
 enum rule_result handover_take_back(struct release *r);
 /*
  * Deletes the routes of the Canary that are not garbage collected with it: those without a
@@ -93,13 +93,13 @@ enum rule_result handover_leave_primary(struct release *r);
 /* --- renew.c: recreation of a primary, by request, when its selector has fewer labels than the
  * target's */
 
-/* Why that is impossible now, one sentence; NULL if it is possible. */
+/* The reason why renewal is impossible now, one sentence; NULL if it is possible. */
 const char *renew_refusal(struct release *r);
-/* Begins with the next tick. */
+/* Renewal begins with the next tick. */
 void renew_begin(struct release *r);
-/* The next action. DONE: under way, and nothing else is done. */
+/* The next action of a renewal. DONE: it is under way, and no other rule acts. */
 enum rule_result renew_go_on(struct release *r);
-/* The name of the workload that replaces the primary meanwhile. */
+/* The name of the workload that replaces the primary in the meantime. */
 const char *renew_second(struct release *r);
 /*
  * True if the primary's selector has fewer labels than one created now. The target must have a

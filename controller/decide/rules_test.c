@@ -1,6 +1,6 @@
 /*
- * The table of rules for people, as it stands in the tree: MATRIX.txt says which rule is asked in
- * which phase, RULES.md what each does. UPDATE_GOLDEN=1 writes both.
+ * The table of rules for readers, as checked in: MATRIX.txt shows the phases in which each rule
+ * runs, RULES.md the action of each. UPDATE_GOLDEN=1 writes both.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ enum { COLUMN = 5, MOST = 1 << 20 };
 #define MATRIX "controller/decide/MATRIX.txt"
 #define PAGE   "controller/decide/RULES.md"
 
-/* The list stands between these lines of the page. */
+/* The list is between these lines of the page. */
 static const char list_begin[] = "<!-- rules.def -->\n", list_end[] = "<!-- end of rules.def -->\n";
 
 static const char head[] =
@@ -113,7 +113,7 @@ static void print_list(FILE *out)
     }
 }
 
-/* Holds the file in the tree to `text`, or writes it. */
+/* Compares the file in the tree with `text`, or writes it. */
 static void check(struct arena *arena, const char *path, const char *stands, const char *text)
 {
     struct errinfo ei;
@@ -171,8 +171,8 @@ CASE(test_the_page_has_the_list_of_rules)
 }
 
 /*
- * Every phase has a rule that ends its tick regardless of the others: for a living Canary the last
- * one, of each strategy.
+ * Every phase has a rule that ends its tick regardless of the others: for a Canary that is not
+ * being deleted, the last one, for each strategy.
  */
 CASE(test_no_phase_is_left_out)
 {

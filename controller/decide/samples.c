@@ -17,8 +17,8 @@
 #include "decide/steering.h"
 
 /*
- * LATE_S: a sample ends this long ago, because metrics arrive late. PLAIN_S: up to this shown in
- * seconds. BEFORE: samples of the primary from before the release, per metric.
+ * LATE_S: a sample ends this long ago, because metrics arrive late. PLAIN_S: durations up to this
+ * are shown in seconds. BEFORE: samples of the primary taken before the release, per metric.
  */
 enum { SECOND_MS = 1000, MS_NS = 1000000, LATE_S = 3, PLAIN_S = 120, BEFORE = 180 };
 
@@ -57,7 +57,7 @@ static int ready_pods(struct release *r, enum side side)
 }
 
 /*
- * Pods that were replaced, added, removed or unready may answer differently: the time in which
+ * Pods that were replaced, added, removed or unready may answer differently: the time during which
  * both sides are unchanged restarts.
  */
 static void follow_pods(struct release *r)
@@ -90,7 +90,7 @@ static void follow_step(struct release *r)
 
 /* --- one sample */
 
-/* The step that runs does not check it: its requests do not count, and are not asked for. */
+/* The running step does not check the metric: its requests do not count, and are not queried. */
 static bool is_left_out(const struct release *r, const struct judged_metric *metric)
 {
     return !release_checks(r, metric->name);
@@ -105,7 +105,7 @@ static const char *left_out_text(struct release *r)
                              : "spec.analysis.bake.metrics");
 }
 
-/* Why the requests of this window say nothing about the revisions; NULL if they do. */
+/* The reason why the requests of this window say nothing about the revisions; NULL if they do. */
 static const char *guard_window(struct release *r, int64_t begin_s)
 {
     const struct judged *judged = r->judged;
@@ -124,7 +124,7 @@ static const char *guard_window(struct release *r, int64_t begin_s)
                         duration_format(r->canary->analysis.judge.warm_up_ms * MS_NS, text));
 }
 
-/* Not known: the look is left out. */
+/* Unknown values: the look is left out. */
 static enum rule_result look_at_numbers(struct release *r, struct judged_metric *metric,
                                         int64_t end_s)
 {
@@ -145,7 +145,7 @@ static enum rule_result look_at_numbers(struct release *r, struct judged_metric 
     return RULE_CONTINUE;
 }
 
-/* Like counts. */
+/* Handled like counts. */
 static enum rule_result look_at_latency(struct release *r, struct judged_metric *metric,
                                         int64_t end_s)
 {
@@ -329,7 +329,7 @@ enum rule_result samples_take(struct release *r)
         return verdict;
     follow_pods(r);
     follow_step(r);
-    /* an alarm stays one if its rollback was interrupted */
+    /* an alarm remains one if its rollback was interrupted */
     const struct judged_metric *worse = worse_one(r->judged);
     if (!worse) {
         verdict = sample_all(r);
@@ -354,7 +354,7 @@ static const struct judged_metric *silent_one(const struct release *r)
     return NULL;
 }
 
-/* What a number lacks for a step. */
+/* The evidence that a number lacks for a step. */
 static const char *no_number(const struct judged_metric *metric)
 {
     if (judged_requests(metric) < 1)

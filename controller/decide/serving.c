@@ -12,7 +12,7 @@
 #include "target/shared/primary.h"
 #include "tick/edit.h"
 
-/* The apex Service, the only switch without a mesh, leads to the target instead (guard.c). */
+/* Without a mesh the apex Service is the only switch; it leads to the target instead (guard.c). */
 static bool leads_away(struct release *r)
 {
     return condition_has_reason(r, CONDITION_SHARES, SERVING_GONE) && r->router &&
@@ -20,8 +20,8 @@ static bool leads_away(struct release *r)
 }
 
 /*
- * True if a Service may select these pods. At first the primary must be completely ready: it takes
- * over from workloads that serve. Later it is the only choice. A target without a share gets no
+ * True if a Service may select these pods. At first the primary must be completely ready: it
+ * replaces workloads that serve. Later it is the only choice. A target without a share gets no
  * clients.
  */
 static bool answers(void *arg, bool primary)
@@ -39,8 +39,8 @@ static bool answers(void *arg, bool primary)
 }
 
 /*
- * All pods of a workload have the labels of its selector; other labels of its template only pods
- * created from that.
+ * All pods of a workload have the labels of its selector; only pods created from its template have
+ * the other labels of the template.
  */
 static bool all_have(struct json_object *workload, struct json_object *selector)
 {
@@ -198,8 +198,8 @@ enum rule_result drain_begin(struct release *r)
 }
 
 /*
- * Continues a pause that another rule ends: the condition says what it waits for. CONTINUE or
- * NEEDS_FACTS.
+ * Continues a pause that another rule ends: the condition says what the pause waits for. CONTINUE
+ * or NEEDS_FACTS.
  */
 static enum rule_result drain_note(struct release *r)
 {
@@ -225,7 +225,7 @@ static enum rule_result pass(struct release *r)
 {
     struct pause pause = pause_of(r);
 
-    /* a worker takes its work by itself until it is gone */
+    /* a worker fetches its work itself until it is gone */
     if (!has_pods(r) || (r->router->by_pods && canary_is_worker(r->canary)))
         return RULE_CONTINUE;
     if (!r->left)
@@ -235,7 +235,7 @@ static enum rule_result pass(struct release *r)
     return verdict == RULE_CONTINUE ? RULE_DONE : verdict;
 }
 
-/* DONE: requests to the apex Service have no other pods. */
+/* DONE: no other pods can answer requests to the apex Service. */
 static enum rule_result serve_on(struct release *r)
 {
     bool needs = false;
@@ -265,8 +265,8 @@ enum rule_result drain_target(struct release *r)
 }
 
 /*
- * A pause, a Service of others or a failed promotion has its own message about why the target
- * keeps pods.
+ * A pause, a foreign Service or a failed promotion has a message of its own about the pods that the
+ * target keeps.
  */
 static bool has_idle_pods(const struct release *r)
 {
@@ -299,15 +299,15 @@ void drain_tell_idle(struct release *r)
         event_warning(r, "%s", text);
 }
 
-/* The pause, from tick to tick. */
+/* The pause, continued from tick to tick. */
 
 static const char back[] =
-    "TrafficBack"; /* reason of the condition when traffic was sent to the target meanwhile */
+    "TrafficBack"; /* reason when traffic was sent to the target during the pause */
 
 /*
  * Traffic was routed to a target that was about to be removed. Unintended routes are restored
- * (detect.c, promote.c); before that the old pause is forgotten: an interruption in between would
- * leave a target that seems to have had no traffic for an interval.
+ * (detect.c, promote.c); before that the old pause is forgotten: otherwise an interruption in
+ * between would leave a target that seems to have had no traffic for an interval.
  */
 static enum rule_result begin_anew(struct release *r)
 {
@@ -329,7 +329,8 @@ enum rule_result drain_idle(struct release *r)
 {
     bool drains = condition_is_set(r, CONDITION_DRAINED);
 
-    /* Kept for a Service of others, it may be at zero by hand, or have pods again. */
+    /* A target kept for a foreign Service may have been scaled to zero by hand, or have pods
+     * again. */
     if (!drains && !condition_is_set(r, CONDITION_FREE))
         return RULE_CONTINUE;
     if (r->weights.canary > 0)

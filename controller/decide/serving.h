@@ -5,19 +5,20 @@
 #include "decide/release.h"
 #include "router/shared/services.h"
 
-/* Pods that the Services select, and their ports. */
+/* The pods that the Services select, and their ports. */
 struct service_pods serving_pods(struct release *r);
 /* The labels that the pod templates of both sides have in common; NULL if none. */
 struct json_object *serving_common(struct release *r);
-/* *out: what the apex Service selects where the canary has this share by number of pods, 0 to
- * WEIGHT_ALL; NULL if that is not known, and it stays. CONTINUE or NEEDS_FACTS. */
+/* *out: the selector of the apex Service when the canary has this share by number of pods, 0 to
+ * WEIGHT_ALL; NULL if it is not known, and the selector stays. CONTINUE or NEEDS_FACTS. */
 enum rule_result serving_selector(struct release *r, int canary, struct json_object **out);
-/* Plans the apex Service to select the primary, if it does not. */
+/* Plans to make the apex Service select the primary, unless it does. */
 enum rule_result serving_apex(struct release *r);
-/* *leads: the apex Service selects the primary's pods. The target must have a selector label. */
+/* *leads: true if the apex Service selects the primary's pods. The target must have a selector
+ * label. */
 enum rule_result serving_leads(struct release *r, bool *leads);
 
-/* *needs: the primary has no ready pod, and the apex Service leads to the target's pods. */
+/* *needs: true if the primary has no ready pod, and the apex Service leads to the target's pods. */
 enum rule_result serving_needs_target(struct release *r, bool *needs);
 
 /*
@@ -31,14 +32,14 @@ enum rule_result serving_needs_target(struct release *r, bool *needs);
 /* The target has no traffic from now on. CONTINUE or NEEDS_FACTS. */
 enum rule_result drain_begin(struct release *r);
 /*
- * Scales the target without traffic to zero: now if the pause is over, else the pause begins or
- * continues (CONTINUE as well).
+ * Scales the target without traffic to zero: now if the pause is over; otherwise the pause begins
+ * or continues (CONTINUE as well).
  */
 enum rule_result drain_target(struct release *r);
 /* Milliseconds left of the interval running at the start of this tick; 0 if none. */
 int64_t drain_left_ms(struct release *r);
 /*
- * Without a release: reports pods of the target that serve nothing, once. They are left alone: a
+ * Without a release: reports, once, pods of the target that serve nothing. They keep running: a
  * person or another autoscaler has started them.
  */
 void drain_tell_idle(struct release *r);

@@ -1,14 +1,14 @@
 /*
- * A side gets no more traffic than it has pods for. capacity.c ensures that for a primary that
- * takes everything back, this file for the canary at each step forward: its pods are in proportion
- * to its share of the pods that all traffic needs. The minimum of its scaler is raised for that,
- * and restored when the canary has lost its traffic; without a scaler the target's replicas are
- * set. (Flagger routes at once: all traffic of twelve pods to the two that an autoscaler starts
+ * A side gets no more traffic than it has pods for. capacity.c ensures that for a primary to which
+ * all traffic returns, this file for the canary at each step forward: of the pods that all traffic
+ * needs, the canary has a part in proportion to its share. The minimum of its scaler is raised for
+ * that, and restored when the canary has lost its traffic; without a scaler the target's replicas
+ * are set. (Flagger routes at once: all traffic of twelve pods to the two that an autoscaler starts
  * with.)
  *
- * The condition CanaryScaled=False records since when a step waits; status.canaryCapacity what was
- * requested, until the release ends. Flagger's CRD drops that field; then nothing is requested and
- * no step waits.
+ * The condition CanaryScaled=False records the beginning of a step's wait, and
+ * status.canaryCapacity the requested pods, until the release ends. Flagger's CRD drops that field;
+ * then nothing is requested and no step waits.
  */
 #include "decide/share.h"
 
@@ -100,14 +100,14 @@ static enum rule_result give_up(struct release *r, int share, int need)
     return rollback_run(r, false);
 }
 
-/* All traffic at once needs all pods: that a canary begins small was chosen for a part. */
+/* All traffic at once needs all pods: a small initial size was chosen for a part of the traffic. */
 static bool may_lack_pods(const struct release *r, int share)
 {
     return r->canary->analysis.any_capacity && !r->router->by_pods &&
            !(r->canary->analysis.scale.given && share >= WEIGHT_ALL);
 }
 
-/* A share of pods is not to begin with more than it needs; with a share they leave no pod. */
+/* A share of pods must not begin with more pods than it needs; with a share, no pod is removed. */
 static bool is_to_shrink(struct release *r, int need)
 {
     return r->router->by_pods && r->weights.canary == 0 && r->target->size_target &&
@@ -148,7 +148,7 @@ enum rule_result share_wait(struct release *r, int share)
 
 /* --- the size at the beginning */
 
-/* Share of the traffic that the canary meets first: by match, as a copy, or by weight. */
+/* The share of the traffic that the canary gets first: by match, as a copy, or by weight. */
 static int first_share(const struct release *r)
 {
     const struct canary_analysis *analysis = &r->canary->analysis;
@@ -192,7 +192,7 @@ int share_start(struct release *r)
 
     if (!has_start_size(r) || own == 0 || capacity_target_scaler(r, &scaler) != RULE_CONTINUE)
         return 0;
-    /* the number that an apply of its manifest has written is that of the primary to come */
+    /* the number written by applying its manifest is that of the next primary */
     bool written = !r->info.at_zero && !condition_is_set(r, CONDITION_DRAINED) &&
                    r->weights.canary == 0 && r->info.own_replicas == 0 && !scaler.object;
     int64_t size = start_size(r, own);
@@ -205,7 +205,7 @@ int share_start(struct release *r)
     } else if (!r->info.at_zero && has != size) { /* also after a crash between start and status */
         return 0;
     }
-    if (scaler.object) /* before the pods: it would start as many as its minimum at once */
+    if (scaler.object) /* before the pods: it would start its minimum of pods at once */
         scaler.kind->hold(r->tick, scaler.object, (int)size, true);
     capacity = edit_object(r->tick->arena);
     json_set_int(capacity, "replicas", size);
@@ -237,7 +237,7 @@ static bool is_over(const struct release *r)
            r->canary->status.canary_weight == 0;
 }
 
-/* For want of a primary, with the pods that it had. */
+/* For lack of a primary, with the pods that the primary had. */
 static bool has_taken_all(const struct release *r)
 {
     return release_is_sized(r) && (r->canary->status.serves_everything ||
@@ -272,7 +272,8 @@ static int floor_of(const struct release *r)
     return holds ? status->share_replicas : 0;
 }
 
-/* The minimum of an autoscaler until the last pod is gone: for its own it would start others. */
+/* The minimum of an autoscaler until the last pod is gone: at its own minimum it would start
+ * others. */
 static int size_left(const struct release *r)
 {
     bool runs = r->canary->analysis.scale.given && r->info.object && !r->info.at_zero;
@@ -285,7 +286,7 @@ void share_note_own(struct release *r)
     const struct canary_status *status = &r->canary->status;
     int64_t has = json_int_at(r->info.object, 1, "spec", "replicas", NULL);
 
-    /* a number that a person gives a canary with a size of its own is about the canary */
+    /* a number that a person sets for a canary with a size of its own applies to the canary */
     bool is_own = release_is_sized(r) || has == status->share_replicas;
 
     r->info.own_replicas = is_own && has > 0 && status->share_replicas > 0 ? status->share_own : 0;
@@ -297,7 +298,7 @@ enum rule_result share_hold(struct release *r, int primary_floor)
     int floor = floor_of(r);
     int64_t since;
 
-    /* after its deadline, an undone request is not repeated: the step gives up */
+    /* after the deadline, a request that was undone is not repeated: the step gives up */
     if (!r->target->raise_target || (condition_time(r, CONDITION_SHARE, &since) &&
                                      tick_deadline_passed(r->tick, since) && floor > 0))
         return RULE_CONTINUE;
@@ -339,13 +340,14 @@ enum rule_result share_put_back(struct release *r)
 /*
  * --- Shares by number of pods. Without a mesh the apex Service selects the pods of both sides, by
  * the labels that they have in common, and each connection goes to any of them: the share is the
- * ratio of their numbers. The primary keeps its own, so that it can take everything back at once;
+ * ratio of their numbers. The primary keeps its own, so that all traffic can return to it at once;
  * the canary gets the number whose share is nearest.
  *
- * Workers without a Service take their work by themselves, each its part, and the pods are all.
+ * Workers without a Service fetch their work themselves, each its part, so only the numbers of pods
+ * count.
  *
- * No other pod may have those labels. The condition SharePossible=False says what is in the way;
- * a share that was there goes back, and the analysis begins again when nothing is.
+ * No other pod may have those labels. The condition SharePossible=False names the obstacle; an
+ * existing share returns to the primary, and the analysis begins again when there is no obstacle.
  */
 
 static int64_t primary_number(const struct release *r)
@@ -409,7 +411,7 @@ void pods_note(struct release *r, int weight)
         status_object(r, "canaryPods", pods);
 }
 
-/* --- what is in the way */
+/* --- obstacles */
 
 static const char *scaled(struct release *r, enum side side)
 {
@@ -423,7 +425,7 @@ static const char *scaled(struct release *r, enum side side)
                                            r->canary->namespace_));
 }
 
-/* *text: a sentence, NULL if nothing is. */
+/* *text: a sentence about the obstacle, NULL if there is none. */
 static enum rule_result find_obstacle(struct release *r, const char **text)
 {
     struct json_object *common = serving_common(r);
@@ -480,7 +482,7 @@ static enum rule_result hold(struct release *r, const char *text)
     return condition_hold(r, CONDITION_POSSIBLE, "PodsOfOthers", text);
 }
 
-/* With everything the canary's pods are selected alone, by their own labels. */
+/* With all traffic, the Service selects the canary's pods alone, by their own labels. */
 static bool is_shared(const struct release *r)
 {
     int weight = r->weights.canary;

@@ -1,5 +1,5 @@
-/* Pods of the canary, in proportion to its share before that grows, and shares by number of
- * pods. */
+/* Pods of the canary, in proportion to its next share before the share grows, and shares by number
+ * of pods. */
 #ifndef DECIDE_SHARE_H
 #define DECIDE_SHARE_H
 
@@ -7,19 +7,21 @@
 
 /*
  * Called before a step that gives the canary this share (proto/weight.h) of all requests. CONTINUE:
- * it has the pods for them, or as many as its scaler allows, or none are requested. DONE: it waits,
- * or the release was rolled back because they did not become ready before the deadline.
+ * the canary has the pods for them, or as many as its scaler allows, or no pods are requested.
+ * DONE: it waits, or the release was rolled back because they did not become ready before the
+ * deadline.
  */
 enum rule_result share_wait(struct release *r, int share);
 /* True if a canary with a size of its own serves its share while more of its pods start: enough to
- * take over from a primary without any. */
+ * replace a primary without pods. */
 bool share_grows(struct release *r);
-/* The primary is lost and the canary serves everything: plans all pods of one that began small. */
+/* The primary is lost and the canary serves everything: plans all pods of a canary that began
+ * small. */
 void share_take_all(struct release *r);
 /*
- * The pods that a target at zero starts with by spec.analysis.canaryScale, 0 without that: recorded
- * with the number of the application, which the primary keeps. Plans a target lowered to them that
- * has the number of its manifest, and the minimum of its autoscaler.
+ * The number of pods with which a target at zero starts according to spec.analysis.canaryScale, 0
+ * without it. Records it with the number of the application, which the primary keeps. Lowers a
+ * target to it that has the number of its manifest, and plans the minimum of its autoscaler.
  */
 int share_start(struct release *r);
 /*
@@ -28,14 +30,14 @@ int share_start(struct release *r);
  */
 void share_begin(struct release *r);
 /*
- * Plans the pods requested for the canary, and restores what is not requested any more, including
- * minimums of autoscalers of others; that of the primary is held at `primary_floor`. CONTINUE or
- * NEEDS_FACTS.
+ * Plans the pods requested for the canary, and restores the numbers that are no longer requested,
+ * including the minimums of foreign autoscalers; that of the primary is held at `primary_floor`.
+ * CONTINUE or NEEDS_FACTS.
  */
 enum rule_result share_hold(struct release *r, int primary_floor);
 /*
- * The Canary is deleted: restores the minimums of autoscalers; the kind knows the maximum of the
- * target's. CONTINUE or NEEDS_FACTS.
+ * The Canary is being deleted: restores the minimums of autoscalers; the kind knows the maximum of
+ * the target's autoscaler. CONTINUE or NEEDS_FACTS.
  */
 enum rule_result share_put_back(struct release *r);
 /* Passes the target's own replicas to its kind. */
@@ -49,10 +51,10 @@ void share_note_own(struct release *r);
  * traffic.
  */
 int pods_of_share(struct release *r, int share);
-/* "1 of 11 pods, 9.1 %": the share that the ready pods give with what is routed; owned by the
- * arena. */
+/* "1 of 11 pods, 9.1 %": the share that results from the ready pods and the routed weight; owned by
+ * the arena. */
 const char *pods_text(struct release *r);
-/* Records the ready pods of both sides beside this weight; nothing if it is 0 or recorded. */
+/* Records the ready pods of both sides beside this weight, unless it is 0 or already recorded. */
 void pods_note(struct release *r, int weight);
 
 #endif

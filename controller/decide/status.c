@@ -15,7 +15,7 @@
 
 #define NOT_BEGUN "NotBegun" /* reason of Promoted=Unknown */
 
-/* As in Flagger's first status, for clients that do not check for presence. */
+/* As in Flagger's first status, for clients that do not check whether fields exist. */
 static void put_counts(struct json_object *status, struct json_object *before)
 {
     static const char *const counts[] = {"canaryWeight", "failedChecks", "iterations"};
@@ -48,7 +48,7 @@ void status_phase(struct release *r, enum phase phase)
     if (phase == PHASE_Failed || phase == PHASE_Succeeded)
         condition_clear(r, CONDITION_OUTRUN);
     if (phase != PHASE_Failed && phase != PHASE_WaitingPromotion)
-        condition_clear(r, CONDITION_CHECKS); /* in a failed release it gives the reason */
+        condition_clear(r, CONDITION_CHECKS); /* in a failed release it has the reason */
     condition_put(r, CONDITION_PROMOTED, phase_promoted(phase), phase_name(phase),
                   phase_message(phase, r->tick->kind, r->tick->arena));
 }
@@ -133,7 +133,7 @@ bool status_weight_was_matched(const struct release *r)
 void status_sync_hash(struct release *r)
 {
     status_text(r, "lastAppliedSpec", r->info.hash);
-    if (json_at(r->canary->status.json, "steer", "restart", NULL)) /* it has begun */
+    if (json_at(r->canary->status.json, "steer", "restart", NULL)) /* the release has begun */
         json_set(json_sub(release_status(r), "steer"), "restart", NULL);
     status_text(r, "provider", r->tick->provider);
     status_text(r, "serviceName", r->canary->service.name);
@@ -146,8 +146,8 @@ void status_sync(struct release *r)
 
     status_sync_hash(r);
     /*
-     * While a config is missing nothing is known about them: they count as changed when it is
-     * back.
+     * While a config is missing, nothing is known about the configs: they count as changed when it
+     * is back.
      */
     if (r->info.missing)
         return;
@@ -189,8 +189,8 @@ void status_forget_waits(struct release *r)
     status_text(r, "gate", NULL);
 }
 
-/* A target that still has pods by request keeps its own number until they are gone: another release
- * may begin on them. */
+/* A target that still has requested pods keeps the record of its own number until they are gone:
+ * another release may begin on them. */
 static bool has_requested_pods(const struct release *r)
 {
     return release_is_sized(r) && r->info.object && !r->info.at_zero && r->info.own_replicas > 0;
@@ -206,7 +206,7 @@ void status_forget_capacity(struct release *r)
  * The spec that was acted on, as a patch of the recorded one. While the Canary is suspended it is
  * not recorded: edits made then are detected when it is resumed, or deleted. It is written with a
  * status that is written anyway; on its own only if one is recorded already. (A CRD without the
- * field drops it, and it would be written for ever.)
+ * field would drop it, and it would be written again for ever.)
  */
 static struct json_object *spec_to_note(struct release *r)
 {
@@ -216,7 +216,7 @@ static struct json_object *spec_to_note(struct release *r)
     if (r->refused || r->canary->suspend || r->canary->deleting || release_is_initialising(r) ||
         !spec)
         return NULL;
-    /* until the weight is gone, what was accepted says of which requests it is */
+    /* until the weight is gone, the accepted spec shows which requests it applies to */
     if (status_weight_was_matched(r) && json_int_at(r->status, 1, "canaryWeight", NULL) > 0)
         return NULL;
     spec = edit_overlay(r->tick->arena, NULL, spec); /* without nulls */
@@ -225,7 +225,7 @@ static struct json_object *spec_to_note(struct release *r)
     return json_merge_diff(r->tick->arena, noted ? noted : edit_object(r->tick->arena), spec);
 }
 
-/* Fields that differ from the Canary's; NULL if none. */
+/* The fields that differ from the Canary's; NULL if there are none. */
 static struct json_object *difference(struct release *r)
 {
     struct json_object *before = r->canary->status.json;
@@ -242,7 +242,7 @@ bool status_differs(struct release *r)
     return difference(r) != NULL;
 }
 
-/* True if the difference is more than a condition that reports something, an alert, or a sample. */
+/* True if the difference is more than a reporting condition, an alert, or a sample. */
 static bool is_moved_by(struct json_object *diff)
 {
     int tells = json_at(diff, "conditions", NULL) != NULL;
@@ -272,7 +272,7 @@ static void forget_evidence(struct release *r)
         status_object(r, "judge", NULL);
 }
 
-/* A step is one of a release that is analysed, or promoted. */
+/* A step belongs to a release that is being analysed or promoted. */
 static void forget_step(struct release *r)
 {
     if (json_at(r->canary->status.json, "step", NULL) && (!release_is_analysing(r) || r->cancelled))
@@ -284,7 +284,7 @@ static void forget_step(struct release *r)
         status_object(r, "rollbackStep", NULL);
 }
 
-/* Also for the first status of a Canary that is refused or suspended when found. */
+/* Also for the first status of a Canary that is refused or suspended when first seen. */
 static struct json_object *complete(struct release *r)
 {
     status_complete(release_status(r), r->canary->status.json);

@@ -1,7 +1,7 @@
 /*
- * Requests by people, ReleaseRequest objects (decide/RULES.md). A request is about one
- * revision: if it comes too late it has no effect, which is reported. It is carried out exactly
- * once (steering.h): everything but a rollback is one write of the status, which the rules follow
+ * Requests by people, ReleaseRequest objects (decide/RULES.md). A request is about one revision: if
+ * it comes too late, it has no effect, which is reported. It is carried out exactly once
+ * (steering.h): every request but a rollback is one write of the status, which the rules follow
  * from the next tick on.
  */
 #include <string.h>
@@ -77,7 +77,8 @@ static const char *refuse_renew(struct release *r)
     return why ? why : renew_refusal(r);
 }
 
-/* One of which no check is made already, by the way back or an earlier request, is no mistake. */
+/* A request for a release that already skips its checks, because it leads back or by an earlier
+ * request, is not a mistake. */
 static const char *refuse_skip(struct release *r)
 {
     const char *why = waits_to_begin(r) ? NULL : refuse_idle(r);
@@ -113,7 +114,7 @@ static enum rule_result leave_out_analysis(struct release *r, const struct reque
                 about(r, "no check is made of", "from now on, its gates are asked as ever"));
 }
 
-/* Like a rollback hook. The request stands until the rollback, or its wait, is written. */
+/* Like a rollback hook. The request remains until the rollback, or its wait, is written. */
 static enum rule_result roll_back(struct release *r, const struct request *request)
 {
     if (release_is_promoting(r))
@@ -176,7 +177,7 @@ static const struct deed *find_deed(const char *action)
     return NULL;
 }
 
-/* For every action. */
+/* Reasons that apply to every action. */
 static const char *refuse(struct release *r, const struct request *request, const struct deed *deed,
                           const char *revision, bool untouched)
 {
@@ -223,7 +224,7 @@ enum rule_result steer_hear(struct release *r)
 }
 
 /*
- * A release being taken back or restarted has no revision for a moment, or one that is no longer
+ * A release being rolled back or restarted has no revision for a moment, or one that is no longer
  * the target's.
  */
 static bool is_in_between(struct release *r)
@@ -256,7 +257,7 @@ enum rule_result steer_carry_out(struct release *r)
     const struct deed *deed = find_deed(request->action);
     const char *why =
         refuse(r, request, deed, in_between ? r->info.hash : steering_revision(r), untouched);
-    /* it waits for the result, but for no primary that may never be ready */
+    /* the request waits for the result, but not for a primary that may never be ready */
     if (!why && in_between && condition_is_set(r, side_condition(SIDE_PRIMARY)))
         why =
             arena_printf(r->tick->arena,
@@ -276,11 +277,11 @@ enum rule_result steer_hold_start(struct release *r)
     if (!steering_is_paused(r))
         return RULE_CONTINUE;
     if (release_is_idle(r))
-        release_requeue(r, REQUEUE_NEVER); /* the request to resume wakes it */
+        release_requeue(r, REQUEUE_NEVER); /* the request to resume wakes the Canary */
     return RULE_DONE;
 }
 
-/* Checks are skipped; the gate is another party's decision and is asked. */
+/* Checks are skipped; the gate is the decision of another party and is still asked. */
 enum rule_result steer_promote(struct release *r)
 {
     if (!steering_ends_analysis(r) || steering_is_paused(r))

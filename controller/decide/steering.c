@@ -185,7 +185,7 @@ static enum rule_result read_object(struct release *r, struct json_object **out)
                : RULE_NEEDS_FACTS;
 }
 
-/* --- identity: the part that the API server vouches for */
+/* --- identity: the part that the API server guarantees */
 
 #define POLICY "flagger-release-requests"
 static const struct kube_resource policies = {.group = "admissionregistration.k8s.io",
@@ -263,7 +263,7 @@ static bool is_bound(struct json_object *binding)
            has_text(json_at(spec, "validationActions", NULL), "Deny");
 }
 
-/* True if it existed when the request was made. Times are texts of one format. */
+/* True if the object existed when the request was made. Times are texts of one format. */
 static bool is_older(struct json_object *object, struct json_object *request)
 {
     const char *made = json_str_at(object, "metadata", "creationTimestamp", NULL);

@@ -44,7 +44,7 @@ static bool is_our_hash(struct release *r, const char *hash)
 
 /*
  * The target is older than the status. A tick of Flagger takes a while: a revision pushed during
- * the last one may have been missed. In Failed it hashes as it writes.
+ * the last one may have been missed. In Failed it hashes when it writes.
  */
 static bool is_older_than_status(struct release *r)
 {
@@ -86,7 +86,8 @@ static enum rule_result adopt_what_runs(struct release *r)
     }
     if (release_is_promoting(r))
         return adopt(r, NULL);
-    /* After a failed promotion the primary has a revision that no analysis has seen running there.
+    /* After a failed promotion the primary has a revision that was never analysed while running
+     * there.
      */
     return adopt(r, r->canary->status.canary_weight == WEIGHT_ALL ? "" : r->info.hash);
 }
@@ -154,7 +155,7 @@ static bool is_ours(const struct tick *tick)
     return named && own && strcmp(named, own) == 0;
 }
 
-/* Named in the status; otherwise the Canary was taken over from it. */
+/* Named in the status; otherwise this process has just replaced it. */
 static bool is_named(const struct tick *tick)
 {
     const char *named = tick->live->status.controller;
@@ -201,7 +202,7 @@ bool driver_leaves(struct tick *tick)
     tick->plan->requeue = REQUEUE_NEVER;
     if (peer->state == PEER_UNKNOWN)
         return true;
-    /* It came back just when the Canary was taken over from it. */
+    /* It came back just when this process had replaced it. */
     if (!is_named(tick))
         plan_status(tick, name_patch(tick, peer->lease));
     if (!peer->told)
@@ -209,7 +210,7 @@ bool driver_leaves(struct tick *tick)
     return true;
 }
 
-/* True if it drove the Canary and does no longer. */
+/* True if it drove the Canary and no longer does. */
 static bool is_to_be_taken(const struct tick *tick)
 {
     return tick->peer.lease && is_named(tick);
@@ -247,7 +248,7 @@ bool driver_claims_first(struct tick *tick)
     return true;
 }
 
-/* True if it is visible outside of this process. */
+/* True if the effect is visible outside of this process. */
 static bool is_seen(const struct effect *effect)
 {
     return effect->kind != EFFECT_WEIGHTS && effect->kind != EFFECT_METRIC;

@@ -1,6 +1,6 @@
 /*
- * Taking over a Canary: from another version of Flagger, from former names, from another
- * controller.
+ * Adopting a Canary that another version of Flagger, or another controller, has driven, or that had
+ * other names.
  */
 #ifndef DECIDE_TAKEOVER_H
 #define DECIDE_TAKEOVER_H
@@ -21,18 +21,19 @@ void takeover_note_names(struct release *r);
  * before it has done anything.
  */
 
-/* True if another controller drives it, or may: no rule runs, and the plan is complete. */
+/* True if another controller drives the Canary, or may drive it: no rule runs, and the plan is
+ * complete. */
 bool driver_leaves(struct tick *tick);
 
 /*
- * Facts are missing. True if a webhook is among them: our name must be written first; the plan
- * does only that.
+ * Called when facts are missing. True if a webhook is among them: our name must be written first,
+ * and the plan does only that.
  */
 bool driver_claims_first(struct tick *tick);
 
 /*
- * After the plan is ordered: adds the name if missing. A takeover from another controller is a
- * plan of its own.
+ * Called after the plan is ordered: adds the name if it is missing. Replacing another controller is
+ * a plan of its own.
  */
 void driver_claim(struct tick *tick);
 

@@ -1,7 +1,7 @@
 /*
- * The tables of variants against the CRDs: what is served may be written in a spec, and the
- * schema's name for it is the table's. (The schema knows more: what is not served yet is refused by
- * accept.c, by name.)
+ * The tables of variants against the CRDs: a spec may name every variant that is served, and the
+ * schema uses the table's name for it. (The schema allows more: accept.c refuses, by name, variants
+ * that are not served yet.)
  */
 
 #include <regex.h>
@@ -45,7 +45,7 @@ static bool matches(const char *pattern, const char *text)
     return found;
 }
 
-/* Is the text allowed by a schema's enum or pattern, in any of its alternatives? */
+/* True if the text is allowed by a schema's enum or pattern, in any of its alternatives. */
 static bool allows(struct json_object *schema, const char *text)
 {
     struct json_object *values = json_at(schema, "enum", NULL);

@@ -7,11 +7,11 @@
 #include "proto/canary.h"
 #include "proto/phase.h"
 
-/* --- what conditions mean for people */
+/* --- the meaning of conditions for users */
 
 struct meaning {
     const char *type, *reason; /* reason: NULL for all others */
-    const char *bad;           /* the status when there is something to report */
+    const char *bad;           /* the status that means there is something to report */
     enum waiting_kind kind;
     const char *words;
 };
@@ -32,7 +32,7 @@ static const struct meaning meanings[] = {
 #undef CONDITION
 };
 
-/* Of a type that a later controller has: it reports what is False. */
+/* For a type that only a later controller has: reported if it is False. */
 static const struct meaning unknown = {NULL, NULL, "False", WAITING_NOTE, "it reports"};
 
 static bool is(const char *text, const char *other)
@@ -71,7 +71,7 @@ bool waiting_is_bad(struct json_object *condition)
     return means->kind != WAITING_QUIET && is(json_str_at(condition, "status", NULL), means->bad);
 }
 
-/* --- which of them counts */
+/* --- the condition that counts */
 
 struct reading {
     struct arena *arena;
@@ -133,7 +133,7 @@ static bool suspended(const struct reading *w)
     return true;
 }
 
-/* True if the step of the spec is what the status records of the one that runs. */
+/* True if the step of the spec is the running one that the status records. */
 static bool is_running(struct json_object *step, struct json_object *noted)
 {
     if (json_at(step, "match", NULL))
@@ -220,7 +220,7 @@ static void conditions(const struct reading *w)
         report(w, first, most);
 }
 
-/* The gate that was asked last and is closed; NULL if no answer is noted. */
+/* The closed gate that was asked last; NULL if no answer is recorded. */
 static struct json_object *closed_gate(const struct reading *w)
 {
     struct json_object *hooks = json_at(w->status, "release", "hooks", NULL), *last = NULL;

@@ -27,7 +27,7 @@ static struct json_object *canary_with(struct arena *arena, const char *type, co
                             type, status));
 }
 
-/* A wait of the rules without a word for people would be a silent one. */
+/* A wait of the rules without words for users would be silent. */
 CASE(each_condition_has_words_and_is_named_when_it_is_bad)
 {
     EACH_ROW (row, rows) {
@@ -45,7 +45,7 @@ CASE(each_condition_has_words_and_is_named_when_it_is_bad)
     }
 }
 
-/* Words of two conditions that are alike could not be told apart. */
+/* Two conditions with the same words would be indistinguishable. */
 CASE(no_two_conditions_have_the_same_words)
 {
     EACH_ROW (row, rows)

@@ -1,7 +1,7 @@
 /*
- * Every notifier against a service that is in every kind of trouble, over real connections; prints
- * what becomes of each alert. All calls are under way at once, so that it takes as long as the
- * slowest.
+ * Every notifier against a service with every kind of trouble, over real connections; prints the
+ * outcome of each alert. All calls run at the same time, so the test takes as long as the slowest
+ * one.
  */
 #include "engine/outbox.h"
 
@@ -24,11 +24,11 @@ static const char *const outcomes[] = {[TAKEN] = "taken",
 /* The service's answer to the first request; it accepts all later ones. */
 static const struct trouble {
     const char *name, *severity;
-    const char *answer; /* "ECHO": the request stands in it; "HUGE", "DEEP" */
+    const char *answer; /* "ECHO": the answer contains the request; "HUGE", "DEEP" */
     bool reset, silent;
     enum outcome outcome;
-    int64_t wait_ms;  /* at least so long until the repeat */
-    const char *told; /* given up: the sentence ends so, or contains it */
+    int64_t wait_ms;  /* minimum delay before the repeat */
+    const char *told; /* for an alert given up: the sentence ends with this, or contains it */
 } troubles[] = {
     {.name = "info", .answer = "200 OK\r\n\r\nok", .severity = "info"},
     {.name = "warn", .answer = "202 Accepted\r\n\r\n{}", .severity = "warn"},
@@ -78,7 +78,7 @@ struct cell {
     const struct notifier *notifier;
     struct alert_call *call;
     int asked;
-    int64_t first, last; /* when the service was asked */
+    int64_t first, last; /* times when the service got a request */
     char *sent[2];       /* the first two requests */
     bool ended;
     char *told; /* last trouble reported */
@@ -312,7 +312,7 @@ static bool are_done(const struct stage *stage)
     return true;
 }
 
-/* --- what must hold of each */
+/* --- assertions about each cell */
 
 static enum outcome outcome_of(const struct cell *cell)
 {
@@ -366,7 +366,8 @@ static void check(const struct cell *cell, int number, struct arena *arena)
         check_told(cell);
     if (trouble->outcome == AGAIN) {
         assert_string_equal(cell->sent[0], cell->sent[1]);
-        /* Both as seen here, where a busy machine is late with the first. */
+        /* Both times are taken by this process, which on a busy machine notices the first one
+         * late. */
         assert_true(cell->last - cell->first >= trouble->wait_ms / 2);
     }
     if (cell->asked > 0)

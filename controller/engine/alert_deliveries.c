@@ -112,7 +112,7 @@ static struct canary_alerts *canary_alerts_of(struct alert_deliveries *alerts,
     return owner;
 }
 
-/* Drops what is over; frees the owner when nothing is left. */
+/* Drops the alerts that are over; frees the owner when none is left. */
 static void clean(struct canary_alerts *owner, bool (*is_over)(const struct tracked_alert *tracked))
 {
     struct tracked_alert **link = &owner->first;
@@ -155,7 +155,7 @@ static void on_report(void *arg, const char *trouble, bool ended)
     }
     if (ended)
         delivery->state = trouble ? DELIVERY_GIVEN_UP : DELIVERY_DONE;
-    if (ended && !has(tracked, DELIVERY_GIVEN_UP)) { /* every channel has accepted it in the end */
+    if (ended && !has(tracked, DELIVERY_GIVEN_UP)) { /* in the end, every channel has accepted it */
         free(tracked->trouble);
         tracked->trouble = NULL;
     }
@@ -248,7 +248,7 @@ static bool is_owed(const struct canary *canary, const char *key)
     return false;
 }
 
-/* Where the status cannot list owed alerts (Flagger's CRD), the oldest are dropped. */
+/* If the status cannot list pending alerts (Flagger's CRD), the oldest are dropped. */
 static void shorten(struct canary_alerts *owner)
 {
     int n = 0;
@@ -265,7 +265,7 @@ static void shorten(struct canary_alerts *owner)
     }
 }
 
-/* Names of the channels that have accepted it. */
+/* Names of the channels that have accepted the alert. */
 static const char *const *delivered_of(struct arena *arena, const struct tracked_alert *tracked)
 {
     const char **names = arena_array(arena, (size_t)tracked->n_deliveries + 1, sizeof(*names));

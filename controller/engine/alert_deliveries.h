@@ -1,6 +1,6 @@
 /*
  * Alerts being delivered, from the plan that sends one until the status of its Canary no longer
- * lists it (decide/alerts.h). The rules see them as alert_deliveries_states().
+ * lists it (decide/alerts.h). The rules see them through alert_deliveries_states().
  */
 #ifndef ENGINE_ALERT_DELIVERIES_H
 #define ENGINE_ALERT_DELIVERIES_H
@@ -20,11 +20,12 @@ void alert_deliveries_free(struct alert_deliveries *alerts);
 void alert_deliveries_take(struct alert_deliveries *alerts, struct tick *tick,
                            const struct effect *effect);
 
-/* The alerts of the Canary, for its tick. Drops those that are delivered and no longer owed. */
+/* The alerts of the Canary, for its tick. Drops the alerts that are delivered and no longer
+ * pending. */
 const struct alert_state *alert_deliveries_states(struct alert_deliveries *alerts,
                                                   struct arena *arena, const struct canary *canary,
                                                   int *n);
-/* The Canary was deleted: alerts under way are still sent. */
+/* The Canary was deleted: alerts being delivered are still sent. */
 void alert_deliveries_forget(struct alert_deliveries *alerts, const char *namespace_,
                              const char *name);
 

@@ -23,7 +23,7 @@ struct apply {
     struct kube_call *call;
     uint64_t uid; /* of an object being deleted, as watched; 0 if not watched */
     bool counts;  /* the current write tests a generation (replicas_only()) */
-    bool plainly; /* that was refused; retry once with the resource version */
+    bool plainly; /* the patch was refused; retry once with the resource version */
     int hooks;    /* informing hooks started */
     bool freed;
 };
@@ -122,7 +122,7 @@ static void on_written(void *arg, const struct kube_result *result)
     struct engine_context *context = apply->context;
     struct effect *effect = apply->effect;
     apply->call = NULL;
-    if (apply->freed) { /* the context may be freed */
+    if (apply->freed) { /* the context may have been freed */
         destroy(apply);
         return;
     }
@@ -130,8 +130,8 @@ static void on_written(void *arg, const struct kube_result *result)
     if (result->err != ERR_OK && !already_so(effect, result)) {
         controller_metrics_effect(effect_name(effect->kind), err_name(result->err));
         /*
-         * 422: the generation that the patch tests has changed, or a policy denied it; the retry
-         * by version tells which
+         * 422: the generation that the patch tests has changed, or a policy denied it; the retry by
+         * version shows which
          */
         apply->plainly = apply->counts && result->status == 422;
         if (apply->plainly)
@@ -143,7 +143,7 @@ static void on_written(void *arg, const struct kube_result *result)
     controller_metrics_effect(effect_name(effect->kind), "ok");
     if (effect->kind == EFFECT_STATUS) {
         const struct canary *canary = apply->tick->canary;
-        /* If the spec changed meanwhile, do not swallow the watch event for it. */
+        /* If the spec changed meanwhile, the watch event about it must not be swallowed. */
         if (json_int_at(result->body, 0, "metadata", "generation", NULL) == canary->generation)
             deps_wrote(apply->deps, &tick_canaries, canary->namespace_, canary->name, result->body);
         note_phase(apply);
@@ -327,7 +327,7 @@ static bool is_write(enum effect_kind kind)
            kind == EFFECT_STATUS;
 }
 
-/* Applies effects until one has to be waited for. */
+/* Applies effects up to the first one that completes later. */
 static enum apply_state run_on(struct apply *apply)
 {
     for (; apply->effect; apply->effect = apply->effect->next) {
@@ -344,8 +344,8 @@ static enum apply_state run_on(struct apply *apply)
 }
 
 /*
- * This process stops after a write: sends the events of that write, or they are lost. Hooks are no
- * longer called.
+ * The process stops after a write: sends the events of that write, which would be lost otherwise.
+ * Hooks are no longer called.
  */
 static void tell_of_write(struct apply *apply)
 {

@@ -12,8 +12,8 @@
 
 struct apply;
 /*
- * ERR_OK: all done. ERR_CANCELLED: not the leader. Called exactly once, never before apply_start()
- * has returned, never after apply_free().
+ * ERR_OK: all effects are done. ERR_CANCELLED: this process is not the leader. Called exactly once,
+ * never before apply_start() has returned, never after apply_free().
  */
 typedef void (*apply_done_fn)(void *arg, enum err err, const struct errinfo *info);
 
@@ -27,9 +27,9 @@ enum apply_state {
 enum apply_state apply_start(struct engine_context *context, struct deps *deps, struct tick *tick,
                              apply_done_fn done, void *arg, struct apply **out);
 /*
- * The Canary was deleted while its plan was applied. If the plan's own write removed the
- * finalizer, sends the events behind that write now: the watch may report the deletion before the
- * write is answered. apply_free() must still be called.
+ * The Canary was deleted while its plan was applied. If the plan's own write removed the finalizer,
+ * sends the events that follow that write now: the watch may report the deletion before the write
+ * is answered. apply_free() must still be called.
  */
 void apply_gone(struct apply *apply);
 void apply_free(struct apply *apply); /* NULL is allowed */

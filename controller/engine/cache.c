@@ -167,7 +167,7 @@ static void fill_seen(void *arg, struct digest *digest, struct json_object *obje
     mentions_add(&entry->set->mentions, object);
 }
 
-/* For resources watched as metadata: the controlling Canary. */
+/* For resources watched as metadata: the Canary that controls the object. */
 static void fill_copy(void *arg, struct digest *digest, struct json_object *object)
 {
     struct cached_object *seen = (struct cached_object *)digest;
@@ -283,8 +283,8 @@ static void add(struct object_cache *set, const struct kube_resource *resource,
         .next = set->entries, .set = set, .resource = resource, .namespace_ = namespace_};
     set->entries = entry;
     /*
-     * Autoscalers are watched wherever there are Canaries, and most clusters have no KEDA. An
-     * autoscaler that a Canary names is read when a rule needs it.
+     * Autoscalers are watched wherever there are Canaries, and most clusters have no KEDA. A rule
+     * that needs an autoscaler named by a Canary has it read.
      */
     struct watch_timing timing = {.missing_min_ms = resource->scales ? SCALERS_MISSING_MS : 0,
                                   .missing_ms = resource->scales ? SCALERS_MISSING_MS : 0};
@@ -447,7 +447,7 @@ static struct json_object *share(struct json_object *object, const char *but)
     return copy;
 }
 
-/* Keeps only when the pod template was last written. */
+/* Keeps only the time of the last write to the pod template. */
 static struct json_object *strip_managers(struct json_object *managers)
 {
     struct json_object *strip = json_object_new_array();
@@ -636,7 +636,7 @@ void secrets_free(struct secrets *secrets)
     free(secrets);
 }
 
-/* Removes it from the list. */
+/* Removes the Secret from the list. */
 static struct kept *take(struct secrets *secrets, const char *key)
 {
     for (struct kept **link = &secrets->kept; *link; link = &(*link)->next) {

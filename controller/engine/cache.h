@@ -1,10 +1,10 @@
 /*
- * The caches of the controller: of watched objects, and of Secrets that are read.
+ * The caches of the controller: one of watched objects, and one of Secrets that were read.
  *
- * The object cache: one watch and store per resource, started when a rule first
- * needs an object of it, so that a cluster pays only for the meshes it uses. Objects that Canaries
- * depend on are kept compressed (kube/store.h), so that a watched object is never read again.
- * Secrets and ConfigMaps are watched as metadata only, and cached with the content last read.
+ * The object cache: one watch and store per resource, started when a rule first needs an object of
+ * it, so that a cluster pays only for the meshes it uses. Objects that Canaries depend on are kept
+ * compressed (kube/store.h), so that a watched object is never read again. Secrets and ConfigMaps
+ * are watched as metadata only, and cached with the content that was last read.
  */
 #ifndef ENGINE_CACHE_H
 #define ENGINE_CACHE_H
@@ -18,7 +18,7 @@
 /* The cache entry of a watched object. */
 struct cached_object {
     struct digest digest;
-    /* Of everything but bookkeeping metadata and irrelevant status; 0 if only metadata is
+    /* Hash of everything except bookkeeping metadata and irrelevant status; 0 if only metadata is
      * watched. */
     uint64_t spec_hash;
     struct claim_set *claims; /* for a Canary: its claims */
@@ -26,7 +26,7 @@ struct cached_object {
     bool releases;            /* for a Canary: a release is under way, and past its gate */
     /*
      * For an autoscaler: "Deployment/podinfo". For a copied config: "Canary/podinfo", its
-     * controller. NULL for others.
+     * controller. NULL for other objects.
      */
     char *scales;
 };
@@ -69,12 +69,12 @@ enum cache_known {
 enum cache_known cache_find(const struct object_cache *set, const struct kube_resource *resource,
                             const char *namespace_, const char *name,
                             const struct cached_object **out);
-/* True if the resource was listed there: it is served and may be watched. */
+/* True if the resource was listed in the namespace: it is served and may be watched. */
 bool cache_shows(const struct object_cache *set, const struct kube_resource *resource,
                  const char *namespace_);
 /*
  * Calls fn with the name of each object of the resource that scales "Deployment/podinfo", or is
- * controlled by "Canary/podinfo", as far as the watch shows.
+ * controlled by "Canary/podinfo", as far as the watch knows.
  */
 void cache_scalers(const struct object_cache *set, const struct kube_resource *resource,
                    const char *namespace_, const char *scales,
@@ -82,7 +82,7 @@ void cache_scalers(const struct object_cache *set, const struct kube_resource *r
 /* The object itself, owned by the arena; false if it must be read. */
 bool cache_unpack(const struct object_cache *set, const struct kube_resource *resource,
                   const struct cached_object *seen, struct arena *arena, struct json_object **out);
-/* The object as it was before it was deleted; NULL if unknown. Owned by the arena. */
+/* The object in its last state before it was deleted; NULL if unknown. Owned by the arena. */
 struct json_object *cache_last(const struct object_cache *set, const struct kube_resource *resource,
                                const char *namespace_, const char *name, struct arena *arena);
 /*
@@ -91,11 +91,12 @@ struct json_object *cache_last(const struct object_cache *set, const struct kube
  */
 void cache_learn(struct object_cache *set, const struct kube_resource *resource,
                  struct json_object *object);
-/* A read found that the object with this uid is gone; another object of its name is not affected.
+/* A read found that the object with this uid is gone; another object with the same name is not
+ * affected.
  */
 void cache_learn_gone(struct object_cache *set, const struct kube_resource *resource,
                       const char *namespace_, const char *name, uint64_t uid);
-/* True if CACHE_KNOWN. */
+/* True if cache_find() would return CACHE_KNOWN. */
 bool cache_get(const struct object_cache *set, const struct kube_resource *resource,
                const char *namespace_, const char *name, const struct cached_object **out);
 /*
@@ -117,8 +118,8 @@ void cache_each(const struct object_cache *set,
                 void *arg);
 
 /*
- * Which fields of watched objects are kept, and which objects are kept before a rule first needs
- * one.
+ * Selection of the fields of watched objects that are kept, and of the objects that are kept before
+ * a rule first needs one.
  */
 
 /*
@@ -130,8 +131,8 @@ struct json_object *strip_object(struct json_object *object);
 
 /*
  * Names that specs of Canaries mention, per namespace: their targets, Services, routes and scalers
- * have these names, with or without "-primary" and "-canary". Only a hint, which saves a read
- * after the first list. All names are dropped when it grows beyond MENTIONS_MAX.
+ * have these names, with or without "-primary" and "-canary". Only a hint, which saves a read after
+ * the first list. All names are dropped when they exceed MENTIONS_MAX.
  */
 enum { MENTIONS_MAX = 4 * 1024 * 1024 };
 void mentions_add(struct object_presence *mentions, struct json_object *canary);
@@ -143,7 +144,7 @@ struct object_read;
 /*
  * ERR_OK: tree is the object, borrowed and valid in the call, or NULL if it does not exist.
  * ERR_NOT_FOUND: the API server does not serve the resource. Otherwise info says why it could not
- * be read; tree is its outline if it exceeds the memory limit, else NULL. Called exactly once,
+ * be read; tree is its outline if it exceeds the memory limit, otherwise NULL. Called exactly once,
  * never before object_read_start() has returned, never after object_read_free().
  */
 typedef void (*read_done_fn)(void *arg, enum err err, struct json_object *tree,
@@ -167,16 +168,16 @@ struct secrets *secrets_new(struct engine_context *context);
 void secrets_free(struct secrets *secrets); /* no read may be under way */
 
 /*
- * True if current: *tree is the Secret, borrowed until the next call, or NULL if it does not
- * exist. False: call secrets_read().
+ * True if the cache is current: *tree is the Secret, borrowed until the next call, or NULL if it
+ * does not exist. False: call secrets_read().
  */
 bool secrets_cached(struct secrets *secrets, const char *namespace_, const char *name,
                     struct json_object **tree);
 
-/* True if the Secret is cached: its changes are of interest. */
+/* True if the Secret is cached, so that its changes matter. */
 bool secrets_keep(const struct secrets *secrets, const char *namespace_, const char *name);
 
-/* Reads and caches it. done: as for object_read_start(). */
+/* Reads and caches the Secret. done: as for object_read_start(). */
 struct secret_read;
 struct secret_read *secrets_read(struct secrets *secrets, const char *namespace_, const char *name,
                                  read_done_fn done, void *arg);

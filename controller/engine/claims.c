@@ -12,18 +12,18 @@
 /* The target, its primary and three Services, of the spec and of the accepted spec. */
 enum { MAX_CLAIMS = 10, MAX_NAME = 253 };
 
-/* There are five for each Canary, so they are small. */
+/* There are five per Canary, so they are small. */
 struct claim {
     struct claim *next;  /* in the list of its key, while the set is in the index */
     uint16_t key;        /* offset of its text in the set: "Deployment/podinfo" */
     uint8_t place;       /* index in the set */
     bool by_service : 1; /* named by spec.service.name, not spec.targetRef.name */
     bool target : 1;     /* the target itself */
-    bool wanted : 1;     /* by the spec; otherwise only held */
+    bool wanted : 1;     /* by the spec; otherwise the claim is only held */
     bool held : 1;
 };
 
-/* One allocation, with all texts behind it. */
+/* One allocation, followed by all texts. */
 struct claim_set {
     const char *namespace_, *name, *uid;
     int64_t created; /* 0 if missing or invalid */
@@ -277,7 +277,7 @@ static bool comes_first(const struct claim_set *a, bool a_holds, const struct cl
     return strcmp(a->uid, b->uid) < 0;
 }
 
-/* The first of those that take precedence over `own`. */
+/* The first claim that takes precedence over `own`. */
 static const struct claim *find_conflict(const struct claims *claims, const struct claim_set *own,
                                          const struct claim *claim)
 {

@@ -50,7 +50,7 @@ static struct json_object *canary(struct arena *arena, const char *name, const s
     return out;
 }
 
-/* Two Canaries, a and b, and what is known of each. */
+/* Two Canaries, a and b, with their objects and claims. */
 struct pair {
     struct arena *arena;
     struct claims *claims;
@@ -93,7 +93,7 @@ CASE(who_comes_first)
         struct one a, b;
         int refused;
         const char *says;
-        bool guards; /* by the spec that it holds */
+        bool guards; /* guarded by the spec that it holds */
     } cases[] = {
         {AT("01", TARGET("x")), AT("02", TARGET("y")), NOBODY, NULL, false},
         {AT("01", TARGET("x")), AT("02", SERVED("y", "z")), NOBODY, NULL, false},
@@ -121,7 +121,7 @@ CASE(who_comes_first)
          HAS("02", TARGET("x"), PHASE("Initializing")), B, "a.test", false},
         {HAS("01", TARGET("x"), PHASE("Progressing")), HAS("02", TARGET("x"), PHASE("Progressing")),
          B, "a.test", false},
-        /* an edit reaches for what another has: the accepted spec guards on */
+        /* an edit claims the target of another Canary: the accepted spec still guards */
         {HAS("01", TARGET("y"), ACCEPTED(TARGET("x"))),
          HAS("02", TARGET("y"), ACCEPTED(TARGET("y"))), A,
          "spec.targetRef.name: Deployment/y is looked after by Canary b.test", true},
@@ -150,7 +150,7 @@ CASE(who_comes_first)
     }
 }
 
-/* A Canary that is being deleted leaves its target to one that stays. */
+/* A Canary that is being deleted leaves its target to one that remains. */
 CASE(the_heir_lives_and_has_the_same_target)
 {
     static const struct {

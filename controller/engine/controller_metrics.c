@@ -11,8 +11,8 @@
 enum { OF_CANARIES = 1000 * 1000 };
 
 /*
- * The values exported for each target of a Canary, kept together and turned into samples on
- * demand. One allocation, with the names behind it.
+ * The values exported for each target of a Canary, kept together and turned into samples on demand.
+ * One allocation, followed by the names.
  */
 struct shown {
     const char *target, *namespace_;

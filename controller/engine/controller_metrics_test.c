@@ -1,4 +1,4 @@
-/* The samples that a deleted Canary leaves: none. */
+/* A deleted Canary leaves no samples. */
 #define _GNU_SOURCE /* memmem */
 #include <stdio.h>
 #include <string.h>
@@ -127,7 +127,7 @@ CASE(a_large_fleet_is_shown_whole)
     }
     buf_init(&out, 16 << 20);
     metrics_write(&out);
-    /* Not strstr(): with AddressSanitizer each call measures all that follows. */
+    /* Not strstr(): with AddressSanitizer, each call measures the rest of the text. */
     for (const char *at = out.data, *end = out.data + out.len;
          (at = memmem(at, (size_t)(end - at), label, strlen(label))); at++)
         lines++;

@@ -25,7 +25,7 @@ struct dep {
     struct deps *deps;
     uint64_t version;  /* as last read or written; 0 if not read yet */
     uint64_t previous; /* before our own write, while the watch may still show it; or 0 */
-    uint16_t kind;     /* index into kinds */
+    uint16_t kind;     /* index in `kinds` */
     uint8_t doubt;     /* enum doubt */
     bool used;
     bool unserved; /* its resource was not served when read */
@@ -297,7 +297,7 @@ void deps_wrote(struct deps *deps, const struct kube_resource *resource, const c
     remember(dep, tree);
 }
 
-/* True if the change is news for this Canary; records what it knows now. */
+/* True if the change is news for this Canary; records the version that the Canary now knows. */
 static bool is_news(struct dep *dep, struct wake_change change, bool hears_status)
 {
     change.known = dep->version;

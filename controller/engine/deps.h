@@ -1,9 +1,9 @@
 /*
  * The dependencies of a Canary: every object that its last tick needed, with the version seen. A
- * watch event with news on one of them wakes the Canary; all other events do not.
+ * watch event with news about one of them wakes the Canary; other events do not.
  *
  * The object cache holds the objects as long as a Canary depends on them. Cached objects are facts
- * unless in doubt: a write based on one was refused.
+ * unless they are in doubt, because a write based on one was refused.
  */
 #ifndef ENGINE_DEPS_H
 #define ENGINE_DEPS_H
@@ -14,7 +14,7 @@ struct deps_index; /* maps objects to the Canaries that depend on them */
 struct deps;       /* one per Canary */
 
 struct deps_index *deps_index_new(void);
-void deps_index_free(struct deps_index *index); /* all deps must be freed before */
+void deps_index_free(struct deps_index *index); /* all deps must have been freed before */
 /*
  * Calls fn(owner) for each Canary for which the change is news, by the rules of tick/wake.h.
  * hears_status(owner) is true if a change of status alone counts.
@@ -25,8 +25,8 @@ void deps_index_changed(struct deps_index *index, const struct kube_resource *re
 
 /*
  * The resource was listed in full. Calls fn(owner) for each Canary that has read or written an
- * object which is not in the list: it was deleted before the watch started, so no event reports
- * it. Also for each that found the resource not served.
+ * object which is not in the list: it was deleted before the watch started, so no event reports it.
+ * Also calls it for each Canary that found the resource not served.
  */
 void deps_index_listed(struct deps_index *index, const struct object_cache *cache,
                        const struct kube_resource *resource, void (*fn)(void *owner));
@@ -45,12 +45,12 @@ void deps_end(struct deps *deps);
 /* A write was refused because the object has changed: a newer version is required. */
 void deps_doubt(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
                 const char *name);
-/* Everything must be read from the API again. */
+/* Everything must be read from the API server again. */
 void deps_doubt_all(struct deps *deps);
 
 enum deps_known {
     DEPS_KNOWN,   /* *tree is the object, owned by the arena; NULL if it does not exist */
-    DEPS_SOON,    /* the watch will deliver it soon; read it directly if you cannot wait */
+    DEPS_SOON,    /* the watch will deliver it soon; read it directly if waiting is impossible */
     DEPS_UNKNOWN, /* it must be read */
 };
 /* Marks the dependency as used in every case. */
@@ -60,7 +60,7 @@ enum deps_known deps_known(struct deps *deps, const struct object_cache *cache,
 /* The object was read; tree is NULL if it does not exist. */
 void deps_read(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
                const char *name, struct json_object *tree);
-/* Its resource is not served: being listed later is news. */
+/* The resource of the object is not served: if it is listed later, that is news. */
 void deps_unserved(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
                    const char *name);
 /*
@@ -70,13 +70,14 @@ void deps_unserved(struct deps *deps, const struct kube_resource *resource, cons
 bool deps_is_unserved(struct deps *deps, const struct object_cache *cache,
                       const struct kube_resource *resource, const char *namespace_,
                       const char *name);
-/* We wrote the object: its echo from the watch is no news. tree is NULL if we deleted it. */
+/* This process wrote the object: its echo from the watch is not news. tree is NULL if it was
+ * deleted. */
 void deps_wrote(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
                 const char *name, struct json_object *tree);
 
 /*
- * The scalers of "Deployment/podinfo" were needed: it is news if one is added, deleted or scales
- * another workload, or if the resource becomes served.
+ * The scalers of "Deployment/podinfo" were needed: it is news if a scaler is added, deleted or
+ * redirected to another workload, or if the resource becomes served.
  */
 void deps_scalers(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
                   const char *scales, bool unserved);

@@ -1,4 +1,4 @@
-/* deps: what is news for whom. The watch set is played by a table of this test. */
+/* deps: the changes that are news, for each Canary. A table of this test replaces the watch set. */
 
 #include <inttypes.h>
 #include <string.h>
@@ -102,8 +102,8 @@ static int tear_down(void **state)
 
 UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
 
-/* A change from version `before` (NULL: new) to `after` (NULL: gone); hashes say whether more than
- * status changed. */
+/* A change from version `before` (NULL: new) to `after` (NULL: gone); the hashes show whether more
+ * than status changed. */
 static int news(struct fixture *f, const char *before, uint64_t hash_before, const char *after,
                 uint64_t hash_after)
 {
@@ -144,7 +144,7 @@ FIXTURE_CASE(what_the_watch_shows_is_known)
     assert_string_equal(look(f), "5");
     show("6");
     assert_string_equal(look(f), "6");
-    assert_int_equal(news(f, "5", 1, "6", 2), 0); /* it was seen at that version */
+    assert_int_equal(news(f, "5", 1, "6", 2), 0); /* the object was seen at that version */
     show(NULL);
     assert_string_equal(look(f), "none");
     show("7");
@@ -168,7 +168,7 @@ FIXTURE_CASE(our_own_write_wakes_nobody)
 {
     deps_read(f->deps, &things, "ns", "a", thing(f->arena, "5"));
     deps_wrote(f->deps, &things, "ns", "a", thing(f->arena, "6"));
-    show("5"); /* the watch is late, and has not taken what was written */
+    show("5"); /* the watch is late, and does not have the written version yet */
     assert_string_equal(look(f), "read it");
     show("6");
     assert_string_equal(look(f), "6");
@@ -188,7 +188,7 @@ FIXTURE_CASE(two_writes_in_a_row_keep_what_the_watch_shows)
     assert_string_equal(look(f), "7");
 }
 
-/* A write was refused: the watch is about to show why. */
+/* A write was refused: the watch will soon show the reason. */
 FIXTURE_CASE(what_a_write_was_refused_for_is_doubted)
 {
     show("5");
@@ -204,7 +204,7 @@ FIXTURE_CASE(what_a_write_was_refused_for_is_doubted)
     assert_string_equal(look(f), "soon");
     deps_read(f->deps, &things, "ns", "a", thing(f->arena, "6"));
     assert_string_equal(look(f), "6");
-    /* The same of an object that is not there. */
+    /* The same for an object that does not exist. */
     show(NULL);
     assert_string_equal(look(f), "none");
     deps_doubt(f->deps, &things, "ns", "a");
@@ -307,20 +307,20 @@ CASE(what_is_not_in_a_list_is_news_for_who_has_seen_it)
     show(NULL);
     deps_index_listed(f->index, NULL, &things, wake);
     assert_int_equal(f->woken, 1);
-    /* Made by us, gone again before a broken watch could show it. */
+    /* Created by us, and gone before a broken watch could show it. */
     deps_read(f->deps, &things, "ns", "a", NULL);
     deps_wrote(f->deps, &things, "ns", "a", thing(f->arena, "7"));
     assert_string_equal(look(f), "read it");
     deps_index_listed(f->index, NULL, &things, wake);
     assert_int_equal(f->woken, 2);
     assert_string_equal(look(f), "none");
-    /* Never there: no news. */
+    /* Never existed: no news. */
     deps_read(f->deps, &things, "ns", "a", NULL);
     deps_index_listed(f->index, NULL, &things, wake);
     assert_int_equal(f->woken, 2);
 }
 
-/* Which autoscalers scale a workload was asked for. */
+/* A rule asked for the autoscalers that scale a workload. */
 CASE(a_list_of_scalers_wakes_when_one_comes_goes_or_turns)
 {
     struct fixture *f = *state;
@@ -349,7 +349,7 @@ CASE(a_list_of_scalers_wakes_when_one_comes_goes_or_turns)
                            wake);
         assert_int_equal(f->woken, row->woken);
     }
-    /* a tick that does not ask does not depend on it any more */
+    /* a tick that does not ask no longer depends on it */
     deps_begin(f->deps);
     deps_end(f->deps);
     assert_int_equal(deps_index_count(f->index), 0);

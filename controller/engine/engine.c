@@ -69,7 +69,7 @@ struct engine {
     void (*stopped)(void *arg, bool quiet);
     void *stopped_arg;
     struct timer *stop_timer;
-    int64_t report_ms; /* time left for sending the last events */
+    int64_t report_ms; /* time left for sending the final events */
 };
 
 static void entry_key(const void *item, const char **namespace_, const char **name)
@@ -140,10 +140,10 @@ static bool any_queued(const struct engine *engine)
 }
 
 /*
- * True if the first entry of the queue may run now. A quarter of the slots is reserved for
- * releases under way: later runs must not take all slots and then wait for a slow server. An idle
- * Canary that this process has not run yet waits until the resources that others need have been
- * listed: then it finds everything in memory.
+ * True if the first entry of the queue may run now. A quarter of the slots is reserved for releases
+ * under way: later runs must not take all slots and then wait for a slow server. An idle Canary
+ * that this process has not run yet waits until the resources that other Canaries need have been
+ * listed, so that it finds everything in memory.
  */
 static bool may_go(const struct engine *engine, enum queues i)
 {
@@ -192,7 +192,8 @@ static void set_running(struct engine *engine, struct entry *entry, bool running
     entry->running_idle = running_idle;
 }
 
-/* A run that finds everything in memory ends at once: a series of them must not block the loop. */
+/* A run that finds everything in memory ends immediately: a series of them must not block the
+ * loop. */
 static void pump(void *arg)
 {
     struct engine *engine = arg;
@@ -271,7 +272,7 @@ static void add_canary(struct engine *engine, const struct cached_object *seen)
     job_wake(entry->job);
 }
 
-/* A standby replica knows releases from the watch alone. */
+/* A standby replica knows of releases from the watch alone. */
 static void note_release(struct engine *engine, const struct cached_object *seen)
 {
     struct entry *entry = entry_of(engine, seen->digest.namespace_, seen->digest.name);
@@ -315,7 +316,8 @@ static void wake_named(void *arg, const char *namespace_, const char *name)
         job_wake(entry->job);
 }
 
-/* When a Canary changes its claims, those that share one may have to step back, or may begin. */
+/* When a Canary changes its claims, other Canaries with the same claims may have to step back, or
+ * may begin. */
 static void on_claims(struct engine *engine, const struct cached_object *before,
                       const struct cached_object *after)
 {
@@ -369,7 +371,7 @@ static bool is_wanted(void *arg, const struct kube_resource *resource, const cha
             secrets_keep(engine->context.secrets, namespace_, name));
 }
 
-/* The Canaries of that controller may have to be taken over. */
+/* This controller may have to begin driving the Canaries of that one. */
 static void on_other(void *arg, const struct peer *peer, bool changed)
 {
     struct engine *engine = arg;
@@ -395,7 +397,7 @@ static void on_told(void *arg)
     engine->stopped(engine->stopped_arg, engine->context.writes == 0);
 }
 
-/* The next leader reports only its own writes: report ours before it leads. */
+/* The next leader reports only its own writes: reports ours before it leads. */
 static void end_stop(void *arg)
 {
     struct engine *engine = arg;

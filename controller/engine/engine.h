@@ -18,7 +18,7 @@ struct engine_options {
     struct cache_scope scope;
     const char *event_webhook; /* NULL if none */
     const char *otlp_endpoint; /* collector of traces (engine/traces.h); NULL if none */
-    const struct trace_headers *otlp_headers; /* for it; NULL if none */
+    const struct trace_headers *otlp_headers; /* headers for the collector; NULL if none */
     int max_runs; /* concurrent runs; those that wait for webhooks or metrics do not count */
     /* Limits of concurrent releases, in total and per namespace; 0 for no limit. */
     int max_releases, max_releases_per_namespace;
@@ -26,7 +26,7 @@ struct engine_options {
     int64_t list_patience_ms;                /* see engine/context.h; 0: 10 s */
     int64_t peer_probe_ms, peer_patience_ms; /* for leases of peer controllers: kube/lease.h */
     /*
-     * Shadow mode: another controller manages the Canaries, this one compares
+     * Shadow mode: another controller manages the Canaries, and this one compares
      * (shadow/shadow.h). kube must be read-only (kube/kube_client.h).
      */
     bool observe;
@@ -39,13 +39,14 @@ struct engine_options {
 };
 
 struct engine;
-/* The options' pointers must outlive the engine. Starts to watch at once. */
+/* The options' pointers must outlive the engine. Starts watching at once. */
 struct engine *engine_new(const struct engine_options *options);
 void engine_free(struct engine *engine);
 /*
  * Starts no further run and no further write. done is called once, from the loop, when all writes
- * are answered (quiet), or after max_ms although some are not: those may still be applied. Before
- * that the events of these writes are sent, which takes up to 5 s more. done may free the engine.
+ * are answered (quiet), or after max_ms even if some are not: those may still be applied. Before
+ * the call, the events of these writes are sent, which takes up to 5 s more. done may free the
+ * engine.
  */
 void engine_stop(struct engine *engine, int64_t max_ms, void (*done)(void *arg, bool quiet),
                  void *arg);
@@ -68,12 +69,13 @@ struct engine_snapshot {
     int releases, releases_waiting; /* under way, and waiting for a slot */
 };
 void engine_snapshot(const struct engine *engine, struct engine_snapshot *out);
-/* NULL if there is none. *place: position in the queue, from 1; 0: not queued. */
+/* Returns NULL if there is no such Canary. *place: its position in the queue, from 1; 0: not
+ * queued. */
 const struct job *engine_find(const struct engine *engine, const char *namespace_, const char *name,
                               int *place);
 /*
  * Calls fn for the Canaries in order of discovery, after the given one (NULL: from the first),
- * until it returns false. Returns false if the given one is gone.
+ * until fn returns false. Returns false if the given one is gone.
  */
 struct engine_after {
     const char *namespace_, *name;

@@ -16,7 +16,7 @@ static void end_when_all_hang(void *arg)
         loop_drain(f->loop);
 }
 
-/* podinfo stands behind all of them. */
+/* podinfo is queued behind all of them. */
 static void let_crowd_hang(struct fixture *f)
 {
     f->crowd = CROWD;
@@ -51,7 +51,7 @@ static enum rule_result rule_metric_of_the_crowd(struct fixture *f, struct tick 
         .backend = "prometheus",
         .address =
             arena_printf(tick->arena, "http://127.0.0.1:%d/hang", http_server_port(f->server)),
-        .query = tick->canary->name, /* or one would be asked for all */
+        .query = tick->canary->name, /* otherwise one query would serve all */
         .interval_ms = 60000};
     if (is_crowd(tick) && !need_metric(tick, &question, &answer))
         return RULE_NEEDS_FACTS;
@@ -88,7 +88,7 @@ static enum rule_result rule_inform_and_step(struct fixture *f, struct tick *tic
     return RULE_DONE;
 }
 
-/* Not even the release that it informs of. */
+/* Not even the release that the hook reports. */
 FIXTURE_CASE(a_release_goes_on_beside_its_informing_hook)
 {
     f->rule = rule_inform_and_step;
@@ -188,7 +188,8 @@ static enum rule_result rule_begin_if_it_may(struct fixture *f, struct tick *tic
     return RULE_DONE;
 }
 
-/* The watch shows more of them than may be: each goes on, as after a restart with another limit. */
+/* The watch shows more releases than the limit: each continues, as after a restart with another
+ * limit. */
 FIXTURE_CASE(releases_under_way_are_not_held_up)
 {
     f->rule = rule_begin_if_it_may;
@@ -228,7 +229,7 @@ static void change_the_thing(void *arg)
     tell_things_watch(f);
 }
 
-/* podinfo stands behind all of them. */
+/* podinfo is queued behind all of them. */
 FIXTURE_CASE(a_release_under_way_runs_before_a_burst_of_others)
 {
     enum { RUNS = 4 };
@@ -261,7 +262,7 @@ static enum rule_result rule_step_beside_writes(struct fixture *f, struct tick *
     return RULE_DONE;
 }
 
-/* Nor does a slow server: those at rest do not take all places and wait there. */
+/* Nor does a slow server: idle Canaries do not take all places to wait there. */
 FIXTURE_CASE(writes_of_others_that_hang_hold_up_no_release)
 {
     f->rule = rule_step_beside_writes;
@@ -277,7 +278,7 @@ static enum rule_result rule_note_who(struct fixture *f, struct tick *tick)
 {
     int place;
 
-    /* On a busy machine the list comes in parts, and some run before the one at rest is found. */
+    /* On a busy machine the list comes in parts, and some run before the idle one is found. */
     if (engine_find(f->engine, "test", "podinfo", &place))
         note(f, is_crowd(tick) ? "release" : "podinfo");
     else if (noted(f, "early") == 0)
@@ -288,7 +289,7 @@ static enum rule_result rule_note_who(struct fixture *f, struct tick *tick)
     return RULE_DONE;
 }
 
-/* More releases than can be served: they ask again at once, each time. */
+/* More releases than can be served: they ask again immediately, each time. */
 FIXTURE_CASE(one_at_rest_runs_behind_releases_without_end)
 {
     f->rule = rule_note_who;
@@ -319,8 +320,8 @@ static enum rule_result rule_note_once_found(struct fixture *f, struct tick *tic
     return RULE_DONE;
 }
 
-/* Nor do many of one namespace keep the one of another waiting, that comes behind all of them: each
- * namespace has a turn a round. */
+/* Nor do many Canaries of one namespace delay the only one of another, queued behind all of them:
+ * each namespace gets one turn per round. */
 FIXTURE_CASE(namespaces_take_turns)
 {
     f->rule = rule_note_once_found;
@@ -350,7 +351,7 @@ static enum rule_result rule_look_at_a_thing(struct fixture *f, struct tick *tic
 }
 
 /*
- * The first run makes the resource listed; the others wait for the list, and none reads its
+ * The first run causes the resource to be listed; the others wait for the list, and none reads its
  * objects again.
  */
 FIXTURE_CASE(canaries_at_rest_are_adopted_from_lists)
@@ -363,7 +364,7 @@ FIXTURE_CASE(canaries_at_rest_are_adopted_from_lists)
     run_engine(f, false);
     assert_false(f->timed_out);
     assert_in_range(f->decided, CROWD + 1, CROWD + 4);
-    /* Only those that run before the list has come: it wakes them, and the others find the thing. */
+    /* Only the runs before the list arrives ask: it wakes them, and the others find the thing. */
     assert_in_range(noted(f, "asked"), 1, CROWD + 4);
     assert_int_equal(noted(f, "list things"), 2); /* and the watch */
     assert_int_equal(noted(f, "read thing"), 0);
@@ -377,7 +378,7 @@ static enum rule_result rule_note_order(struct fixture *f, struct tick *tick)
     return RULE_DONE;
 }
 
-/* podinfo stands behind all of them in the list, and has a release under way. */
+/* podinfo is behind all of them in the list, and has a release under way. */
 FIXTURE_CASE(releases_under_way_are_adopted_first)
 {
     f->rule = rule_note_order;

@@ -1,4 +1,4 @@
-/* A stop in good order waits for its writes: whoever leads next must not meet them. */
+/* An orderly stop waits for its writes: they must not collide with the next leader. */
 #include "engine/fixture_test.h"
 
 static enum rule_result rule_write_twice(struct fixture *f, struct tick *tick)
@@ -16,7 +16,7 @@ static void answer_write(void *arg)
     http_reply_json(f->held_write, 200, canary_text(f));
 }
 
-/* While its write is under way. */
+/* Stops while the write is under way. */
 static void stop_soon(void *arg)
 {
     struct fixture *f = arg;
@@ -134,7 +134,7 @@ static void drain_stopped(void *arg, bool quiet)
     loop_drain(f->loop);
 }
 
-/* The API server of the fixture ends with the loop, and would take no further connection. */
+/* The API server of the fixture ends with the loop, and would accept no further connection. */
 static void stop_before_the_loop(void *arg)
 {
     struct fixture *f = arg;

@@ -1,8 +1,8 @@
 /*
  * The engine against a small API server of this test, with rules of this test in place of decide/:
- * when it runs, what it asks, what it writes, and what it does when something goes wrong. The cases
- * are rows of runs.yaml: a rule, how the fixture is set, what happens meanwhile, and what was seen
- * at the end.
+ * the times of its runs, its questions, its writes, and its reaction to failures. The cases are
+ * rows of runs.yaml: a rule, the settings of the fixture, the events during the run, and the
+ * observations at the end.
  */
 #include "engine/fixture_test.h"
 #include "engine/rows_test.h"
@@ -38,7 +38,7 @@ static enum rule_result rule_step_each_interval(struct fixture *f, struct tick *
     return RULE_DONE;
 }
 
-/* The interval is long, and the canary idle after the first time. */
+/* The interval is long, and the canary is idle after the first time. */
 static enum rule_result rule_wake_earlier(struct fixture *f, struct tick *tick)
 {
     note(f, "awake");
@@ -174,7 +174,7 @@ static enum rule_result rule_look_at_no_status(struct fixture *f, struct tick *t
     return rest_on_a_thing(f, tick, false);
 }
 
-/* --- rules of what is denied or refused */
+/* --- rules about denied or refused writes */
 
 static enum rule_result rule_patch_what_is_denied(struct fixture *f, struct tick *tick)
 {
@@ -209,7 +209,8 @@ static enum rule_result rule_patch_what_is_refused(struct fixture *f, struct tic
 
 /* --- rules of how writes are sent */
 
-/* The replicas of an object as a workload's controller leaves it, twice; then more than those. */
+/* Writes only the replicas of an object that a controller of a workload has left, twice; then
+ * another field too. */
 static enum rule_result rule_scale(struct fixture *f, struct tick *tick)
 {
     const char *const specs[] = {"{\"replicas\":2}", "{\"replicas\":3}",
@@ -228,7 +229,7 @@ static enum rule_result rule_scale(struct fixture *f, struct tick *tick)
     return RULE_DONE;
 }
 
-/* --- rules of what is read */
+/* --- rules about reads */
 
 static enum rule_result rule_list_things(struct fixture *f, struct tick *tick)
 {
@@ -239,7 +240,7 @@ static enum rule_result rule_list_things(struct fixture *f, struct tick *tick)
     return RULE_DONE;
 }
 
-/* The thing is made in the moment in which its watch has not shown it. */
+/* The thing is created just when its watch has not shown it. */
 static enum rule_result rule_name_a_thing(struct fixture *f, struct tick *tick)
 {
     struct json_object *thing;
@@ -253,7 +254,7 @@ static enum rule_result rule_name_a_thing(struct fixture *f, struct tick *tick)
     return RULE_DONE;
 }
 
-/* --- what happens meanwhile */
+/* --- events during the run */
 
 static void change_it(void *arg)
 {
@@ -294,7 +295,8 @@ static void install_things(void *arg)
     f->no_things = false;
 }
 
-/* The list that comes after the first read may have woken it once more: what follows counts. */
+/* The list that arrives after the first read may have woken it once more: only later events
+ * count. */
 static void change_thing_status(void *arg)
 {
     struct fixture *f = arg;
@@ -307,7 +309,7 @@ static void change_thing_status(void *arg)
 static void change_thing_spec(void *arg)
 {
     struct fixture *f = arg;
-    assert_int_equal(f->decided, f->stop_after - 1); /* no status has woken it */
+    assert_int_equal(f->decided, f->stop_after - 1); /* no status has woken the Canary */
     f->thing_version++;
     f->thing_spec++;
     tell_things_watch(f);
@@ -466,7 +468,7 @@ static void run_row(void **state)
 
 ROW_CASES("controller/engine/runs.yaml", "run", run_row)
 
-/* --- what no row says */
+/* --- cases outside of the rows */
 
 static enum rule_result rule_take_much(struct fixture *f, struct tick *tick)
 {
@@ -480,7 +482,7 @@ static enum rule_result rule_take_much(struct fixture *f, struct tick *tick)
     return RULE_DONE;
 }
 
-/* A tick has its share of memory: beyond it the plan is refused, and nothing else is done. */
+/* A tick has its share of memory: beyond it, the plan is refused, and nothing else is done. */
 FIXTURE_CASE(a_tick_that_takes_too_much_is_refused)
 {
     f->rule = rule_take_much;
@@ -500,8 +502,8 @@ FIXTURE_CASE(an_object_that_changes_without_end_costs_little)
     timer_start(f->loop, 1500, 0, (timer_fn)timer_stop, changes);
     timer_start(f->loop, 1600, 0, (timer_fn)loop_drain, f->loop);
     run_engine(f, false);
-    /* of 300 changes on a machine that has nothing else to do; where the changes themselves come
-     * slowly, there is nothing to save */
+    /* of 300 changes on an idle machine; if the changes themselves arrive slowly, there is nothing
+     * to save */
     assert_in_range(f->decided, 5, 52);
     if (f->version > 150)
         assert_true(f->version > f->decided + f->decided / 2);

@@ -1,4 +1,4 @@
-/* The engine when each of its requests fails once, and when it is ended at each of them. */
+/* The engine when each of its requests fails once, and when it is stopped at each of them. */
 #include "engine/fixture_test.h"
 #include "tick/need.h"
 
@@ -25,7 +25,7 @@ static void end_when_done(void *arg)
 
 enum { TORTURED_REQUESTS = 7 };
 
-/* unlisted: of a resource that no watch can list, so that its object is read. */
+/* unlisted: the resource cannot be listed by a watch, so its object is read. */
 static void torture(void **state, int fail_at, int status, int drain_at, bool unlisted)
 {
     tear_down_idle(state);

@@ -18,7 +18,7 @@ struct lookup {
     const struct need *need;
     int64_t since_ms;
     struct object_read *read;
-    uint64_t uid;        /* of the object as watched when the read began; 0 if none */
+    uint64_t uid;        /* uid of the object as watched when the read began; 0 if none */
     struct timer *watch; /* polls until the watch shows the object */
     struct metric_wait *metric;
     struct hook_call *hook;
@@ -161,7 +161,7 @@ static enum deps_known find_object(struct fetch *fetch, const struct need *need)
     return known;
 }
 
-/* The resource is not watched here: a need that accepts the watched view gets "absent". */
+/* The resource is not watched here: a need that accepts the watched state gets "absent". */
 static bool does_without(struct fetch *fetch, const struct need *need)
 {
     if (!need->watched || cache_shows(fetch->context->cache, need->resource, need->namespace_))
@@ -171,7 +171,7 @@ static bool does_without(struct fetch *fetch, const struct need *need)
     return true;
 }
 
-/* Not served when last read; the watch reports when that changes. */
+/* The resource was not served when last read; the watch reports a change. */
 static bool is_not_served(struct fetch *fetch, const struct need *need)
 {
     return need->name && !need->surely &&
@@ -197,7 +197,7 @@ static void add_scaler(void *arg, const char *name)
     json_set_str(ref, "name", slash + 1);
 }
 
-/* Finds the scalers that the watch shows; false if the first list is still to come. */
+/* Finds the scalers that the watch shows; false if the first list has not arrived yet. */
 static bool find_scalers(struct fetch *fetch, const struct need *need, bool patient)
 {
     struct object_cache *cache = fetch->context->cache;
@@ -265,7 +265,8 @@ static void poll_again(void *arg)
         read_object(lookup);
 }
 
-/* Answers from what the watches show; false if it must be waited for (DEPS_SOON) or read. */
+/* Answers from the watched state; false if the caller must wait for the object (DEPS_SOON) or read
+ * it. */
 static bool find_known(struct fetch *fetch, const struct need *need, enum deps_known *known)
 {
     *known = DEPS_UNKNOWN;

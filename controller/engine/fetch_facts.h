@@ -7,14 +7,14 @@
 #include "tick/fact.h"
 
 /*
- * How long to wait for the watch to deliver an expected version (after a refused write) before
- * reading it, and the polling interval.
+ * The time to wait for the watch to deliver an expected version (after a refused write) before
+ * reading the object, and the polling interval.
  */
 enum { FETCH_PATIENCE_MS = 100, FETCH_POLL_MS = 10 };
 
 struct fetch;
-/* ERR_OK: every need is a fact now. Otherwise at least one object could not be read, as info says.
- */
+/* ERR_OK: every need is now a fact. Otherwise at least one object could not be read, as info
+ * says. */
 typedef void (*fetch_done_fn)(void *arg, enum err err, const struct errinfo *info);
 
 /*
@@ -24,13 +24,13 @@ typedef void (*fetch_done_fn)(void *arg, enum err err, const struct errinfo *inf
 struct fetch *fetch_start(struct engine_context *context, struct deps *deps, struct tick *tick,
                           fetch_done_fn done, void *arg);
 /*
- * Serves one need of an object if what the watches show answers it, for tick->answer: adds the
- * fact, or leaves it.
+ * Serves one need of an object for tick->answer: adds the fact if the watches know it, and
+ * otherwise does nothing.
  */
 void fetch_known(struct engine_context *context, struct deps *deps, struct tick *tick,
                  const struct need *need);
 /*
- * True if it waits for webhooks, metrics or the first list of a resource, which may take
+ * True if the fetch waits for webhooks, metrics or the first list of a resource, which may take
  * arbitrarily long.
  */
 bool fetch_waits_long(const struct fetch *fetch);

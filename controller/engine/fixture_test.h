@@ -1,6 +1,6 @@
 /*
  * For the tests of the engine: a small API server with rules of the test in place of decide/.
- * decide() plays the rules of whichever fixture is up.
+ * decide() runs the rules of the current fixture.
  */
 #ifndef ENGINE_FIXTURE_TEST_H
 #define ENGINE_FIXTURE_TEST_H
@@ -36,49 +36,49 @@ struct fixture {
     const char *interval;               /* spec.analysis.interval */
     const char *target;                 /* spec.targetRef.name */
     bool deleting;                      /* and waits for our finalizer */
-    const char *hook_fields;            /* further ones of the webhook, NULL if none */
+    const char *hook_fields;            /* further fields of the webhook; NULL if none */
     const char *asked;                  /* expected payload of the webhook; NULL for any */
     struct http_conn_request *cache[8]; /* of the canaries */
     int n_watches;
     struct http_conn_request *things_watch;
     int thing_version; /* of the thing "a"; 0 if there is none */
     int thing_spec, thing_status;
-    int fail_reads, fail_writes; /* the next so many answer with the status */
+    int fail_reads, fail_writes; /* this many next requests are answered with the status */
     int fail_status;
     bool fails_by_role;    /* in the words of the API server's authorizer */
     bool gone_on_failure;  /* the Canary */
     bool moves_on_failure; /* the Canary's version changes, written by another client */
-    bool tells_failure;    /* and the watch shows it */
+    bool tells_failure;    /* and the watch shows the failure */
     int fail_at, drain_at; /* the request with this number fails, or ends the loop; 0 if none */
     int requests;
     const char *controller; /* status.controller of podinfo and its twin; NULL if none */
     int renewals;           /* of the lease that another controller holds */
-    bool renews;            /* with each look at it */
+    bool renews;            /* renewed with each look at the lease */
     const char *notes;      /* its annotations; NULL if none */
-    int looks;              /* at it */
+    int looks;              /* reads of that lease */
     bool twin;              /* a second Canary, with the same target */
     const char *junk;       /* in podinfo's object; NULL if none */
     int crowd; /* Canaries c0, c1, ... before it; their webhooks, metrics and writes get no answer */
     const char *crowd_phase;              /* NULL: as that of podinfo */
     const char *crowd_namespace;          /* NULL: the same */
     int hangs;                            /* requests that got no answer */
-    int max_releases;                     /* as engine options have it */
+    int max_releases;                     /* the engine option */
     int under_way, most_under_way;        /* releases, by the rules of the test */
     char steps[64];                       /* of each of the crowd, and of podinfo behind them */
     const char *hook_path;                /* of podinfo's webhook */
     struct http_conn_request *held_write; /* of the status, if hold_writes */
     bool hold_writes;
-    int event_ms; /* so long an event takes; -1: it is not answered */
-    bool stops;   /* the end waits for writes; how it ended stands in the log */
+    int event_ms; /* duration of an event; -1: it is not answered */
+    bool stops;   /* the end waits for writes; the log records how it ended */
     int stop_ms;
     bool hook_fails;
     bool no_things; /* their resource is not installed */
     bool ask_ready;
     bool asks_twice;
-    bool made_late; /* the thing, once a rule has seen that there is none */
+    bool made_late; /* the thing is created once a rule has seen that it does not exist */
     int list_patience_ms;
-    bool late_list; /* things are listed after one was read, which is gone by then */
-    bool deaf;      /* the Canary goes with its finalizer, which only the watch says */
+    bool late_list; /* things are listed after one was read, which is gone by that time */
+    bool deaf;      /* the Canary disappears with its finalizer, which only the watch reports */
     struct http_conn_request *held;
     /* the log of events */
     char *log[MAX_LOG];
@@ -90,7 +90,8 @@ struct fixture {
     bool timed_out;
 };
 
-/* decide() has no argument of ours. Weak: each file of the program has both. */
+/* The current fixture, since decide() has no argument for it. Weak: each file of the program has
+ * this and decide(). */
 struct fixture *now __attribute__((weak));
 
 static void note(struct fixture *f, const char *fmt, ...)
@@ -172,7 +173,7 @@ static void on_watch_gone(void *arg)
     *slot = NULL;
 }
 
-/* slot: where its watch is kept */
+/* slot: the place where its watch is kept */
 static void reply_list(struct fixture *f, struct http_conn_request *req, const char *item,
                        struct http_conn_request **slot)
 {
@@ -195,7 +196,7 @@ static const char not_found[] =
     "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":404,\"details\":{\"name\":\"x\"}}";
 static const char not_served[] = "404 page not found\n";
 
-/* Torture: counts the request; true when it has been answered with a failure. */
+/* Torture: counts the request; true if it was answered with a failure. */
 static bool tortured(struct fixture *f, struct http_conn_request *req)
 {
     f->requests++;
@@ -312,7 +313,7 @@ static void patch_status(void *arg, struct http_conn_request *req)
 
 static void on_held_gone(void *arg);
 
-/* The last finalizer has gone, and the Canary with it. */
+/* Removing the last finalizer removes the Canary. */
 static void patch_canary(void *arg, struct http_conn_request *req)
 {
     struct fixture *f = arg;

@@ -76,7 +76,7 @@ static const char *shown_url(struct hook_call *call)
     return url_origin(call->arena, call->webhook.url);
 }
 
-/* The body gives the reason, else the status. Several attempts are worded as in Flagger. */
+/* The reason is the body, or otherwise the status. Several attempts are worded as in Flagger. */
 static const char *answer_text(struct hook_call *call, const struct http_result *result,
                                bool passed)
 {
@@ -116,10 +116,10 @@ static bool leads_elsewhere(const struct hook_call *call, const char *to)
 }
 
 /*
- * Only the host of the URL may answer a hook: another host may be one that only the controller
- * reaches, such as the metadata service of a cloud. A sign-on proxy answers a POST with 302 to its
- * login page, which a GET fetches with 200: that is no approval. NULL if the redirect repeats the
- * POST on the same host.
+ * Only the host of the URL may answer a hook: another host may be reachable only from the
+ * controller, such as the metadata service of a cloud. A sign-on proxy answers a POST with 302 to
+ * its login page, which a GET fetches with 200: that is not an approval. NULL if the redirect
+ * repeats the POST on the same host.
  */
 static const char *no_answer(struct hook_call *call, const struct http_result *result)
 {
@@ -151,7 +151,8 @@ static void follow(struct hook_call *call, const struct http_result *result)
     send_request(call);
 }
 
-/* Lack of room here says nothing about the service: retry within the hook's own time-out. */
+/* Lack of room in this process says nothing about the service: retry within the hook's own
+ * time-out. */
 static bool time_is_left(struct hook_call *call)
 {
     int64_t now = clock_monotonic_ms();
@@ -266,7 +267,7 @@ static void tell_unasked(void *arg)
     end(call, &answer);
 }
 
-/* The reason is stored in body, which is not sent any more. */
+/* The reason is stored in body, which is no longer sent. */
 static void give_up(struct hook_call *call, const char *why)
 {
     call->body = arena_printf(call->arena, "%s: %s",
@@ -286,7 +287,7 @@ static enum err take_secret(struct hook_call *call, struct json_object *secret,
     return err;
 }
 
-/* False if it cannot be used; the call has been given up then. */
+/* False if the Secret cannot be used; the call has then been given up. */
 static bool add_secret(struct hook_call *call, struct json_object *secret)
 {
     struct errinfo info;
@@ -389,7 +390,7 @@ static bool asks_a_gate(const struct canary_webhook *webhook)
     return hook_type_is_gate(webhook->type) || webhook->type == HOOK_ROLLBACK;
 }
 
-/* The step that a load test belongs to: the same at each question until the release advances. */
+/* The step that a load test belongs to: the same at each call until the release advances. */
 static const char *step_of(struct arena *arena, const struct canary *canary)
 {
     struct json_object *step = json_at(canary->status.json, "step", NULL);

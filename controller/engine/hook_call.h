@@ -3,12 +3,12 @@
  *
  * Passed: 200, 201, 202 as in Flagger, and 204. Retried up to `retries` times: no answer (a TLS
  * verification failure or a bad URL is final), 429, and 5xx except 501; after 1 s, 2 s, 4 s, up to
- * 30 s, or as Retry-After says with 429 and 503.
+ * 30 s, or according to Retry-After with 429 and 503.
  *
  * With headersFrom and caSecretRef the Secrets are read first; if one is missing or wrong, the
- * answer is a failure (hook_answer.unasked). Data from Secrets is sent to the host of the URL
- * only: a redirect to another host is not followed, and the answer says so. The values are
- * redacted in every answer and message.
+ * answer is a failure (hook_answer.unasked). Data from Secrets is sent to the host of the URL only:
+ * a redirect to another host is not followed, and the answer says so. The values are redacted in
+ * every answer and message.
  */
 #ifndef ENGINE_HOOK_CALL_H
 #define ENGINE_HOOK_CALL_H
@@ -25,7 +25,7 @@ struct hook_call;
  */
 typedef void (*hook_done_fn)(void *arg, const struct hook_answer *answer);
 
-/* Everything is copied. body: the payload (webhook_text()); namespace_: of the Canary. */
+/* Everything is copied. body: the payload (webhook_text()); namespace_: that of the Canary. */
 struct hook_call *hook_call_start(struct engine_context *context, const char *namespace_,
                                   const struct canary_webhook *webhook, const char *body,
                                   hook_done_fn done, void *arg);

@@ -1,5 +1,5 @@
-/* Webhooks against a real server on the loop: which answers pass, what is repeated, what the answer
- * says. */
+/* Webhooks against a real server on the loop: the answers that pass, the requests that are
+ * repeated, and the texts of answers. */
 
 #include <string.h>
 
@@ -211,7 +211,7 @@ FIXTURE_CASE(nobody_there_is_told)
     assert_null(strstr(f->text, "services"));
 }
 
-/* The path of a hook is a secret with chat services. */
+/* The path of a hook is a secret for chat services. */
 FIXTURE_CASE(no_sentence_shows_the_path)
 {
     f->statuses[0] = 500;
@@ -332,7 +332,7 @@ FIXTURE_CASE(messages_of_a_deleted_canary_are_dropped)
         deleted = deleted || strstr(f->seen[i], "deleted");
     assert_true(deleted);
     assert_int_equal(outbox_counts(outbox).events, 0);
-    /* nothing is left that could be forgotten */
+    /* nothing is left to forget */
     outbox_forget(outbox, "podinfo.test");
     outbox_free(outbox);
 }
@@ -352,7 +352,7 @@ FIXTURE_CASE(the_global_receiver_serves_canaries_without_their_own)
     outbox_free(outbox);
 }
 
-/* Load tests run once a step: their hooks say which. */
+/* Load tests run once per step: their hooks name the step. */
 CASE(hooks_of_load_tests_have_the_release_and_its_step)
 {
     static const struct {

@@ -34,7 +34,7 @@ struct fixture {
     struct http_conn_request *watch, *held;
     /* the service */
     int status, first_status, asked, others_asked;
-    const char *method, *authorization, *team, *content_type, *body; /* as it was asked last */
+    const char *method, *authorization, *team, *content_type, *body; /* of the last request */
     const char *replies;
     /* the answer */
     bool answered, passed, unasked;
@@ -346,7 +346,7 @@ static void run_row(void **state)
 
 ROW_CASES("controller/engine/hooks.yaml", "call", run_row)
 
-/* --- how often it is read */
+/* --- number of reads of the Secret */
 
 static void poll_seen(void *arg);
 
@@ -355,7 +355,7 @@ static void call_when_seen(struct fixture *f)
     f->poll = timer_start(f->loop, POLL_MS, 0, poll_seen, f);
 }
 
-/* Once the watch is open: the Secret has another version. */
+/* Called once the watch is open: the Secret gets another version. */
 static void tell_change(struct fixture *f)
 {
     f->version++;
@@ -379,7 +379,7 @@ static void second_call(struct fixture *f)
     call_when_seen(f);
 }
 
-/* Calls when the watch shows the version that there is. */
+/* Calls the webhook once the watch shows the current version. */
 static void poll_seen(void *arg)
 {
     struct fixture *f = arg;
@@ -404,7 +404,7 @@ FIXTURE_CASE(it_is_read_once_per_version)
 
 /* --- caSecretRef */
 
-/* A webhook at the service with TLS, which believes what the Secret holds. */
+/* A webhook at the service with TLS, which trusts the certificate in the Secret. */
 static void call_safe(struct fixture *f, const char *secret, const char *key)
 {
     f->webhook = (struct canary_webhook){
@@ -430,7 +430,7 @@ FIXTURE_CASE(an_authority_of_a_secret_is_believed)
 
 FIXTURE_CASE(nobody_else_is_believed)
 {
-    /* The client's own authorities, which would do, are not asked. */
+    /* The client's own authorities, which would suffice, are not used. */
     http_client_free(f->http);
     f->http = http_client_new(f->loop, &(struct http_client_options){.ca_file = ca.cert_file});
     kube_client_free(f->kube);
@@ -471,7 +471,7 @@ CASE(a_ca_that_cannot_be_used_is_told)
     }
 }
 
-/* The Secret changes, and each call believes what it holds then, on a connection of its own. */
+/* The Secret changes, and each call trusts its current content, on a connection of its own. */
 static void rotated_to_the_right_one(struct fixture *f)
 {
     assert_true(f->passed);

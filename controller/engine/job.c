@@ -77,7 +77,7 @@ void job_gone(struct job *job)
     outbox_forget(job->owner->context->outbox, job->label);
 }
 
-/* Records that the Canary is left to the peer controller, or no longer is. */
+/* Records that the Canary is left to the peer controller, or no longer left to it. */
 void job_set_left(struct job *job, bool left)
 {
     if (left != job->left)
@@ -221,7 +221,7 @@ void job_wake(struct job *job)
     wake_up(job);
 }
 
-/* After a takeover, wait for one more check of the old lease. */
+/* After replacing another controller, waits for one more check of its lease. */
 void job_note_peer(struct job *job, const struct peer *peer, bool changed)
 {
     if (job->peer == peer && (changed || job->taken))
@@ -313,7 +313,7 @@ int64_t job_retry_ms(struct job *job)
 }
 
 /*
- * Reported once while it lasts. A message that keeps changing is reported once in
+ * Reported once while the failure lasts. A message that keeps changing is reported once per
  * FAILURE_PAUSE_MS.
  */
 static bool is_news(struct job *job, const char *text)
@@ -384,7 +384,7 @@ void job_refused(struct job *job, const struct effect *effect, const char *text)
 void job_fail(struct job *job, enum err err, const struct errinfo *info)
 {
     int64_t wait = job_retry_ms(job);
-    /* A server that did not answer does not put the watches in doubt. */
+    /* A server that did not answer does not cast doubt on the watches. */
     if (err != ERR_RETRY)
         deps_doubt_all(job->deps);
     log_warn("tick_failed", job->label, info->text, LOG_STR("error", err_name(err)),

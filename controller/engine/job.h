@@ -33,7 +33,7 @@ enum slot_state {
     SLOT_HELD,    /* its release is under way */
 };
 
-/* One per Canary, embedded in the caller's object. All zero but for the namespace: no slot. */
+/* One per Canary, embedded in the caller's object. All zero except the namespace: no slot. */
 struct release_slot {
     TAILQ_ENTRY(release_slot) link;
     const char *namespace_; /* borrowed while the state is not SLOT_NONE */
@@ -51,13 +51,13 @@ void release_slots_free(struct release_slots *slots); /* the slots belong to the
 bool release_slots_may_begin(const struct release_slots *slots, const struct release_slot *slot);
 /*
  * SLOT_HELD: a release is under way, or begins. SLOT_WAITING: one would begin if it could.
- * SLOT_NONE: neither; required before the slot is freed. A slot that was offered and is not used
- * goes to the next one.
+ * SLOT_NONE: neither; required before the slot is freed. An offered slot that is not used goes to
+ * the next Canary.
  */
 void release_slots_set(struct release_slots *slots, struct release_slot *slot,
                        enum slot_state state);
 
-/* Position among the waiting, from 1; 0 if not waiting. */
+/* Position among the waiting slots, from 1; 0 if this one does not wait. */
 int release_slots_place(const struct release_slots *slots, const struct release_slot *slot);
 int release_slots_waiting(const struct release_slots *slots);
 int release_slots_under_way(const struct release_slots *slots); /* including offered slots */
@@ -71,10 +71,10 @@ struct job_owner {
     struct deps_index *index;
     const struct claims *claims;
     struct peers *peers;
-    struct release_slots *slots; /* made with job_called(); NULL once the owner ends */
+    struct release_slots *slots; /* made with job_called(); NULL once the owner is ending */
     /*
-     * The resource of the event that caused the current call of job_wake(); NULL if another reason
-     * did. Static lifetime.
+     * The resource of the event that caused the current call of job_wake(); NULL if there was
+     * another cause. Static lifetime.
      */
     const struct kube_resource *changed;
     int64_t retry_ceiling_ms; /* the longest delay after a failure */
@@ -96,7 +96,7 @@ void job_free(struct job *job); /* cancels the run; ended is not called */
 const char *job_namespace(const struct job *job);
 const char *job_name(const struct job *job);
 
-/* Before the first run: tells if the watch shows a release under way. */
+/* Before the first run: sets whether the watch shows a release under way. */
 void job_note_release(struct job *job, bool under_way);
 /* True if a release is under way, as far as known. */
 bool job_releases(const struct job *job);
@@ -106,7 +106,7 @@ void job_called(struct release_slot *slot);
 /* Called after each check of the lease of a peer controller. */
 void job_note_peer(struct job *job, const struct peer *peer, bool changed);
 
-/* Something happened: run, or run again after the current run. */
+/* An event occurred: runs the job, or runs it again after the current run. */
 void job_wake(struct job *job);
 void job_run(struct job *job);
 /*
@@ -123,7 +123,7 @@ struct job_snapshot {
     int64_t since_ms; /* when it entered the state */
     /* As read by the current run, or left by the last one; PHASE_NONE if unknown. */
     enum phase phase;
-    const char *peer; /* lease of the peer controller that drives it; NULL if none */
+    const char *peer; /* lease of the peer controller that drives the Canary; NULL if none */
     enum peer_state peer_state;
     bool queued;      /* a release waits for a slot; its position: job_place() */
     int64_t wakes_ms; /* next run without any event; -1: none */
@@ -144,7 +144,8 @@ struct job_snapshot {
     size_t bytes;                /* memory of each job, without texts */
 };
 void job_snapshot(const struct job *job, struct job_snapshot *out);
-/* Position among the releases that wait for a slot, from 1; 0 if none of this Canary does. */
+/* Position among the releases that wait for a slot, from 1; 0 if no release of this Canary
+ * waits. */
 int job_place(const struct job *job);
 
 #endif

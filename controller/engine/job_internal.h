@@ -21,7 +21,7 @@ enum job_state {
     JOB_QUEUED,
     JOB_READING,
     JOB_FETCHING,
-    JOB_ASKING, /* waiting for webhooks and metrics, which may take long: its place is free for others */
+    JOB_ASKING,   /* waits for webhooks and metrics, maybe long; others may use its place */
     JOB_ANSWERED, /* queued again, with the answers */
     JOB_APPLYING
 };
@@ -40,7 +40,7 @@ struct job {
     bool woken; /* run again after this run */
     struct release_slot slot;
     struct peer *peer; /* controller that owns, or owned, this Canary */
-    int64_t taken;     /* lease check due before we act; 0: not taken over */
+    int64_t taken;     /* lease check due before we act; 0: no controller was replaced */
     bool left;         /* left to the peer, as reported */
     bool claimed;      /* our name was written and has not been read back yet */
     struct deps *deps;
@@ -49,14 +49,15 @@ struct job {
     int64_t timer_at; /* monotonic: when it fires */
     int64_t burst_since;
     int burst_runs;            /* runs caused by events since burst_since */
-    int64_t warned_generation; /* of the spec with the webhooks last checked */
+    int64_t warned_generation; /* generation of the spec whose webhooks were last checked */
     bool cadence_known;        /* wake.next_due was set from the status at the first tick */
     int failures;              /* in a row */
     char *failed_text;         /* last failure reported; NULL: none since a run succeeded */
     int64_t failed_at;         /* monotonic, of failed_text */
-    char *unwritable;          /* why the last write was denied; NULL if it was not */
+    char *unwritable;          /* the reason why the last write was denied; NULL if it was not */
     bool tells;                /* the rules have not reported it yet */
-    /* The last write that was refused for good, until a plan is applied; text is NULL if none was.
+    /* The last write that was rejected permanently, until a plan is applied; text is NULL if none
+     * was.
      */
     struct {
         char *resource, *name, *text;
@@ -84,11 +85,11 @@ void job_set_slot(struct job *job, enum slot_state state);
 /* Ends the run; wakes again after ms, or only by events if ms is negative. */
 void job_end(struct job *job, int64_t ms);
 
-/* Ends a run that cannot continue: the release holds, and the next try derives everything anew. */
+/* Ends a run that cannot continue: the release holds, and the next run derives everything anew. */
 void job_fail(struct job *job, enum err err, const struct errinfo *info);
 /* The API server denied a write: the rules report it once, in the next run. */
 void job_denied(struct job *job, const char *text);
-/* Same for a write that was refused for good. */
+/* Like job_denied(), for a write that was rejected permanently. */
 void job_refused(struct job *job, const struct effect *effect, const char *text);
 /* Delay before the next try; grows with each failure. */
 int64_t job_retry_ms(struct job *job);

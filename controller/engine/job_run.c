@@ -19,11 +19,11 @@
 #include "kube/reply.h"
 
 /*
- * A run that exceeds these has rules that never settle; it ends with a log line and is retried
- * later.
+ * Limit of conflicts in a run. The rules of a run that exceeds it never settle; it ends with a log
+ * line and is retried later.
  */
 enum { MAX_CONFLICTS = 8 };
-/* After this many conflicts in a row everything is read from the API. */
+/* After this many conflicts in a row, everything is read from the API server. */
 enum { DISTRUST = 3 };
 /*
  * The first conflict is retried at once, further ones after growing delays: the status of a
@@ -81,7 +81,8 @@ static bool releases(const struct job *job)
     return job->tick->plan->begins || wake_releases(phase_after(job));
 }
 
-/* Before a gate, the revision is checked once an interval; in between the Canary keeps its slot. */
+/* Before a gate, the revision is checked once per interval; in between, the Canary keeps its
+ * slot. */
 static void settle_turn(struct job *job)
 {
     if (releases(job))
@@ -168,7 +169,7 @@ static void refused(struct job *job)
     job_fail(job, err_set(&info, ERR_CANCELLED, "this replica is not the leader"), &info);
 }
 
-/* Kept also if the plan fails: it shows the intent. */
+/* The plan is kept even if it fails: it shows the intent. */
 static void keep_plan(struct job *job)
 {
     const char *outline = plan_outline(job->tick, RECENT_PLANS_TEXT);
@@ -238,7 +239,7 @@ static void make_arena(struct job *job)
     job->tick = NULL;
 }
 
-/* Gives the memory of the run back, and keeps only the Canary as it was read. */
+/* Releases the memory of the run, and keeps only the Canary that was read. */
 static struct json_object *start_again(struct job *job)
 {
     struct json_object *tree = json_object_get(job->canary->json);
@@ -251,8 +252,8 @@ static struct json_object *start_again(struct job *job)
 static bool job_take_mistake(struct job *job, struct json_object *tree, const struct errinfo *info);
 
 /*
- * The rules of this Canary exceed the memory limit of a run: drops the plan, leaves the release as
- * it stands and retries later, when the objects may be smaller.
+ * The rules of this Canary exceed the memory limit of a run: drops the plan, leaves the release
+ * unchanged and retries later, when the objects may be smaller.
  */
 static bool takes_too_much(struct job *job)
 {
@@ -341,7 +342,7 @@ static bool job_is_due(struct job *job);
 static void job_find_peer(struct job *job);
 static void job_check_claims(struct job *job, struct json_object *tree);
 
-/* What the watches show needs no round of its own. */
+/* Facts that the watches show need no round of their own. */
 static void answer_known(void *arg, struct tick *tick, const struct need *need)
 {
     struct job *job = arg;
@@ -476,7 +477,7 @@ static struct canary nameplate(const struct job *job, struct json_object *tree)
                            .generation = json_int_at(tree, 0, "metadata", "generation", NULL)};
 }
 
-/* The object exceeds the memory limit: fills in from its outline what an event needs. */
+/* The object exceeds the memory limit: fills in the parts that an event needs from its outline. */
 static void job_take_outline(struct job *job, struct json_object *outline)
 {
     struct json_object *tree = json_own(job->arena, json_object_get(outline));
@@ -519,7 +520,7 @@ static bool job_take_mistake(struct job *job, struct json_object *tree, const st
     return true;
 }
 
-/* True if our name is missing there. */
+/* True if our name is missing in the status. */
 static bool names_peer(const struct job *job, const char *named)
 {
     const char *own = job->owner->context->settings->controller;
@@ -574,7 +575,7 @@ static void job_find_peer(struct job *job)
                                     .told = job->left};
 }
 
-/* Call when a plan that writes our name is about to be applied, or was. */
+/* Called when a plan that writes our name is about to be applied, or was applied. */
 static void job_note_claim(struct job *job)
 {
     if (!job->tick->plan->claims)
@@ -606,7 +607,7 @@ static void learn_cadence(struct job *job)
         job->wake.next_due = clock_monotonic_ms() + left;
 }
 
-/* True if a step is due, not only a repair. */
+/* True if a step is due, and not just a repair. */
 static bool job_is_due(struct job *job)
 {
     if (!job->cadence_known)
@@ -632,7 +633,7 @@ static void job_check_claims(struct job *job, struct json_object *tree)
         job->target = heap_strdup(target);
     }
     if (!job->shadow) /* the controller that manages it exports them already */
-        controller_metrics_canary(job->canary); /* also when idle: a restart has lost them */
+        controller_metrics_canary(job->canary); /* also when idle: they were lost in a restart */
 }
 
 /* Warns once per spec if a Secret is sent to a server without verifying its identity. */

@@ -146,7 +146,7 @@ static void on_answer(void *arg, const struct hook_answer *answer)
     struct queue *queue = arg;
     queue->call = NULL;
     report_answer(queue, answer);
-    /* As in Flagger: hooks after a failed one are skipped. */
+    /* As in Flagger, hooks after a failed one are skipped. */
     while (!answer->passed && queue->first->next && queue->first->next->follows)
         drop_first(queue);
     send_next(queue);
@@ -240,8 +240,8 @@ static struct queue *find_longest(struct outbox *outbox, const char *namespace_,
 }
 
 /*
- * Makes room for one more message: drops the oldest of the namespace that has most. False if that
- * is this namespace, or if it has none to drop.
+ * Makes room for one more message: drops the oldest message of the namespace with most messages.
+ * False if that is this namespace, or if it has no message to drop.
  */
 static bool make_room(struct outbox *outbox, const char *namespace_, enum message_kind kind,
                       const char *canary, const char *receiver)
@@ -415,7 +415,7 @@ bool outbox_alert(struct outbox *outbox, const char *canary, const struct channe
 
 /* --- deleted Canaries */
 
-/* A call under way continues, unless it has failed before. */
+/* A call in progress continues, unless it has failed before. */
 static void forget_messages(struct queue *queue)
 {
     struct message *first = queue->first, *kept = NULL, **last = &kept, *next;
@@ -489,7 +489,7 @@ struct outbox_counts outbox_counts_of(const struct outbox *outbox, const char *c
 enum {
     FIRST_WAIT_MS = 1000,
     MAX_WAIT_MS = 60 * 1000,
-    LASTS = 3, /* consecutive failures before one is reported */
+    LASTS = 3, /* consecutive failures before a persistent one is reported */
 };
 
 struct alert_call {
@@ -503,7 +503,7 @@ struct alert_call {
     void *arg;
     int attempts;
     int64_t began;    /* monotonic */
-    const char *said; /* last trouble reported */
+    const char *said; /* the last problem that was reported */
     struct secret_read *read;
     struct http_call *http;
     struct timer *timer;
@@ -537,7 +537,7 @@ static int64_t wait_ms(const struct alert_call *call, int64_t asked_ms)
     return wait < MAX_WAIT_MS ? wait : MAX_WAIT_MS;
 }
 
-/* The message for people: which alert, to where, why it failed. */
+/* The message for users: the alert, its destination, and the reason of the failure. */
 static const char *sentence(struct alert_call *call, const char *why)
 {
     return arena_printf(call->attempt, "alert %s by %s was not delivered: %s", call->channel.name,

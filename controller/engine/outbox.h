@@ -2,12 +2,12 @@
  * Fire-and-forget notifications: events for webhooks of type `event` and the global --event-
  * webhook, hooks that only inform (post-rollout), and alerts.
  *
- * Events of one Canary are sent in order, one at a time, and so are its informing hooks, in a
- * queue of their own; a slow or failing endpoint delays neither other queues nor a run. A queue
- * holds at most OUTBOX_MAX_PER_CANARY messages; the oldest is dropped with a log line. In total at
- * most OUTBOX_MAX events, hooks and alerts each wait: beyond that the oldest message of the
- * namespace with most messages is dropped. Failures of events are only logged
- * (engine/WEBHOOKS.md), those of hooks are reported to the caller.
+ * Events of one Canary are sent in order, one at a time, and so are its informing hooks, in a queue
+ * of their own. A slow or failing endpoint delays neither other queues nor a run. A queue holds at
+ * most OUTBOX_MAX_PER_CANARY messages; the oldest is dropped with a log line. In total at most
+ * OUTBOX_MAX events, hooks and alerts each wait: beyond that the oldest message of the namespace
+ * with most messages is dropped. Failures of events are only logged (engine/WEBHOOKS.md), those of
+ * hooks are reported to the caller.
  */
 #ifndef ENGINE_OUTBOX_H
 #define ENGINE_OUTBOX_H
@@ -20,7 +20,7 @@
  * --- Sends one alert to one channel: reads its Secret, sends the request, and retries until it is
  * accepted.
  *
- * Retried after 1 s, 2 s, 4 s, up to a minute, or as Retry-After says: temporary failures
+ * Retried after 1 s, 2 s, 4 s, up to a minute, or according to Retry-After: temporary failures
  * (notify_refusal()), and a Secret that is missing or wrong, which a person may fix. Any other
  * answer is final. The call gives up after an hour. Messages never contain data from a Secret.
  */
@@ -29,10 +29,10 @@ enum { ALERT_PATIENCE_MS = 3600 * 1000 };
 
 struct alert_call;
 /*
- * trouble: why the alert was not accepted, one sentence, valid in the call only; NULL if it was.
- * ended: the last call. Called once with ended, never before alert_call_start() has returned;
- * before that it may report trouble that persists, once per sentence. Not called after
- * alert_call_free().
+ * trouble: the reason why the alert was not accepted, one sentence, valid only during the call;
+ * NULL if it was accepted. ended: true in the last call. Called once with ended, never before
+ * alert_call_start() has returned; before that it may report persistent problems, once per
+ * sentence. Not called after alert_call_free().
  */
 typedef void (*alert_report_fn)(void *arg, const char *trouble, bool ended);
 
@@ -73,9 +73,9 @@ void outbox_hook(struct outbox *outbox, const struct canary *canary,
 
 /*
  * Sends an alert of the Canary "name.namespace". Alerts of one channel are sent in order, one at a
- * time; a failing channel delays no other. Everything is copied. report: as for
- * alert_call_start(), with ended also if the message is dropped. Returns false if the outbox is
- * full; report is not called then.
+ * time; a failing channel delays no other. Everything is copied. report: as for alert_call_start(),
+ * with ended also if the message is dropped. Returns false if the outbox is full; then report is
+ * not called.
  */
 bool outbox_alert(struct outbox *outbox, const char *canary, const struct channel *channel,
                   const struct alert *alert, alert_report_fn report, void *arg);

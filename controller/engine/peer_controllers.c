@@ -17,7 +17,7 @@ struct peer {
     int held; /* number of Canaries */
     int left; /* Canaries left to this controller */
     /* Its part of the cluster, from the annotations of its lease. */
-    struct arena *arena; /* NULL if unknown, or all */
+    struct arena *arena; /* NULL if unknown, or if it manages the whole cluster */
     const char *namespaces;
     const struct selector *selector; /* NULL: any labels */
 };
@@ -65,7 +65,7 @@ static bool same_text(const char *one, const char *peer)
     return one == peer || (one && peer && strcmp(one, peer) == 0);
 }
 
-/* An unreadable selector may select anything. */
+/* An unreadable selector may match any Canary. */
 static void learn_part(struct peer *peer, struct json_object *lease)
 {
     struct json_object *notes = json_at(lease, "metadata", "annotations", NULL);

@@ -1,4 +1,5 @@
-/* Canaries that another controller drives: when it is looked at, and when the rules hear of it. */
+/* Canaries that another controller drives: the checks of its lease, and the reports to the
+ * rules. */
 #include "engine/fixture_test.h"
 
 static const char *state_name(const struct tick *tick)
@@ -18,7 +19,7 @@ static void note_state(struct fixture *f, const struct tick *tick)
     tick->plan->requeue = REQUEUE_NEVER;
 }
 
-/* Writes the name of this one, as the rules would. */
+/* Writes the name of this controller, as the rules would. */
 static void claim(struct fixture *f, struct tick *tick)
 {
     plan_a_status(f, tick);
@@ -75,8 +76,7 @@ FIXTURE_CASE(it_is_looked_at_until_it_is_taken_over)
     expect(f, steps);
 }
 
-/* Between the decision and the write it was renewed: nothing may be done before it was looked at.
- */
+/* The lease was renewed between the decision and the write: no action may precede the check. */
 static enum rule_result rule_take_too_early(struct fixture *f, struct tick *tick)
 {
     note_state(f, tick);
@@ -114,7 +114,7 @@ static enum rule_result rule_note(struct fixture *f, struct tick *tick)
     return RULE_DONE;
 }
 
-/* One read for all of them, and no callback without a change. */
+/* One read for all Canaries, and no callback without a change. */
 FIXTURE_CASE(a_crowd_is_one_look)
 {
     begin(f);
@@ -143,7 +143,7 @@ static enum rule_result rule_end_when_known(struct fixture *f, struct tick *tick
     return RULE_DONE;
 }
 
-/* Its lease says what its part of the cluster is. */
+/* The lease describes the part of the cluster that its controller manages. */
 FIXTURE_CASE(one_that_looks_elsewhere_drives_it_no_more)
 {
     static const struct {

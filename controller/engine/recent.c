@@ -55,7 +55,7 @@ static bool is_of(const struct event *event, const char *namespace_, const char 
 
 /*
  * The slot for the next event of this Canary: its own oldest event if it has reached its limit,
- * else a free slot or the oldest of all.
+ * otherwise a free slot, or that of the oldest event of all.
  */
 static struct event *place_for(struct recent_events *recent, const char *namespace_,
                                const char *name)
@@ -126,7 +126,7 @@ static struct json_object *show(const struct event *event)
     return out;
 }
 
-/* The newest before this number; NULL if none. */
+/* The newest event before this number; NULL if there is none. */
 static const struct event *before(const struct recent_events *recent, const char *namespace_,
                                   const char *name, uint64_t number)
 {

@@ -44,7 +44,7 @@ void recent_plans_free(struct recent_plans *plans);
 void recent_plans_put(struct recent_plans *plans, const char *namespace_, const char *name,
                       const char *text, int64_t now_ms);
 void recent_plans_forget(struct recent_plans *plans, const char *namespace_, const char *name);
-/* NULL if none is remembered. Borrowed; *at_ms is the time given to recent_plans_put(). */
+/* NULL if no plan is remembered. Borrowed; *at_ms is the time given to recent_plans_put(). */
 const char *recent_plans_find(const struct recent_plans *plans, const char *namespace_,
                               const char *name, int64_t *at_ms);
 size_t recent_plans_count(const struct recent_plans *plans);

@@ -67,8 +67,8 @@ static bool has_place(const struct release_slot *slot)
 }
 
 /*
- * A slot that waits has no room by definition: call_next() offers room as soon as there is some.
- * So free room is free for every Canary of its namespace.
+ * A waiting slot has no room by definition: call_next() offers room as soon as there is any. So
+ * free room is available to every Canary of its namespace.
  */
 bool release_slots_may_begin(const struct release_slots *slots, const struct release_slot *slot)
 {

@@ -88,7 +88,7 @@ CASE(test_who_does_not_begin)
     release_slots_free(slots);
 }
 
-/* A Canary that waits for its namespace lets others pass. */
+/* A Canary that waits because of its namespace lets others pass. */
 CASE(test_namespaces)
 {
     struct release_slots *slots = begin_slots(3, 1);
@@ -107,7 +107,7 @@ CASE(test_namespaces)
     release_slots_free(slots);
 }
 
-/* More releases are found under way than allowed: none begins before enough have ended. */
+/* More releases are under way than allowed: none begins before enough have ended. */
 CASE(test_more_than_may_be)
 {
     struct release_slots *slots = begin_slots(1, 0);

@@ -14,8 +14,8 @@
 #include "net/server/server.h"
 #include "shadow/shadow.h"
 
-/* PAGE_MS: a page ends early rather than block the loop: a status with a full history takes a while
- * to read. */
+/* PAGE_MS: a page ends early so as not to block the loop, since a status with a full history takes
+ * a while to read. */
 enum { MAX_CONDITIONS = 32, MAX_ASKS = 256, PAGE_MS = 20 };
 
 /* --- one Canary, summary */
@@ -67,7 +67,8 @@ static void set_brief(struct json_object *out, const struct job_snapshot *snapsh
 
 /* --- one Canary, details */
 
-/* In shadow mode: the state found of the active controller's release, and the steps expected next.
+/* In shadow mode: the observed state of the active controller's release, and the steps expected
+ * next.
  */
 static void set_observed(struct json_object *out, struct arena *arena, const struct shadow *shadow)
 {
@@ -158,7 +159,7 @@ struct json_object *snapshot_tree(const struct engine *engine, struct arena *are
     return tree;
 }
 
-/* The conditions of its status say why a release waits, and since when. */
+/* The conditions of its status, with the reason and the beginning of each wait of a release. */
 static void set_conditions(struct json_object *out, struct json_object *tree)
 {
     struct json_object *conditions = json_at(tree, "status", "conditions", NULL);
@@ -391,7 +392,7 @@ static void set_requests(struct json_object *out, const struct engine_context *c
     json_set_int(out, "unansweredWrites", context->writes);
 }
 
-/* bytes: in total. */
+/* bytes: the total. */
 static void set_kind(struct json_object *out, const char *key, size_t count, size_t bytes)
 {
     struct json_object *kind = json_sub(out, key);
@@ -425,7 +426,7 @@ static bool measure_one(void *arg, const struct job *job)
     return false;
 }
 
-/* Only counts where the bytes are not known without a walk. */
+/* Only counts if the bytes are unknown without a walk. */
 static void set_kept(struct json_object *out, const struct engine *engine,
                      const struct engine_snapshot *snapshot)
 {

@@ -64,7 +64,7 @@ FIXTURE_CASE(a_canary_that_waits_for_a_webhook)
     assert_int_equal(f->hangs, 1);
 }
 
-/* --- one that has done its work */
+/* --- a Canary that has completed its work */
 
 static enum rule_result rule_step_once(struct fixture *f, struct tick *tick)
 {
@@ -146,7 +146,7 @@ static enum rule_result rule_ask_the_crowd(struct fixture *f, struct tick *tick)
     return *tick->canary->name == 'c' ? rule_ask(f, tick) : rule_rest(f, tick);
 }
 
-/* Every Canary once, however many go into a page. */
+/* Lists every Canary once, whatever the size of a page. */
 static void see_pages(struct fixture *f, int limit)
 {
     const struct snapshot_filter all = {0};
@@ -222,7 +222,7 @@ FIXTURE_CASE(a_crowd_comes_in_pages)
     assert_false(f->timed_out);
 }
 
-/* --- one that stands by */
+/* --- an engine that stands by */
 
 static void see_the_queue(void *arg)
 {

@@ -1,4 +1,4 @@
-/* trace_headers: a list from a file that is followed, or from a text. */
+/* trace_headers: a list from a file that is watched, or from a text. */
 #include "engine/traces.h"
 
 #include <string.h>

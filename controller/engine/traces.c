@@ -50,7 +50,7 @@ struct traces {
     struct http_call *call;
     struct timer *timer;
     bool freed;
-    bool told; /* the trouble was logged; again after a success */
+    bool told; /* the problem was logged; logged again after a success */
 };
 
 /* --- ids and attributes */
@@ -262,7 +262,7 @@ static bool may_pass(const struct http_result *result)
     return result->status == 429 || (result->status >= 502 && result->status <= 504);
 }
 
-/* Spans that the collector says it has not taken, of an answer of 2xx; *why is its reason. */
+/* The number of spans that the collector rejected according to a 2xx answer; *why is its reason. */
 static size_t refused_of(struct arena *arena, const struct traces *traces,
                          const struct http_result *result, const char **why)
 {
@@ -496,7 +496,7 @@ struct record {
     char trace_id[TRACE_ID_TEXT], root_id[SPAN_ID_TEXT];
 };
 
-/* False if there is none, or Flagger began it: then it has no beginning. */
+/* False if there is no release, or if Flagger began it: then the beginning is unknown. */
 static bool record_read(struct arena *arena, const struct canary *canary, struct json_object *json,
                         struct record *out)
 {
@@ -528,7 +528,8 @@ static struct json_object *attributes_of(struct arena *arena, const struct canar
     return attributes;
 }
 
-/* Step `number`, 0 before the first entry: by its time, which is in seconds, and what it routes. */
+/* The id of step `number`, 0 before the first entry: derived from its time, which is in seconds,
+ * and from the routed traffic. */
 static void step_id(struct arena *arena, const struct record *record, size_t number,
                     char id[SPAN_ID_TEXT])
 {
@@ -580,8 +581,8 @@ static void set_weight(struct json_object *attributes, struct json_object *weigh
         span_double(attributes, "flagger.weight", json_object_get_double(weight));
 }
 
-/* Step `number` of the release, 0 before the first entry; `next` is the entry that has ended it,
- * which says what its checks were. */
+/* Step `number` of the release, 0 before the first entry; `next` is the entry that ended it, which
+ * records its checks. */
 static void send_step(struct traces *traces, struct arena *arena, const struct canary *canary,
                       const struct record *record, size_t number, const char *end)
 {
@@ -632,7 +633,8 @@ static void send_release(struct traces *traces, struct arena *arena, const struc
     traces_add(traces, &span);
 }
 
-/* Number of the step that ran before the write: entries that it has not made itself. */
+/* Number of the step that ran before the write: the count of entries that the write did not
+ * make. */
 static size_t steps_before(struct json_object *before, const struct record *record)
 {
     struct json_object *old = json_at(before, "release", "steps", NULL);
@@ -679,7 +681,7 @@ void release_spans_status(struct traces *traces, const struct canary *canary,
 
 /* --- metrics and webhooks */
 
-/* The ids of a span below the step that runs. False if no release is under way. */
+/* The ids of a span below the running step. False if no release is under way. */
 static bool child_of_step(struct arena *arena, const struct canary *canary, const char *what,
                           int64_t elapsed_ms, struct span *span)
 {

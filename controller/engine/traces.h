@@ -1,10 +1,10 @@
 /*
- * Spans of releases, sent to a collector of OpenTelemetry by OTLP over HTTP in its JSON encoding
- * (--otlp-endpoint): POST ENDPOINT/v1/traces, many spans at a time, one request after the other.
+ * Spans of releases, sent to an OpenTelemetry collector by OTLP over HTTP in its JSON encoding
+ * (--otlp-endpoint): POST ENDPOINT/v1/traces, many spans per request, one request at a time.
  *
- * Nothing waits for it. Spans are queued within bounds; those that find no room, that the collector
- * refuses, or that it does not take in several tries are dropped and counted
- * (flagger_trace_spans_dropped_total). What is queued when the process ends is lost.
+ * Nothing waits for the collector. Spans are queued within limits; those that find no room, that
+ * the collector rejects, or that it does not accept in several tries are dropped and counted
+ * (flagger_trace_spans_dropped_total). Spans still queued when the process ends are lost.
  */
 #ifndef ENGINE_TRACES_H
 #define ENGINE_TRACES_H
@@ -19,8 +19,8 @@ enum {
     SPAN_ID_TEXT = 17,
     TRACES_MAX_SPANS = 2048,            /* queued */
     TRACES_MAX_BYTES = 4 * 1024 * 1024, /* queued */
-    TRACES_MAX_BATCH = 512,             /* spans of a request */
-    TRACES_TRIES = 5,                   /* of a request that may succeed later */
+    TRACES_MAX_BATCH = 512,             /* spans per request */
+    TRACES_TRIES = 5,                   /* for a request that may succeed later */
     TRACES_TEXT = 256                   /* bytes of an attribute */
 };
 
@@ -42,7 +42,7 @@ void span_text(struct json_object *attributes, const char *key, const char *valu
 void span_int(struct json_object *attributes, const char *key, int64_t value);
 void span_double(struct json_object *attributes, const char *key, double value);
 void span_bool(struct json_object *attributes, const char *key, bool value);
-/* Ids that follow from texts, so that every process makes the same. */
+/* Ids derived from texts, so that every process makes the same ones. */
 void trace_id_of(const char *text, char id[TRACE_ID_TEXT]);
 void span_id_of(const char *trace_id, const char *text, char id[SPAN_ID_TEXT]);
 
@@ -54,48 +54,51 @@ struct traces_options {
     const char *endpoint;                /* "http://collector:4318" */
     const char *cluster;                 /* NULL if it has no name */
     const struct trace_headers *headers; /* of each request; NULL if none */
-    int64_t delay_ms;                    /* collects spans before a request is made; 0: 1 s */
+    int64_t delay_ms;                    /* time to collect spans for a request; 0: 1 s */
 };
 struct traces;
-/* The options' pointers must outlive it. */
+/* The options' pointers must outlive the result. */
 struct traces *traces_new(const struct traces_options *options);
 void traces_free(struct traces *traces); /* NULL is allowed */
-/* A copy is queued. traces may be NULL: nothing happens. */
+/* Queues a copy. traces may be NULL: then nothing happens. */
 void traces_add(struct traces *traces, const struct span *span);
 
 /*
- * --- headers of the requests to the collector of traces: credentials, from a file that is followed
- * (--otlp-headers-file), such as a mounted Secret, or from OTEL_EXPORTER_OTLP_HEADERS.
+ * --- headers of the requests to the collector of traces: credentials, from a file that is watched
+ * for changes (--otlp-headers-file), such as a mounted Secret, or from OTEL_EXPORTER_OTLP_HEADERS.
  */
 
 struct trace_headers;
 
-/* path NULL: the list is `text`, which is read once. Both are in the form of
- * secret_headers_parse(). An invalid list is ERR_INVALID; later, the last valid one is kept. */
+/* path NULL: the list is `text`, which is read once. File and text have the form of
+ * secret_headers_parse(). ERR_INVALID if the list is invalid; if it becomes invalid later, the last
+ * valid list is kept. */
 enum err trace_headers_new(struct loop *loop, const char *path, const char *text,
                            struct trace_headers **out, struct errinfo *ei) MUST_USE;
 /* Valid until the loop's next turn. headers may be NULL: an empty list. */
 const struct secret_headers *trace_headers_list(const struct trace_headers *headers);
-/* Stops to follow the file, so that the loop can end; NULL is allowed, also below. */
+/* Stops watching the file, so that the loop can end; NULL is allowed, also in the functions
+ * below. */
 void trace_headers_stop(struct trace_headers *headers);
 void trace_headers_free(struct trace_headers *headers);
 /* Reads the file if it has changed; for tests. */
 void trace_headers_reload(struct trace_headers *headers);
 
 /*
- * --- the trace of a release: a root span from its beginning to its end, below it a span for each step,
- * and below the step that runs a span for each metric and each webhook that the rules wait for.
+ * --- the trace of a release: a root span from its beginning to its end, below it a span for each
+ * step, and below the running step a span for each metric and each webhook that the rules wait for.
  *
- * Ids follow from the Canary's uid and the times in its status (status.release, status.history), so
- * that a process that comes later goes on with the same trace. A step is sent when it has ended, the
- * root with the end of the release. traces may be NULL in all of them: nothing happens.
+ * Ids are derived from the Canary's uid and the times in its status (status.release,
+ * status.history), so that a later process continues the same trace. A step is sent when it has
+ * ended, the root at the end of the release. traces may be NULL in all of these functions: then
+ * nothing happens.
  */
 
 /* The status was written: `patch` is the whole body of its merge patch. Sends the steps that it
  * ends, and the release. */
 void release_spans_status(struct traces *traces, const struct canary *canary,
                           struct json_object *patch);
-/* elapsed_ms: until now, the time at which the answer came. */
+/* elapsed_ms: the duration until now, when the answer has arrived. */
 void release_spans_metric(struct traces *traces, const struct canary *canary,
                           const struct metric_question *question,
                           const struct metric_answer *answer, int64_t elapsed_ms);

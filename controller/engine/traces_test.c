@@ -1,5 +1,5 @@
-/* Spans on their way to a collector, a real server: one request for many, repeats, refusals, and a
- * queue that is full; and the spans that follow from a status. */
+/* Spans on their way to a collector, a real server: one request for many spans, repeats, refusals,
+ * and a full queue; and the spans derived from a status. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ struct fixture {
     struct http_server *server;
     struct traces *traces;
     int status;         /* of the next answer; then it is 200 */
-    const char *answer; /* of every one; NULL: {} */
+    const char *answer; /* of every request; NULL: {} */
     const char *retry;  /* "Retry-After" of an answer that is not 200 */
     struct http_conn_request *held;
     bool hold;
@@ -29,7 +29,7 @@ struct fixture {
     const char *authorization; /* header of the last request */
     struct trace_headers *headers;
     struct json_object *last; /* the spans of the last request */
-    size_t spans;             /* of all taken with 200 */
+    size_t spans;             /* of all requests answered with 200 */
 };
 
 static const char *path_of(struct json_object *body)
@@ -187,7 +187,7 @@ FIXTURE_CASE(what_is_refused_is_dropped_and_counted)
     assert_int_equal(f->requests, 2);
 }
 
-/* A collector may echo what it refuses. */
+/* A collector may echo the headers of a request that it refuses. */
 FIXTURE_CASE(headers_go_with_each_request_and_into_no_log_line)
 {
     double refused = counter(f, DROPPED("refused"));
@@ -247,7 +247,7 @@ FIXTURE_CASE(without_a_collector_nothing_happens)
     assert_int_equal(f->requests, 0);
 }
 
-/* --- what follows from a status */
+/* --- spans derived from a status */
 
 static struct json_object *tree(struct arena *arena, const char *text)
 {
@@ -287,7 +287,7 @@ static const char *spans_text(struct fixture *f)
 FIXTURE_CASE(a_status_ends_steps_and_releases)
 {
     static const struct {
-        const char *before, *patch; /* the status; what is written */
+        const char *before, *patch; /* the status, and the patch that is written */
         const char *spans;
     } rows[] = {
         {"{}", "{'release':{" BEGAN "}}", ""},
@@ -307,7 +307,7 @@ FIXTURE_CASE(a_status_ends_steps_and_releases)
          ",'ended':'2023-11-14T22:13:40Z','outcome':'promoted','steps':[{" AT(
              "25") ",'iteration':1},{" AT("30") ",'iteration':2}]}]}",
          "iteration 5-10\niteration 10-20\nrelease app.test 0-20, root\n"},
-        /* another revision takes its place with the same write */
+        /* the same write puts another revision in its place */
         {"{'release':{" BEGAN "}}",
          "{'release':{'began':'2023-11-14T22:13:40Z'},'history':[{" BEGAN
          ",'ended':'2023-11-14T22:13:40Z','outcome':'cancelled','reason':'another one'}]}",
@@ -332,7 +332,7 @@ FIXTURE_CASE(a_status_ends_steps_and_releases)
     }
 }
 
-/* Nothing is sent of what is asked while no release runs. */
+/* No span is sent for queries and calls while no release runs. */
 FIXTURE_CASE(what_is_asked_hangs_below_the_step_that_runs)
 {
     struct canary canary = {.name = "app", .namespace_ = "test", .uid = "u"};

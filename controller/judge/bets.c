@@ -4,7 +4,7 @@
 
 /* --- one sample */
 
-/* Caps: beyond these a tolerance leaves no difference to find. */
+/* Caps: beyond these values, a tolerance leaves no difference to find. */
 static const double MOST_POINTS = 0.999, MOST_RATIO = 1e6;
 
 static double between(double value, double least, double most)
@@ -69,7 +69,7 @@ static double root_between(const struct judge_null *null, struct judge_shares to
             high = p;
         else
             low = p;
-        /* Also for NaN. The third clause: steps that hardly progress. */
+        /* Also for NaN. The third condition: steps that hardly progress. */
         if (!(next > low && next < high) || i % 8 == 7)
             next = low > 0 && high > 4 * low ? sqrt(low) * sqrt(high) : low + (high - low) / 2;
         if (at.value == 0 || next == p || fabs(next - p) <= 1e-16 * p)
@@ -123,23 +123,23 @@ double judge_log_ratio(const struct judge_null *null, struct judge_shares altern
 /* --- bets */
 
 /*
- * A bet. The share of the primary is estimated from its past, as if half a request in 1/(2 *
- * guess) had been bad before: the guess matters until a bad request is seen. The share of the
- * canary is expected at `odds` times the odds of the tolerated share (or, if the null is that it
- * is worse, of the primary's); its own past counts beside `firm` bad requests of that share.
+ * A bet. The share of the primary is estimated from its past, as if half a request out of 1/(2 *
+ * guess) had already been bad: the guess matters until a bad request is seen. The share of the
+ * canary is expected at `odds` times the odds of the tolerated share (or, if the null is that it is
+ * worse, of the primary's); its own past counts beside `firm` bad requests of that share.
  */
 struct bet {
     double weight, guess, odds, firm;
     bool recent; /* of the last samples only: detects recent changes */
 };
 
-static const double STAY = INFINITY; /* firm: the canary's past has no influence */
+static const double STAY = INFINITY; /* firm: the past of the canary has no influence */
 
 /*
- * Most on two to five times the odds, where evidence comes slowly: each halving of a weight costs
- * as much as a few bad requests. What is far worse is seen at once with any weight. Bets that
- * follow the canary's past find a version that becomes bad late; those with another guess matter
- * only if nothing is known of the primary.
+ * Most of the weight is on two to five times the odds, where evidence comes slowly: each halving of
+ * a weight costs as much as a few bad requests. A much worse version is detected at once with any
+ * weight. Bets that follow the canary's past find a version that becomes bad late; those with
+ * another guess matter only if nothing is known about the primary.
  */
 static const struct bet worse_bets[JUDGE_WORSE_BETS] = {
     {.weight = 0.05, .guess = 0.005, .odds = 3, .firm = 1},
@@ -208,9 +208,9 @@ int judge_bets(const struct judge_null *null, const struct judge_past *past,
 }
 
 /*
- * By how much the clump size must exceed mean square over mean, if a bad request multiplies the
- * winnings by e^t: large clumps are rare but win much. For exponentially distributed clump sizes
- * that is where
+ * The factor by which the clump size must exceed mean square over mean, if a bad request multiplies
+ * the winnings by e^t: large clumps are rare but win much. For exponentially distributed clump
+ * sizes that is where
  *     E[e^(t * c / G)] - 1 = E[c] / G * (e^t - 1).
  */
 static double heavier(double t)
@@ -244,7 +244,7 @@ double judge_won(const double log_won[], bool above, double clumps)
 
 /* --- clumps */
 
-/* The clump size of the one assumed pair, and the largest correction of an estimate. */
+/* The clump size of the single assumed pair, and the largest correction of an estimate. */
 static const double UNSEEN_CLUMPS = 2, MOST_RAISED = 20, MOST_SUM = 1e25;
 
 static void compare(struct judge_evidence *evidence, struct judge_counts *last,

@@ -1,6 +1,6 @@
 /*
  * The evidence of one sample against a null hypothesis, for one alternative; the alternatives that
- * are bet on; and clumps of bad requests, which weaken the evidence.
+ * bets are placed on; and clumps of bad requests, which weaken the evidence.
  */
 #ifndef JUDGE_BETS_H
 #define JUDGE_BETS_H
@@ -83,7 +83,7 @@ struct judge_past {
 };
 
 /*
- * The alternatives of all bets against the null; `above` of it selects the list. Returns their
+ * The alternatives of all bets against the null; its `above` selects the list. Returns their
  * number.
  */
 int judge_bets(const struct judge_null *null, const struct judge_past *past,
@@ -131,14 +131,14 @@ void judge_spread_add(struct judge_evidence *evidence, struct judge_counts canar
                       struct judge_counts primary);
 
 /*
- * Number of pairs from which the size of clumps is known. They count by their information: many
- * equal ones fully, small ones beside a large one hardly.
+ * Number of pairs from which the size of clumps is estimated. Pairs count by their information:
+ * many equal ones in full, small ones beside a large one hardly at all.
  */
 double judge_pairs(const struct judge_evidence *evidence);
 
 /*
- * Number of bad requests that count as one, at least 1. The true value is larger with about this
- * probability.
+ * Number of bad requests that count as a single one, at least 1. The true value is larger with
+ * about this probability.
  */
 double judge_clumps(const struct judge_evidence *evidence, double chance);
 

@@ -10,8 +10,8 @@ static uint64_t mixed(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* A counter whose bits are mixed. Seeds that follow each other start far apart, or the one would give
- * what the other gave, a number later. */
+/* A counter whose bits are mixed. Consecutive seeds start far apart; otherwise one would repeat the
+ * sequence of the other, shifted by one number. */
 struct dice dice_of(uint64_t seed)
 {
     return (struct dice){.state = mixed(mixed(seed + 0x632be59bd9b4e019u) + seed)};
@@ -27,7 +27,7 @@ double dice_unit(struct dice *dice)
     return ((double)(next(dice) >> 11) + 0.5) * 0x1p-53;
 }
 
-/* The sum over k from 0 of the chance of each k until it passes a random number. */
+/* For few: adds up the probabilities of k from 0 until the sum exceeds a random number. */
 static double few(struct dice *dice, double n, double share)
 {
     double odds = share / (1 - share), chance = exp(n * log1p(-share)), left = dice_unit(dice);
@@ -43,8 +43,9 @@ static double few(struct dice *dice, double n, double share)
 }
 
 /*
- * Many: a point of a hat over the distribution is taken if it lies below it (transformed rejection;
- * W. Hoermann, "The generation of binomial random variates", 1993).
+ * For many: a point under a hat over the distribution is accepted if it also lies below the
+ * distribution (transformed rejection; W. Hoermann, "The generation of binomial random variates",
+ * 1993).
  */
 struct hat {
     double n, odds, mode, spread, a, b, center, alpha;
@@ -95,7 +96,7 @@ double dice_binomial(struct dice *dice, double n, double share)
     return n * share < 10 ? few(dice, n, share) : many(dice, n, share);
 }
 
-/* As a part of many that are rare. */
+/* Drawn as a part of many that are rare. */
 double dice_poisson(struct dice *dice, double mean)
 {
     return mean > 0 ? dice_binomial(dice, 1e9, mean / 1e9) : 0;

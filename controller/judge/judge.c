@@ -4,9 +4,9 @@
  *
  * Several metrics share one false-alarm rate by weighted Bonferroni: a metric with share w alarms
  * at 1 / (rate * w). The alternative, averaging the winnings, gives the same rate, but an alarm of
- * one among m metrics is diluted by the same m, an average needs the evidence of all at one time
- * (also of metrics without an answer), and it would not name the metric. Nor does Bonferroni lose
- * by dependent metrics: it holds under any dependence.
+ * one among m metrics is diluted by the same m, an average needs the evidence of all metrics at the
+ * same time (even of metrics without an answer), and it would not name the metric. Nor does
+ * Bonferroni suffer from dependent metrics: it holds under any dependence.
  */
 #include "judge/judge.h"
 
@@ -22,8 +22,8 @@
 static const double MOST_COUNT = 1e12, MOST_LOG = 1e15;
 
 /*
- * Weight that a sum keeps with each new sample: of recent samples about eight, of those before the
- * canary had requests about fifty.
+ * Weight that a sum keeps with each new sample: the sum covers about eight recent samples, and
+ * about fifty of those before the canary had requests.
  */
 static const double KEPT = 0.875, KEPT_BEFORE = 0.98;
 
@@ -112,9 +112,10 @@ static double rate_of(const struct judge_policy *policy)
 
 /*
  * Clumps may be larger than estimated. If the estimate is too small by chance, a false alarm still
- * needs chance of its own; so it may be too small more often than a false alarm may occur, and the
- * more pairs it is made of, the less it is too small by then. The factors were found by simulation
- * (test/statistics). "Not worse" can wait: there, only as often as the rate.
+ * needs a chance event of its own. So the estimate may be too small more often than a false alarm
+ * may occur; and the more pairs it is based on, the less it is then too small. The factors were
+ * found by simulation (test/statistics). "Not worse" can wait: there, the estimate may be too small
+ * only as often as the rate.
  */
 static const double RISK_WORSE = 16, RISK_NOT_WORSE = 1, FEW_PAIRS = 40, MOST_TIMES = 3;
 
@@ -155,7 +156,7 @@ enum judge_verdict judge_verdict(const struct judge_evidence *evidence,
     return judge_log_not_worse(evidence, policy) >= -log(rate) ? JUDGE_NOT_WORSE : JUDGE_UNDECIDED;
 }
 
-/* --- sentences for people */
+/* --- sentences for users */
 
 enum { MAX_NUMBER = 48 };
 
@@ -200,7 +201,7 @@ const char *judge_odds(struct arena *arena, double log_won)
     return arena_printf(arena, "below 1 in %s", judge_whole(arena, floor(won / unit) * unit));
 }
 
-/* The tolerance, if it is not just the primary's share. */
+/* The tolerance, unless it is just the primary's share. */
 static const char *tolerated(struct arena *arena, const struct judge_policy *policy, double primary)
 {
     struct judge_null null = judge_null_of(policy->tolerate, false);
@@ -262,12 +263,12 @@ const char *judge_sentence(struct arena *arena, const struct judge_evidence *evi
 /* --- samples of a release that are stored */
 
 /*
- * Maximum part of a release that a window at its end may cover, compared with those at its
+ * Maximum part of a release that a window at its end may cover, compared with the windows at its
  * beginning.
  */
 static const double WHOLE_SHARE = 0.25;
 
-/* Samples of different steps are joined later, so that the evidence of a step can be told apart. */
+/* Samples of different steps are joined later, so that the evidence of each step stays separate. */
 static const double OTHER_STEP = 4;
 
 static void join(struct judge_sample *sample, const struct judge_sample *next)
@@ -280,7 +281,7 @@ static void join(struct judge_sample *sample, const struct judge_sample *next)
     sample->primary.bad += next->primary.bad;
 }
 
-/* The part of what was known at its end that the joined window would have. */
+/* The part of the knowledge at its end that the joined window would cover. */
 static double coarseness(const struct judge_sample *one, const struct judge_sample *next,
                          double until_next, double whole)
 {
@@ -328,14 +329,15 @@ void judge_series_add(struct judge_series *series, int most, const struct judge_
 }
 
 /*
- * JSON for the status of a Canary: the evidence, a list of numbers under each name; and samples, a
- * list each.
+ * JSON for the status of a Canary: the evidence, with a list of numbers under each name; and the
+ * samples, each a list.
  */
 
 enum { COUNTS = 2 };
 static const double MOST = 1e30; /* squares of sums of 10^12 */
 
-/* SIGNED may be negative; OPTIONAL is zeros if missing, as in versions that had no such field. */
+/* SIGNED may be negative; OPTIONAL is all zeros if missing, as in the JSON of versions without the
+ * field. */
 enum field_kind { PLAIN, SIGNED, OPTIONAL };
 
 /* The fields except the number of samples; each a list of this many numbers. */

@@ -56,7 +56,8 @@ enum { JUDGE_WORSE_BETS = 10, JUDGE_NOT_WORSE_BETS = 4, JUDGE_MAX_LOOKS = 100000
 struct judge_evidence {
     int64_t looks; /* samples in which both had requests */
     struct judge_counts canary, primary;
-    struct judge_counts before; /* of the primary until then, older samples fading */
+    struct judge_counts
+        before; /* of the primary until the canary's first request, older ones fading */
     /* Recent samples, older ones fading; and the last sample of each side with requests. */
     struct judge_counts recent_canary, recent_primary;
     struct judge_counts last_canary, last_primary;
@@ -79,9 +80,9 @@ void judge_begin(struct judge_evidence *evidence);
 struct judge_counts judge_clean(struct judge_counts counts);
 
 /*
- * Adds a sample. A sample without requests of canary or primary adds no evidence, but the
- * primary's part is learned: samples from before the canary has traffic (`before`) make the first
- * real one stronger. The tolerance must be the same for all samples of an evidence.
+ * Adds a sample. A sample without requests of canary or primary adds no evidence, but the primary's
+ * part is learned: samples taken before the canary has traffic (`before`) strengthen the first real
+ * one. The tolerance must be the same for all samples of an evidence.
  */
 void judge_add_sample(struct judge_evidence *evidence, const struct judge_policy *policy,
                       struct judge_counts canary, struct judge_counts primary);
@@ -89,8 +90,8 @@ void judge_add_sample(struct judge_evidence *evidence, const struct judge_policy
 enum judge_verdict { JUDGE_UNDECIDED, JUDGE_WORSE, JUDGE_NOT_WORSE };
 
 /*
- * The verdict so far; WORSE takes precedence over NOT_WORSE. Must be taken after each sample,
- * since it is not stored: an alarm stays one even if later samples would weaken it.
+ * The verdict so far; WORSE takes precedence over NOT_WORSE. Must be taken after each sample, since
+ * it is not stored: an alarm remains valid even if later samples would weaken it.
  */
 enum judge_verdict judge_verdict(const struct judge_evidence *evidence,
                                  const struct judge_policy *policy);
@@ -120,7 +121,8 @@ bool judge_read(struct json_object *json, struct judge_evidence *evidence);
 const char *judge_sentence(struct arena *arena, const struct judge_evidence *evidence,
                            const struct judge_policy *policy, const char *bad);
 
-/* Parts of it: the counts; and why there is nothing to compare, NULL if there is. */
+/* Parts of that sentence: the counts; and the reason why there is nothing to compare, NULL if there
+ * is none. */
 const char *judge_counted(struct arena *arena, const struct judge_evidence *evidence,
                           const struct judge_policy *policy, const char *bad);
 const char *judge_silence(const struct judge_evidence *evidence);
@@ -128,7 +130,8 @@ const char *judge_silence(const struct judge_evidence *evidence);
 const char *judge_whole(struct arena *arena, double value);
 /* Odds of exp(log_won) to 1, as "below 1 in 3,000": one digit, rounded to the side of caution. */
 const char *judge_odds(struct arena *arena, double log_won);
-/* Integers as such; other numbers with nine digits, more than their precision. Given. */
+/* Integers as such; other numbers with nine digits, more than their precision. The caller owns
+ * it. */
 struct json_object *judge_number_json(double value);
 
 /*
@@ -138,9 +141,9 @@ struct json_object *judge_number_json(double value);
  * most, and longer later, but each is a small part of the whole.
  */
 
-/* The answers of both sides since the sample before. */
+/* The answers of both sides since the previous sample. */
 struct judge_sample {
-    int64_t at_s; /* its end, in seconds since the first one began; increasing, 0 to 10^9 */
+    int64_t at_s; /* its end, in seconds since the first sample began; increasing, 0 to 10^9 */
     /* The weight at that time in hundredths of a percent, or the iteration times a hundred; up to
      * 10^11. In JSON the weight in percent, or the iteration. */
     int64_t step;
@@ -155,8 +158,8 @@ struct judge_series {
 };
 
 /*
- * Adds a sample, keeping at most `most` (2 to JUDGE_SERIES). Counts are cleaned; one that is not
- * later than the last is added to it.
+ * Adds a sample, keeping at most `most` (2 to JUDGE_SERIES). Counts are cleaned; a sample that is
+ * not later than the last one is added to that.
  */
 void judge_series_add(struct judge_series *series, int most, const struct judge_sample *sample);
 

@@ -1,4 +1,5 @@
-/* The evidence of many looks: its law by counting all outcomes, odd counts, JSON and sentences. */
+/* The evidence of many looks: its guarantee, by counting all outcomes; odd counts, JSON and
+ * sentences. */
 #include "judge/judge.h"
 
 #include <math.h>
@@ -29,11 +30,11 @@ static struct judge_evidence after(const struct judge_policy *policy, int looks,
     return evidence;
 }
 
-/* --- the law */
+/* --- the guarantee */
 
 enum { LOOKS = 4, SIZE = 2 };
 
-/* The shares of a look, and a rule when to stop: as soon as so much was won, or at the end. */
+/* The shares of a look, and the rule for stopping: as soon as this much was won, or at the end. */
 struct walk {
     const struct judge_policy *policy;
     struct judge_shares_of {
@@ -50,7 +51,7 @@ static double chance_of(int bad, double share)
                       : share * share;
 }
 
-/* The mean of what has been won when one stops, over all that can happen from this look on. */
+/* The mean of the winnings at the time of stopping, over all outcomes from this look on. */
 static double mean_won(const struct walk *walk, int look, const struct judge_evidence *before)
 {
     double log_won = walk->not_worse ? judge_log_not_worse(before, walk->policy)
@@ -188,7 +189,7 @@ CASE(a_rate_that_cannot_be_shows_nothing)
     }
 }
 
-/* A clump weighs as much as one. */
+/* A clump counts as a single request. */
 CASE(clumps_count_once)
 {
     struct judge_evidence smooth = after(&plain, 10, of(6, 100), of(9, 900)), clumped;
@@ -270,7 +271,7 @@ CASE(the_primary_may_be_looked_at_before)
     assert_true(judge_log_worse(&learned, &plain) > judge_log_worse(&fresh, &plain));
 }
 
-/* Requests from before are no part of the comparison, nor of the sentence that people read. */
+/* Earlier requests are not part of the comparison, nor of the sentence for users. */
 CASE(what_was_before_is_not_counted_with_the_release)
 {
     struct judge_evidence evidence = after(&plain, 180, of(0, 0), of(50, 10000));
@@ -287,7 +288,7 @@ CASE(what_was_before_is_not_counted_with_the_release)
     assert_true(evidence.before.total == before);
 }
 
-/* An evidence of a version that knew of no `before` goes on. */
+/* Evidence written by a version without `before` can be continued. */
 CASE(evidence_without_before_is_read)
 {
     struct judge_evidence evidence = after(&plain, 3, of(3, 400), of(11, 3600)), back;
@@ -337,7 +338,7 @@ CASE(what_cannot_be_evidence_is_refused)
 
 /* --- sentences */
 
-/* All bets, of requests that come alone. */
+/* The winnings of all bets, for requests that come alone. */
 static void have_won(double log_won[], int count, struct judge_evidence *evidence, double won)
 {
     for (int i = 0; i < count; i++)

@@ -7,7 +7,8 @@
 
 /* Longer courses are sampled less often. */
 static const double MOST_LOOKS = 400;
-/* The pasts of the primary that releases begin with in turns: to play one takes longest. */
+/* PASTS: the pasts of the primary with which releases begin in turn, since playing one takes
+ * longest. */
 enum { PASTS = 8, SEARCH_RUNS = 200, SEARCH_STEPS = 9 };
 static const uint64_t SEED = 1;
 
@@ -27,7 +28,7 @@ static struct judge_counts draw(const struct power_course *course, struct dice *
 }
 
 struct played {
-    double requests, seconds; /* INFINITY: it was not called worse */
+    double requests, seconds; /* INFINITY: the canary was not called worse */
 };
 
 static void learn(struct judge_evidence *evidence, const struct judge_policy *policy,
@@ -41,7 +42,7 @@ static void learn(struct judge_evidence *evidence, const struct judge_policy *po
                          draw(course, dice, requests, course->primary));
 }
 
-/* A step lasts as the policy says, and longer while there is too little evidence. */
+/* A step lasts as long as the policy says, and longer while there is too little evidence. */
 static bool lasts(const struct power_course *course, const struct power_stretch *stretch,
                   double stayed, bool enough)
 {
@@ -77,7 +78,7 @@ static struct played play(const struct judge_policy *policy, const struct power_
     return (struct played){INFINITY, INFINITY};
 }
 
-/* --- many */
+/* --- many releases */
 
 static int compare(const void *a, const void *b)
 {
@@ -120,7 +121,7 @@ struct power_found power_of(const struct judge_policy *policy, const struct powe
                                 .most_seconds = seconds[n * 9 / 10]};
 }
 
-/* The share of bad requests that is `excess` of the way from what is tolerated to all. */
+/* The share of bad requests that lies `excess` of the way from the tolerated share to 1. */
 static double share_at(const struct judge_policy *policy, const struct power_course *course,
                        double excess)
 {

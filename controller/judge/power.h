@@ -1,7 +1,8 @@
 /*
- * The power of a policy: how small a regression it finds under a given traffic, and how soon.
+ * The power of a policy: the smallest regression that it finds under a given traffic, and the time
+ * that it takes.
  *
- * No formula gives that for a sequential test with steps and waits, so releases are played with
+ * No formula gives that for a sequential test with steps and waits, so releases are simulated with
  * random numbers through the judge itself (judge/judge.h). The seed is fixed: the same course gives
  * the same answer. Pure.
  */
@@ -10,8 +11,8 @@
 
 #include "judge/judge.h"
 
-/* A part of a release: how long it lasts, and which shares of all requests each side gets, 0 to 1. A
- * copy counts as well. */
+/* A part of a release: its duration, and the share of all requests that each side gets, 0 to 1.
+ * Copied requests count as well. */
 struct power_stretch {
     double seconds, canary, primary;
 };
@@ -22,31 +23,31 @@ struct power_course {
     int n;
     double per_second;   /* requests to both sides together */
     double primary;      /* the primary's share of bad requests, 0 to 1 */
-    double clump;        /* bad requests that come together on average; at most 1: each alone */
+    double clump;        /* bad requests that occur together, on average; at most 1: each alone */
     double every_s;      /* between two samples, above 0 */
     int before;          /* samples of the primary before the canary has requests */
-    double min_requests; /* a step waits for that many, or for a verdict, ... */
-    double max_wait_s;   /* ... and so long at most */
+    double min_requests; /* a step waits for this many, or for a verdict, ... */
+    double max_wait_s;   /* ... and at most this long */
 };
 
-/* Of releases whose canary has a given share of bad requests. */
+/* Results for releases whose canary has a given share of bad requests. */
 struct power_found {
-    double share; /* of them that are called worse; 0 to 1 */
+    double share; /* part of the releases that are called worse; 0 to 1 */
     /*
-     * Requests to the canary, and seconds since it has traffic, until half and nine of ten of all
-     * of them are called worse; INFINITY if fewer are.
+     * Requests to the canary, and seconds since it got traffic, until half, or nine tenths, of all
+     * releases are called worse; INFINITY if fewer are.
      */
     double half_requests, half_seconds, most_requests, most_seconds;
 };
 
-/* `canary`: its share of bad requests. Plays `runs` releases, at most POWER_MOST. */
+/* canary: its share of bad requests. Simulates `runs` releases, at most POWER_MOST. */
 enum { POWER_MOST = 1000 };
 struct power_found power_of(const struct judge_policy *policy, const struct power_course *course,
                             double canary, int runs);
 
 /*
- * The least share of bad requests of a canary that is called worse in `wanted` (0 to 1) of the
- * releases; NAN if even one that fails always is not.
+ * The smallest share of bad requests with which a canary is called worse in `wanted` (0 to 1) of
+ * the releases; NAN if even a canary that always fails is not.
  */
 double power_least(const struct judge_policy *policy, const struct power_course *course,
                    double wanted);

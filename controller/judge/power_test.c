@@ -1,4 +1,4 @@
-/* The promises of a policy, beside releases that are played with other random numbers. */
+/* The promises of a policy, compared with releases simulated with other random numbers. */
 #include "judge/power.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static struct power_course course_of(double per_second, double primary)
                                  .max_wait_s = 600};
 }
 
-/* More traffic finds smaller regressions; one that is tolerated is not called worse. */
+/* More traffic finds smaller regressions; a tolerated one is not called worse. */
 CASE(test_more_traffic_finds_less)
 {
     double before = 1;
@@ -41,7 +41,7 @@ CASE(test_more_traffic_finds_less)
     assert_true(before < 0.01);
 }
 
-/* A canary that fails always is found at once, where it has requests at all. */
+/* A canary that always fails is found at once, if it has requests at all. */
 CASE(test_without_traffic_there_is_no_promise)
 {
     struct power_course course = course_of(0.001, 0.005);
@@ -58,7 +58,7 @@ CASE(test_without_traffic_there_is_no_promise)
     assert_true(isnan(power_least(&strict, &course, 0.9)));
 }
 
-/* A tolerance is never called worse, and clumps make a regression harder to find. */
+/* A tolerated canary is never called worse, and clumps make a regression harder to find. */
 CASE(test_tolerance_and_clumps)
 {
     const struct judge_policy lenient = {
@@ -71,7 +71,7 @@ CASE(test_tolerance_and_clumps)
     assert_true(power_least(&strict, &course, 0.9) > single);
 }
 
-/* A week is sampled less often, and answered soon. */
+/* A week is sampled less often, and the answer comes soon. */
 CASE(test_a_long_course)
 {
     const struct power_stretch week[] = {{7 * 86400.0, 0.01, 0.99}};

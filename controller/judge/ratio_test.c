@@ -1,6 +1,6 @@
 /*
- * The law of one look, by counting: over all outcomes of small looks, the expectation of S is at
- * most 1 at each point of the null, for each alternative and tolerance of a grid.
+ * The guarantee for one look, by counting: over all outcomes of small looks, the expectation of S
+ * is at most 1 at each point of the null, for each alternative and tolerance of a grid.
  */
 #include "judge/bets.h"
 
@@ -16,7 +16,7 @@ static const struct judge_tolerance tolerances[] = {
     {0, 0}, {0.002, 0}, {0, 0.1}, {0.05, 0.5}, {0.4, 0}, {0, 3},
 };
 
-/* The chance of k of n, for all k. */
+/* The probability of k of n, for all k. */
 static void binomial(int n, double share, double chance[MOST + 1])
 {
     chance[0] = 1;
@@ -44,7 +44,7 @@ static double expectation(const struct judge_null *null, struct judge_shares alt
     return sum;
 }
 
-/* One null and alternative: at all points of the null in the grid, and at the edge of it. */
+/* One null and alternative: at all points of the null in the grid, and at its edge. */
 static void expect_at_most_one(const struct judge_null *null, struct judge_shares alternative,
                                int na, int np)
 {
@@ -98,7 +98,7 @@ CASE(nor_for_any_sizes)
     }
 }
 
-/* Requests of one look need not have one share: it is enough that their means keep the null. */
+/* Requests of one look need not have one share: it is enough that their means satisfy the null. */
 CASE(nor_when_shares_change_within_a_look)
 {
     struct judge_null null = judge_null_of((struct judge_tolerance){0, 0}, false);
@@ -133,7 +133,7 @@ CASE(the_nearest_point_lies_on_the_edge)
     assert_float_equal(nearest.canary, 0.15, 1e-12);
     assert_float_equal(nearest.primary, 0.15, 1e-12);
 
-    /* One in the null is its own nearest, and proves nothing. */
+    /* An alternative in the null is its own nearest point, and proves nothing. */
     nearest = judge_nearest(&null, (struct judge_shares){0.1, 0.3}, 100, 300);
     assert_true(nearest.canary == 0.1 && nearest.primary == 0.3);
     assert_true(judge_log_ratio(&null, (struct judge_shares){0.1, 0.3},

@@ -1,4 +1,4 @@
-/* Looks that are kept: few, and none of their requests lost. */
+/* Looks that are kept: few, without losing any of their requests. */
 #include "judge/judge.h"
 
 #include "base/json.h"
@@ -62,7 +62,7 @@ CASE(no_request_is_lost_and_no_window_is_a_large_part_of_all)
     }
 }
 
-/* So that the evidence of a step can still be told apart. */
+/* This keeps the evidence of each step separate. */
 CASE(looks_of_two_steps_are_joined_last)
 {
     struct judge_series series = {.n = 0};

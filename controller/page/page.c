@@ -46,7 +46,7 @@ static const struct http_file page_files[] = {
     {NULL, NULL, NULL},
 };
 
-/* False if answered. */
+/* False if the request was answered. */
 static bool admits(const struct page *page, struct http_conn_request *req)
 {
     if (!page_admits(&page->door, req))
@@ -114,8 +114,8 @@ void page_serve(struct page *page, struct http_conn_request *req)
 }
 
 /*
- * Requests that a page of another site makes a browser send get nothing; ours come from the same
- * origin.
+ * Requests that a page of another site makes a browser send are denied; requests of our page come
+ * from the same origin.
  */
 static bool is_other_site(struct http_conn_request *req)
 {
@@ -132,8 +132,9 @@ static bool ends_with(const char *text, size_t len, const char *end)
 }
 
 /*
- * Without tokens, the host name of the request tells our page from a foreign one with a DNS name
- * that points here: an address, a name without a dot and the name of a Service cannot be foreign.
+ * Without tokens, the host name of the request distinguishes our page from a foreign one whose DNS
+ * name points to this server: an address, a name without a dot and the name of a Service cannot be
+ * foreign.
  */
 static bool is_own_name(const char *host)
 {
@@ -212,7 +213,7 @@ static double number_at(struct json_object *object, const char *key)
 static const char *const verdicts[] = {
     [JUDGE_UNDECIDED] = "undecided", [JUDGE_WORSE] = "worse", [JUDGE_NOT_WORSE] = "not worse"};
 
-/* A number that is compared: canary and primary of the last comparison, or of the last look. */
+/* A compared number: canary and primary of the last comparison, or of the last look. */
 static void show_numbers(struct json_object *out, const struct judge_numbers *numbers,
                          const struct judge_policy *policy)
 {
@@ -274,10 +275,10 @@ static struct json_object *show_metric(struct json_object *from, struct judge_po
 
 /*
  * [{name, says, lastLook, canary, primary, verdict, worse, notWorse}], one per judged metric.
- * canary and primary are [requests, bad ones]; of a number that is compared there is numbers,
- * [canary's, primary's], in place of both and of notWorse. verdict is "worse", "not worse" or "undecided".
- * worse and notWorse: from 0 to 1, how far the evidence is toward each verdict. NULL if the spec
- * has no judge, or there is no sample yet. Owned by the arena.
+ * canary and primary are [requests, bad ones]; a compared number has numbers, [canary's,
+ * primary's], in place of canary, primary and notWorse. verdict is "worse", "not worse" or
+ * "undecided". worse and notWorse: from 0 to 1, the progress of the evidence toward each verdict.
+ * NULL if the spec has no judge, or there is no sample yet. Owned by the arena.
  */
 static struct json_object *show_judge(struct arena *arena, const struct canary *canary)
 {
@@ -298,7 +299,7 @@ static struct json_object *show_judge(struct arena *arena, const struct canary *
 
 enum { LINK_MAX = 8 * 1024 };
 
-/* The text of its query; NULL if it is a MetricTemplate's, or missing. */
+/* The text of its query; NULL if it belongs to a MetricTemplate, or is missing. */
 static const char *template_of(struct arena *arena, const struct settings *settings,
                                const struct canary *canary, const struct canary_metric *metric,
                                struct render_model *model)
@@ -337,7 +338,7 @@ enum err show_link_read(struct arena *arena, const char *option, const char *tex
     return ERR_OK;
 }
 
-/* NULL if it is too long for a browser. */
+/* The link; NULL if it is too long for a browser. */
 static const char *bounded(const char *link)
 {
     return strlen(link) <= LINK_MAX ? link : NULL;
@@ -456,7 +457,7 @@ static struct json_object *show_condition(struct json_object *condition)
     return out;
 }
 
-/* --- why it does not continue: {kind: person, waits or note, text, since} */
+/* --- the reason why it does not continue: {kind: person, waits or note, text, since} */
 
 struct place {
     struct arena *arena;
@@ -489,7 +490,8 @@ static bool is_under_way(struct json_object *tree)
     }
 }
 
-/* Waits that have no condition, as that for the pods of a Deployment, are warned of. */
+/* Waits without a condition, such as the wait for the pods of a Deployment, are reported by warning
+ * events. */
 static bool set_warned(struct json_object *out, const struct place *at)
 {
     struct json_object *list = recent_events_list(at->events, at->arena, at->namespace_, at->name);
@@ -515,7 +517,7 @@ static void set_waits(struct json_object *out, const struct place *at, struct js
 
 /* --- summary */
 
-/* Weights, or else iterations, of the current release or the last one. */
+/* Weights, or otherwise iterations, of the current or the last release. */
 static void set_trend(struct json_object *out, struct json_object *tree)
 {
     struct json_object *steps = json_at(status_of(tree, "release"), "steps", NULL);
@@ -610,7 +612,7 @@ static void set_conditions(struct json_object *out, struct json_object *tree)
         json_object_array_add(list, show_condition(json_elem(from, i)));
 }
 
-/* Of this process: a replica that does not lead has none. */
+/* Events of this process: a replica that does not lead has none. */
 static void set_events(struct json_object *out, const struct engine *engine, struct arena *arena,
                        const char *namespace_, const char *name)
 {
@@ -622,7 +624,7 @@ static void set_events(struct json_object *out, const struct engine *engine, str
     json_set_bool(out, "leads", look.leads);
 }
 
-/* The steps that the spec wants; none for a spec that cannot be read. */
+/* The steps that the spec wants; none if the spec cannot be read. */
 static void set_plan(struct json_object *out, const struct settings *settings,
                      const struct show_links *links, struct arena *arena,
                      const struct canary *canary)

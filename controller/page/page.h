@@ -1,21 +1,21 @@
 /*
- * The release page: the state of each Canary, for people, beside /metrics on the same port. Read
+ * The release page: the state of each Canary, for users, beside /metrics on the same port. Read
  * only.
  *
  *   GET /ui/                        the page; its files hold no data and are public
- *   GET /ui/api/canaries            ?limit=1..100 &continue=: a page of all, summaries
- *   GET /ui/api/canaries/NS/NAME    one, with its release and its history
+ *   GET /ui/api/canaries            ?limit=1..100 &continue=: summaries of all, in pages
+ *   GET /ui/api/canaries/NS/NAME    one Canary, with its release and its history
  *
- * Answers come from the watches, on every replica alike, except for the last events, which are
- * those of this replica; no request goes to the API server. The page polls every few seconds
- * instead of holding a stream: a status changes once an interval, a stream would occupy a
+ * Answers come from the watches and are the same on every replica, except for the last events,
+ * which are those of this replica; no request goes to the API server. The page polls every few
+ * seconds instead of holding a stream: a status changes once per interval, a stream would occupy a
  * connection of the server for each open tab, and one answer serves all tabs that ask at the same
  * time (http_reply_share()). An answer holds at most PAGE_LIST Canaries, about 600 bytes each, or
- * one, whose status is bounded (decide/STATUS.md).
+ * one Canary, whose status has a limited size (decide/STATUS.md).
  *
- * The contents are those of statuses, including answers of webhooks and names of people. So the
- * page is off unless an option opens it, to every client that reaches the port or to clients with
- * a token.
+ * The answers contain statuses, including answers of webhooks and names of people. So the page is
+ * off unless an option opens it, either to every client that reaches the port or to clients with a
+ * token.
  */
 #ifndef PAGE_PAGE_H
 #define PAGE_PAGE_H
@@ -34,7 +34,8 @@ struct page_door {
     const struct tokens *tokens; /* to clients with a token; NULL if none is required */
 };
 
-/* False, and answered, if the client may not read data below /ui/api/ and /debug. */
+/* False if the client may not read data below /ui/api/ and /debug; the request was then
+ * answered. */
 bool page_admits(const struct page_door *door, struct http_conn_request *req) MUST_USE;
 
 /* Answers all requests below /ui: the files, and by data() those below /ui/api/. */
@@ -50,8 +51,8 @@ struct show_links {
     const char *prometheus, *grafana;
 };
 /*
- * From an option; "" and NULL if unknown. ERR_INVALID if it is no address that a browser opens.
- * Owned by the arena.
+ * Reads an address from an option; *out is NULL if text is "" or NULL. ERR_INVALID if a browser
+ * cannot open the address. Owned by the arena.
  */
 enum err show_link_read(struct arena *arena, const char *option, const char *text, const char **out,
                         struct errinfo *ei) MUST_USE;
@@ -59,7 +60,7 @@ enum err show_link_read(struct arena *arena, const char *option, const char *tex
 enum { PAGE_LIST = 100 };
 
 struct page {
-    struct engine *const *engine;    /* read for each request; NULL in it while there is none */
+    struct engine *const *engine;    /* read for each request; points to NULL until there is one */
     const struct settings *settings; /* of the engine */
     struct page_door door;
     struct show_links links;
@@ -72,12 +73,12 @@ void page_serve(struct page *page, struct http_conn_request *req);
 
 /*
  * {"canaries": [...], "continue": "namespace/name"}: at most `limit` Canaries after `after` (NULL:
- * from the first), in order of discovery, fewer if reading takes long; continue only if there are
- * more. NULL if `after` is gone.
+ * from the first), in order of discovery, fewer if reading takes long; with continue only if there
+ * are more. NULL if `after` is gone.
  */
 struct json_object *show_list(const struct engine *engine, struct arena *arena, const char *after,
                               int limit);
-/* All details of one; NULL if there is none. */
+/* All details of one Canary; NULL if it does not exist. */
 struct json_object *show_one(const struct engine *engine, const struct settings *settings,
                              const struct show_links *links, struct arena *arena,
                              const char *namespace_, const char *name);
@@ -95,11 +96,11 @@ struct json_object *show_one(const struct engine *engine, const struct settings 
 struct plans_page {
     struct page_door door;
     /*
-     * "NAMESPACE/NAME" of all ReleasePlans, sorted by name. False if they are not known, not yet
-     * or no longer.
+     * "NAMESPACE/NAME" of all ReleasePlans, sorted by name. False if they are not yet, or no
+     * longer, known.
      */
     bool (*names)(void *arg, struct arena *arena, const char ***out, size_t *count);
-    /* One, owned by the arena; NULL if there is none. */
+    /* One ReleasePlan, owned by the arena; NULL if it does not exist. */
     struct json_object *(*get)(void *arg, struct arena *arena, const char *namespace_,
                                const char *name);
     void *arg;
@@ -113,7 +114,7 @@ void plans_page_serve(struct plans_page *page, struct http_conn_request *req);
 /* {"namespace", "name", "phase", "message", "revision", "since", "canaries", "promoted",
  * "underWay", "failed", "held"} */
 struct json_object *plan_json_brief(struct arena *arena, struct json_object *plan);
-/* With "conditions", "waves" with their "clusters", and clusters in no wave as "outside". */
+/* Also with "conditions", "waves" with their "clusters", and clusters in no wave as "outside". */
 struct json_object *plan_json(struct arena *arena, struct json_object *plan);
 
 #endif

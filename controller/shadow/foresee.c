@@ -14,20 +14,20 @@ struct foresight {
     const struct canary *start;
     const char *start_mistake;
     int64_t start_ms;
-    const struct position *until; /* NULL: the first other position */
+    const struct position *until; /* NULL: the first position that differs */
     enum assumed assumed;
     bool asked, may_roll_back; /* webhooks on the way; one of them for a rollback */
     /* Of the current alternative: */
     struct copies copies;
-    struct position at; /* where the last plan has left the release */
+    struct position at; /* the position in which the last plan left the release */
     int steps, waits, moves;
     const char *plans;
     struct foreseen *first, **last;
 };
 
 /*
- * For a release without weight steps Flagger's status has no weight, and ours the routed one: its
- * iterations determine the position.
+ * For a release without weight steps, Flagger's status has no weight and ours has the routed one,
+ * so its iterations determine the position.
  */
 struct position position_of(const struct canary *canary)
 {
@@ -103,7 +103,7 @@ static struct hook_answer answer(const struct foresight *f, const struct canary_
     return (struct hook_answer){.passed = passed, .text = passed ? "assumed to pass" : "assumed"};
 }
 
-/* True if nothing else is missing. */
+/* True if no other fact is missing. */
 static bool answer_hooks(struct foresight *f, struct tick *tick)
 {
     struct need **at = &tick->needs;
@@ -125,7 +125,7 @@ static bool answer_hooks(struct foresight *f, struct tick *tick)
 
 /* --- plans, applied to copies */
 
-/* Returns true if something was written. */
+/* Returns true if an object was written. */
 static bool write_plan(struct foresight *f, struct tick *tick)
 {
     const char *outline = plan_outline(tick, MAX_PLANS);
@@ -174,8 +174,8 @@ static void end_way(struct foresight *f, const struct tick *tick, const struct c
 }
 
 /*
- * Waits until the plan wants the rules to run again; false if never, or too late to matter for the
- * next step.
+ * Waits until the plan wants the rules to run again; false if it never does, or too late to matter
+ * for the next step.
  */
 static bool wait_on(struct foresight *f, struct tick *tick, bool writes)
 {
@@ -190,7 +190,7 @@ static bool wait_on(struct foresight *f, struct tick *tick, bool writes)
     return ++f->waits < MAX_WAITS;
 }
 
-/* It is at the expected position, or has moved too often. */
+/* The release is at the expected position, or has moved too often. */
 static bool arrives(struct foresight *f, const struct position *to)
 {
     if (position_same(&f->at, to))

@@ -45,9 +45,9 @@ static void tell(struct judging *j, const char *path, struct json_object *is,
 }
 
 /*
- * Fields that only we write, or each controller in its own way: Flagger's id of the primary is
- * random, ours a hash of the promoted revision; an object has the API version that it was
- * requested in.
+ * Fields that only this controller writes, or that each controller writes in its own way: Flagger's
+ * id of the primary is random, ours a hash of the promoted revision; an object has the API version
+ * that it was requested in.
  */
 static bool is_note(const char *path)
 {
@@ -84,10 +84,10 @@ static void judge(struct judging *j, const char *path, struct json_object *is,
 }
 
 /*
- * Compares the prediction with the cluster as it is now. CONTINUE: *differences has a line for each
+ * Compares the prediction with the current cluster. CONTINUE: *differences has a line for each
  * difference ("httproutes test/app: spec.rules[0].weight is 20, expected 10"), "" if none. Other
- * contents of the objects do not count, nor do records that only we make. Texts are not shown,
- * since they may be secret. NEEDS_FACTS: as for decide().
+ * contents of the objects do not count, nor do records that only this controller makes. Texts are
+ * not shown, since they may be secret. NEEDS_FACTS: as for decide().
  */
 static enum rule_result judge_writes(struct tick *tick, const struct foreseen_write *writes,
                                      const char **differences)
@@ -118,8 +118,8 @@ static enum rule_result judge_writes(struct tick *tick, const struct foreseen_wr
 }
 
 /*
- * Predictions kept; how long objects may take to follow the status; number of intervals that a
- * release may stay where the rules would move.
+ * Limits: predictions kept; time in which objects must follow the status; number of intervals for
+ * which a release may stay where the rules would move.
  */
 enum { MAX_KEPT = 8, SETTLE_MS = 5000, STAY_INTERVALS = 3, STAY_LEAST_MS = 30000 };
 
@@ -134,15 +134,15 @@ struct seen {
 
 struct shadow {
     bool knows, foresaw; /* knows `at`; has predicted the next step */
-    bool moved;          /* from `from` to `at`, not judged yet */
+    bool moved;          /* has moved from `from` to `at`, and the move is not judged yet */
     struct position at, from;
     struct seen here, before;   /* at `at`; at `from`, while `moved` */
     struct prediction *kept;    /* predictions made at `at`, newest first */
     struct prediction *pending; /* predictions made at `from`, while `moved` */
-    /* Since when the rules would move for every answer of webhooks; 0: they would not. */
+    /* The time since when the rules would move for every answer of webhooks; 0: they would not. */
     int64_t should_ms;
     bool told_stay;
-    char *trouble; /* how the objects of `pending` differ */
+    char *trouble; /* differences of the objects of `pending` */
     /* Of the current run: */
     enum stage stage;
     bool has_hindsight; /* STAGE_HINDSIGHT is complete */
@@ -212,7 +212,7 @@ static bool same_foreseen(const struct foreseen *a, const struct foreseen *b)
            strcmp(a->plans, b->plans) == 0 && same_writes(a->writes, b->writes);
 }
 
-/* Removes it from the list; NULL if not in it. */
+/* Removes the prediction from the list; NULL if it is not in the list. */
 static struct prediction *take_same(struct prediction **at, const struct foreseen *foreseen)
 {
     for (; *at; at = &(*at)->next) {
@@ -365,12 +365,12 @@ static void differs(struct shadow *o, struct arena *arena)
 }
 
 /*
- * It is at `now`. A move that is not judged yet is extended: the evidence for it may come later
+ * The release is at `now`. A move that is not judged yet is extended: its evidence may arrive later
  * than the next move.
  */
 static void move(struct shadow *o, struct tick *tick, const struct position *now)
 {
-    if (o->trouble) /* it moves on, and they still differ */
+    if (o->trouble) /* the release moves on, and the objects still differ */
         found_objects(o, tick->arena);
     else if (o->moved && position_same(&o->from, now))
         differs(o, tick->arena);
@@ -409,8 +409,8 @@ static void predict_next(struct shadow *o, struct tick *tick)
 
 /*
  * The cause of a move may become visible with the move or after it: a pod got ready, and the other
- * controller was faster. So the rules decide again about the Canary as it was, with everything
- * else as it is now. CONTINUE: nothing more to fetch.
+ * controller noticed first. So the rules decide again about the former Canary, with all other
+ * objects in their current state. CONTINUE: there is nothing more to fetch.
  */
 static enum rule_result decide_in_hindsight(struct shadow *o, struct tick *tick)
 {
@@ -434,7 +434,7 @@ static enum rule_result decide_in_hindsight(struct shadow *o, struct tick *tick)
 }
 
 /*
- * Positions that were missed on the way have taken an interval each, at most: two steps at once is
+ * Positions that were missed on the way have taken at most an interval each: two steps at once are
  * a difference. Other phases end as soon as possible.
  */
 static bool had_time(const struct shadow *o, const struct tick *tick,
@@ -500,7 +500,8 @@ static enum rule_result judge_move(struct shadow *o, struct tick *tick)
     return RULE_CONTINUE;
 }
 
-/* The wait of these rules at this place, NULL if none; reported anew if only a person ends it. */
+/* The wait of these rules at this place, NULL if there is none; reported anew if only a person can
+ * end it. */
 static void set_waits(struct shadow *o, const char *text, bool person)
 {
     if (text && o->waits && strcmp(text, o->waits) == 0)
@@ -548,7 +549,7 @@ static void take_foresight(struct shadow *o, struct tick *tick)
     }
 }
 
-/* A running release is checked once an interval, like its controller does. */
+/* A running release is checked once per interval, as its controller does. */
 static void plan_check(const struct shadow *o, struct tick *tick)
 {
     struct plan *plan = tick->plan;

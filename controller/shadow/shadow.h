@@ -1,13 +1,13 @@
 /*
- * Shadow mode for one Canary: whenever something changes, predicts the next step by the rules
+ * Shadow mode for one Canary: whenever an object changes, predicts the next step by the rules
  * (foresee.h), and compares it with the step that the active controller takes. Pure; the plan of
  * every tick is empty.
  *
  * A release moves when its status shows another position. All predictions since the last move
- * count: gates open and metrics change between two steps; and also the decision about the Canary
- * as it was with everything else as it is now, since the cause of a move may be seen late, and a
- * step missed. Objects are often written before or after the status about them, so differences are
- * checked again for a few seconds.
+ * count: gates open and metrics change between two steps; so does a decision about the former
+ * Canary with all other objects in their current state, since the cause of a move may be seen late,
+ * and a step may be missed. Objects are often written before or after the status about them, so
+ * differences are checked again for a few seconds.
  */
 #ifndef SHADOW_SHADOW_H
 #define SHADOW_SHADOW_H
@@ -20,14 +20,16 @@ void shadow_free(struct shadow *shadow); /* NULL is allowed */
 
 /* Starts a run, with a new tick. */
 void shadow_begin(struct shadow *shadow);
-/* Call in place of decide(), with the same contract. The plan only says when to run again. */
+/* Call in place of decide(), with the same contract. The plan only sets the time of the next
+ * run. */
 enum rule_result shadow_decide(struct shadow *shadow, struct tick *tick);
 
-/* Call in place of it for a Canary that cannot be read: its mistake is what the rules wait for. */
+/* Call in place of shadow_decide() for a Canary that cannot be read: the rules wait until its
+ * mistake is corrected. */
 void shadow_refuse(struct shadow *shadow, const char *mistake);
 
 enum observed {
-    OBSERVED_NOTHING, /* no move, or not judged yet */
+    OBSERVED_NOTHING, /* no move, or one that is not judged yet */
     OBSERVED_AGREES,  /* moved as predicted, and the objects are as predicted */
     OBSERVED_DIFFERS, /* moved elsewhere */
     OBSERVED_OBJECTS, /* moved as predicted, and some object differs */
@@ -50,7 +52,7 @@ struct shadow_snapshot {
     const char *text;       /* its sentence, with a line for each object */
     const char *difference; /* the last difference; NULL if none yet */
     const char *waits;      /* the wait that these rules expect here; NULL if none */
-    bool waits_anew;        /* for a person, found by the last run */
+    bool waits_anew;        /* waits for a person, as found by the last run */
     int64_t counts[OBSERVED_KINDS];
     const struct position *at; /* NULL if not seen yet */
     const struct prediction *kept;

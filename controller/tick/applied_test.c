@@ -2,8 +2,8 @@
 
 #include "tick/fixture_test.h"
 
-/* The object after each of the specs in turn was laid over it, without the annotation; the
- * annotation where it is asked for. */
+/* The object after each of the specs was laid over it in turn, without the annotation; and the
+ * annotation in rows that give it. */
 static const struct {
     const char *name, *live, *specs[4], *out, *applied;
 } cases[] = {
@@ -76,7 +76,7 @@ static const struct {
      .applied = "{'spec':{'a':0}}"},
 };
 
-/* As fixture_json(); a backquote is a quote inside of a text. */
+/* Like fixture_json(), but a backquote is a quote inside of a text. */
 static struct json_object *read_live(struct arena *arena, const char *quoted)
 {
     const char *text = "";
@@ -98,7 +98,7 @@ CASE(test_lay)
             struct json_object *out = applied_lay(f.arena, live, live, wanted);
             assert_string_equal(json_text(f.arena, live), before);
             live = out;
-            /* once more changes nothing */
+            /* another round changes nothing */
             assert_true(json_same(applied_lay(f.arena, live, live, wanted), live));
         }
         struct json_object *annotations = json_at(live, "metadata", "annotations", NULL);
@@ -126,7 +126,8 @@ CASE(test_new_object)
         "{'spec':{'a':0,'list':[{'x':0}]}}");
 }
 
-/* Said by the caller: elements that change place, with all that others and we have added. */
+/* Pairs set by the caller: elements that change place keep the fields that others and we have
+ * added. */
 CASE(test_pairs)
 {
     struct fixture f = fixture_new(NULL);

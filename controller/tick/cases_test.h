@@ -1,24 +1,25 @@
 /*
- * Cases of the variants (routers, targets, scalers) that are data: a file of YAML, a document for each case. Objects that
- * are there, functions of the variant that are called, and what they plan.
+ * Cases of the variants (routers, targets, scalers) as data: a YAML file with one document per
+ * case, which lists the existing objects, the called functions of the variant, and their plans.
  *
- *     case: what it shows
+ *     case: its purpose
  *     canary: {...}                  # a merge patch of the Canary of tick/fixture_test.h
  *     settings: {config_tracking: false, include_label_prefixes: '*'}
  *     objects: {services/podinfo: {...}}
- *     each: [{x: 1}, {x: 2}]         # the case is played with each row, in which $x is its value
+ *     each: [{x: 1}, {x: 2}]         # runs the case with each row, in which $x is its value
  *     steps:
- *     - put: {KEY: OBJECT}           # null: it is gone; patch: a merge patch of it
- *     - apply: true                  # what the last call planned is done
- *     - forget: true                 # what the calls before have read
- *     - objects: {KEY: {...}}        # what is there now
- *     - WORD: {plan: '', ...}        # a function, and what came of it, as test/expect.h says it
- *       with: {...}                  # what it is given
- *       when: $x                     # or unless: the step is left out where $x is null, false, 0 or empty
+ *     - put: {KEY: OBJECT}           # null: deleted; patch: a merge patch of it
+ *     - apply: true                  # the plan of the last call is carried out
+ *     - forget: true                 # the facts read by previous calls
+ *     - objects: {KEY: {...}}        # the objects that exist now
+ *     - WORD: {plan: '', ...}        # a function and its results, in the form of test/expect.h
+ *       with: {...}                  # its arguments
+ *       when: $x                     # or unless: skips the step if $x is null, false, 0 or empty
  *
- * What came of a call: its verdict (GO, where nothing else is expected), the plan as it is printed, with single quotes,
- * its count of effects, their verbs, the bodies without what is remembered of them, the first of them as body, and what the
- * word says. `values:` of a document without a case are names for all cases of the file.
+ * Results of a call: its verdict (GO unless the case gives another), the plan in its printed form,
+ * with single quotes, its count of effects, their verbs, the bodies without the record of applied
+ * fields, the first of them as body, and the results of the word itself. `values:` of a document
+ * without a case are names for all cases of the file.
  */
 #ifndef TICK_CASES_TEST_H
 #define TICK_CASES_TEST_H
@@ -40,7 +41,7 @@ struct called {
 struct called_word {
     const char *name;
     enum rule_result (*call)(struct called *called);
-    bool goes_on; /* with the plan of the call before */
+    bool goes_on; /* continues the plan of the previous call */
 };
 
 struct cases {
@@ -65,7 +66,7 @@ static struct json_object *played_find(void *arg, const char *name)
     if (json_object_object_get_ex(p->row, name, &value) ||
         json_object_object_get_ex(p->values, name, &value))
         return value;
-    for (size_t i = 0; i < json_len(p->each); i++) /* another row has it: null in this one */
+    for (size_t i = 0; i < json_len(p->each); i++) /* set by another row: null in this one */
         if (json_object_object_get_ex(json_elem(p->each, i), name, NULL))
             return NULL;
     fail_msg("%s: %s: nothing is called $%s here", p->cases->path,
@@ -123,7 +124,7 @@ static char verb_of(const struct effect *effect)
     return effect->kind == EFFECT_DELETE ? 'D' : effect->kind == EFFECT_CREATE ? 'C' : 'P';
 }
 
-/* As plans print it. */
+/* In the form in which plans print it. */
 static struct json_object *body_of(struct fixture *f, const struct effect *effect)
 {
     struct json_object *body = fixture_said(f->arena, effect->body);
@@ -181,7 +182,7 @@ static const struct called_word *word_of(const struct played *p, struct json_obj
     return NULL;
 }
 
-/* Null, false, 0 and what is empty are not. */
+/* Everything but null, false, 0 and empty values. */
 static bool is_true(struct json_object *value)
 {
     if (json_object_is_type(value, json_type_object))
@@ -285,7 +286,8 @@ static void cases_add(const struct cases *cases)
     }
 }
 
-/* A test for each document of the file. own: the type of what words keep of the calls before. */
+/* A test for each document of the file. own: the type in which words keep the results of previous
+ * calls. */
 #define CASES_OF(file, word_table, own)                                                            \
     static void cases_first(int argc, char **argv)                                                 \
     {                                                                                              \

@@ -308,12 +308,12 @@ struct json_object *edit_released(struct tick *tick, struct json_object *live, b
     return copy;
 }
 
-/* Parts of the keys by which Flux, Argo CD and Helm say that an object is theirs, and how they
+/* Parts of the keys by which Flux, Argo CD and Helm mark an object as theirs and record how to
  * treat it. */
 static const char *const gitops_keys[] = {"toolkit.fluxcd.io", "argocd.argoproj.io/",
                                           "meta.helm.sh/"};
 
-/* True for notes of a tool about the object that carries them. */
+/* True for keys by which a tool describes the object that carries them. */
 static bool is_tool_key(const char *key)
 {
     for (size_t i = 0; i < sizeof(gitops_keys) / sizeof(*gitops_keys); i++) {
@@ -415,9 +415,9 @@ static bool is_empty(struct json_object *value)
 
 static struct json_object *shape_of(struct arena *arena, struct json_object *wanted);
 
-/* --- ownership of fields: the shape of what is wanted */
+/* --- ownership of fields: the shape of the wanted fields */
 
-/* As one shape if all elements have the same. */
+/* A single shape if all elements have the same one. */
 static struct json_object *list_shape(struct arena *arena, struct json_object *wanted)
 {
     struct json_object *list = edit_array(arena);
@@ -452,10 +452,10 @@ static struct json_object *shape_of(struct arena *arena, struct json_object *wan
 static void drop_when_empty(struct json_object *object, const char *key)
 {
     if (is_empty(json_at(object, key, NULL)))
-        json_object_object_del(object, key); /* which is an object then */
+        json_object_object_del(object, key); /* an object, since it has the key */
 }
 
-/* A bare name is no shape. */
+/* A bare name is not a shape. */
 static void note(struct arena *arena, struct json_object *object, struct json_object *shape)
 {
     struct json_object *metadata = json_sub(object, "metadata");
@@ -470,8 +470,8 @@ static void note(struct arena *arena, struct json_object *object, struct json_ob
 }
 
 /*
- * Keeps of an object its members that are objects, except for these keys; what others wrote into
- * the annotation must not cause more harm than a missing field.
+ * Keeps only the members of an object that are objects themselves, without these keys. Foreign text
+ * in the annotation must do no more harm than remove a field.
  */
 static void keep_objects(struct json_object *from, struct json_object *to,
                          const char *const except[], size_t count)

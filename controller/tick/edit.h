@@ -19,8 +19,8 @@
 struct json_object *edit_overlay(struct arena *arena, struct json_object *live,
                                  struct json_object *wanted);
 /*
- * The same, and removes fields that are in `applied` (a shape as in the annotation described below,
- * or NULL) and not in `wanted`.
+ * Like edit_overlay(), and removes fields that are in `applied` (a shape as in the annotation
+ * described below, or NULL) and not in `wanted`.
  */
 struct json_object *edit_merge(struct arena *arena, struct json_object *live,
                                struct json_object *wanted, struct json_object *applied);
@@ -45,8 +45,8 @@ void edit_put(struct arena *arena, struct json_object *object, const char *key,
 
 /*
  * {apiVersion, kind, metadata: {name, namespace, ownerReferences: the Canary}} of an object to
- * create. An object that cannot be owned has the annotation OWNER with its owner, and is not
- * garbage collected.
+ * create. An object that cannot have an owner reference names its owner in the annotation OWNER and
+ * is not garbage collected.
  */
 #define OWNER "flagger.app/owner"
 /* True if the Canary can own it: it is namespaced and in the same cluster. */
@@ -54,16 +54,16 @@ bool edit_can_own(const struct tick *tick, const struct kube_resource *resource)
 struct json_object *edit_new(struct tick *tick, const struct kube_resource *resource,
                              const char *name);
 /*
- * Makes the Canary the owner of the caller's own object; `others`: its other owners, an array or
+ * Makes the Canary the owner of the caller's own object. others: its other owners, an array or
  * NULL.
  */
 void edit_own(struct tick *tick, const struct kube_resource *resource, struct json_object *object,
               struct json_object *others);
 /* The owner reference that makes the Canary the controller of an object. */
 struct json_object *edit_owner_reference(struct tick *tick);
-/* True if it refers to this Canary: by any API version, and also to a former Canary of its name. */
+/* True if the reference names this Canary, in any API version, or a former Canary of its name. */
 bool edit_refers(struct tick *tick, struct json_object *owner);
-/* True if this Canary is its controller. */
+/* True if this Canary is the controller of the object. */
 bool edit_is_owned(struct tick *tick, struct json_object *object);
 
 /*
@@ -73,8 +73,8 @@ bool edit_is_owned(struct tick *tick, struct json_object *object);
 struct json_object *edit_released(struct tick *tick, struct json_object *live, bool managed);
 
 /*
- * Copies of labels or annotations (object or NULL gives an empty one), without notes of a tool,
- * including ours, about the original.
+ * Copies of labels or annotations (an object; NULL gives an empty one) without the keys by which a
+ * tool, including this one, describes the original.
  */
 struct json_object *edit_without_gitops(struct arena *arena, struct json_object *map);
 /*
@@ -82,10 +82,11 @@ struct json_object *edit_without_gitops(struct arena *arena, struct json_object 
  * knows the objects of an application. Where a selector has it the caller adds it.
  */
 struct json_object *edit_of_source(struct arena *arena, struct json_object *map);
-/* Of edit_of_source() only keys with one of the prefixes of -include-label-prefix. */
+/* Like edit_of_source(), but only keys with one of the prefixes of -include-label-prefix. */
 struct json_object *edit_included(struct tick *tick, struct json_object *map);
 bool edit_has_finalizer(struct json_object *object, const char *name);
-/* The finalizers of the object with this one, or without it: a new array, empty if none is left. */
+/* The finalizers of the object, with this one added or removed: a new array, empty if none is
+ * left. */
 struct json_object *edit_finalizers(struct arena *arena, struct json_object *object,
                                     const char *name, bool wanted);
 /* Adds the annotations that make GitOps tools ignore an object. */
@@ -99,20 +100,19 @@ void edit_disown_gitops(struct json_object *annotations);
  * the shape of the object: {"metadata":{"labels":{"team":0}},"spec":{"hostnames":0,
  * "rules":[{"filters":[{"cors":{"maxAge":0},"type":0}]}]}}. 0 stands for a value, or for a list of
  * values, which is ours as a whole; a list of objects has the shape of each, or one shape that all
- * share. Without values it does not change from step to step and costs no write of its own.
+ * share. Without values, it does not change from step to step and costs no write of its own.
  *
  * A field is removed if it is in the annotation and no longer wanted. Further:
- *   - A null in `wanted` removes the field whether or not we ever wrote it. For fields that Flagger,
- *     which records nothing, may have written, and for those that would change the traffic if others
- *     set them.
+ *   - A null in `wanted` removes the field whether or not we ever wrote it: for fields that
+ *     Flagger, which records nothing, may have written, and for fields that would change the
+ *     traffic if another program set them.
  *   - Fields in `base` are not recorded: names of an object, required fields (the label with its own
- *     name), values set once that others may change (the type of a Service), and everything copied as
- *     a whole (the data of a ConfigMap).
- *   - An object of others in which we write a fixed part only (an apex Service older than the Canary:
+ *     name), values set once that other programs may change (the type of a Service), and everything
+ *     copied as a whole (the data of a ConfigMap).
+ *   - A foreign object in which we write only a fixed part (an apex Service older than the Canary:
  *     selector and ports) gets no annotation: use edit_overlay().
  *   - An object that is up to date is not written for the annotation alone, unless it has labels or
- *     annotations to be recorded: taking over a cluster from Flagger touches no object with a plain
- *     spec.
+ *     annotations to record: replacing Flagger in a cluster touches no object with a plain spec.
  *
  * A router passes everything that it wants of an object to applied_lay(), nested as in the object:
  *
@@ -128,14 +128,14 @@ void edit_disown_gitops(struct json_object *annotations);
 
 /*
  * `base` with `wanted` laid over it, without fields applied before and no longer wanted. Its
- * annotation records the applied fields; it has none if that is nothing. live: the object as read,
- * NULL for a new one; base: a new object, `live`, or one derived from it.
+ * annotation records the applied fields, and is missing if there are none. live: the object as
+ * read, NULL for a new one; base: a new object, `live`, or one derived from it.
  */
 struct json_object *applied_lay(struct arena *arena, struct json_object *live,
                                 struct json_object *base, struct json_object *wanted);
 /*
- * The contents of the annotation, without apiVersion, kind and status; NULL if there is none that
- * can be read.
+ * The contents of the annotation, without apiVersion, kind and status; NULL if it is missing or
+ * unreadable.
  */
 struct json_object *applied_of(struct arena *arena, struct json_object *live);
 /*
@@ -147,8 +147,8 @@ void applied_disclaim(struct arena *arena, struct json_object *object, const cha
 
 /*
  * The labels or annotations (`map`) for a copy of an object, owned by the arena. A new copy (live
- * NULL) gets `all` of the source; a live one those of them that it follows, `followed`, and keeps
- * the others that it was created with as long as the source has them.
+ * NULL) gets `all` of the source; a live one gets those that it follows (`followed`), and keeps the
+ * others that it was created with as long as the source has them.
  */
 struct json_object *applied_follow(struct arena *arena, struct json_object *live, const char *map,
                                    struct json_object *all, struct json_object *followed);

@@ -71,7 +71,7 @@ UNIT_HELPER void fixture_put(struct fixture *f, const char *key, const char *quo
     fixture_put_tree(f, key, fixture_json(f->arena, quoted));
 }
 
-/* Calls `ask` until it misses nothing. The plan is that of the last call. */
+/* Calls `ask` until no fact is missing. The plan is that of the last call. */
 #define fixture_run(f, ask)                                                                        \
     ({                                                                                             \
         enum rule_result fixture_verdict_;                                                         \
@@ -99,7 +99,7 @@ UNIT_HELPER void fixture_answer(struct fixture *f)
     }
 }
 
-/* Without what it remembers of what was applied (tick/edit.h has its own tests). */
+/* Without the record of applied fields (tick/edit.h has its own tests). */
 UNIT_HELPER struct json_object *fixture_said(struct arena *arena, struct json_object *body)
 {
     struct json_object *copy = json_copy(arena, body);
@@ -125,7 +125,7 @@ UNIT_HELPER const char *fixture_body(struct fixture *f, int index)
     return effect ? json_text_sorted(f->arena, fixture_said(f->arena, effect->body)) : NULL;
 }
 
-/* The same with single quotes, as cases write it. */
+/* The same with single quotes, as in the cases. */
 UNIT_HELPER const char *fixture_quoted(struct fixture *f, const char *json)
 {
     char *text = arena_strdup(f->arena, json);

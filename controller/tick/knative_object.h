@@ -12,7 +12,7 @@
 
 /* The target; NULL if it does not exist. */
 bool knative_need(struct tick *tick, struct json_object **service);
-/* The revision created last; NULL if none yet. */
+/* The revision created last; NULL if there is none yet. */
 const char *knative_latest(struct json_object *service);
 /* The revision in the annotation, else the one named by the traffic; NULL if neither. */
 const char *knative_primary(struct json_object *service);

@@ -46,7 +46,7 @@ CASE(test_share)
     }
 }
 
-/* The Service, and the patch that routes 20 % to the latest beside a-1; NULL if nothing. */
+/* The Service, and the patch that routes 20 % to the latest beside a-1; NULL if none is planned. */
 CASE(test_route)
 {
     static const struct {

@@ -87,7 +87,7 @@ static void drop_when_empty(struct json_object *object, const char *key)
         json_object_object_del(object, key);
 }
 
-/* A server drops labels or annotations without a key: written, they would be missing again. */
+/* A server drops empty labels or annotations, so that writing them would be repeated for ever. */
 static struct json_object *difference(struct tick *tick, struct json_object *from,
                                       struct json_object *to)
 {
@@ -115,7 +115,7 @@ bool plan_update(struct tick *tick, const struct kube_resource *resource, struct
     return true;
 }
 
-/* Returns the preconditions, for callers that need others. */
+/* Returns the preconditions, for callers that need more of them. */
 static struct json_object *add_delete(struct tick *tick, const struct kube_resource *resource,
                                       struct json_object *live)
 {

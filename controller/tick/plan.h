@@ -1,7 +1,7 @@
 /*
- * The plan of a tick: the effects that the rules want, in order, and when they are to be asked
- * again. Rules add effects with plan_*(); the engine carries them out one by one. Everything lives
- * in the arena of the tick.
+ * The plan of a tick: the effects that the rules want, in order, and the time of the next call of
+ * the rules. Rules add effects with plan_*(); the engine carries them out one by one. Everything
+ * lives in the arena of the tick.
  */
 #ifndef TICK_PLAN_H
 #define TICK_PLAN_H
@@ -10,20 +10,20 @@
 
 enum effect_kind {
     EFFECT_CREATE, /* resource, namespace, body */
-    /* resource, namespace, body: an RFC 7386 patch, with metadata.resourceVersion if the rule relied
-     * on what it read */
+    /* resource, namespace, body: an RFC 7386 patch, with metadata.resourceVersion if the rule
+     * relied on the object as read */
     EFFECT_PATCH,
-    /* resource, namespace, name; body: DeleteOptions or NULL. An absent object is no error. */
+    /* resource, namespace, name; body: DeleteOptions or NULL. An absent object is not an error. */
     EFFECT_DELETE,
     /* body: {"status": ...}, a patch of the Canary's status subresource, with the resourceVersion
-     * that the rules have read */
+     * that the rules read */
     EFFECT_STATUS,
     /* event_type, text, phase: a Kubernetes Event, a log line and the event webhooks */
     EFFECT_EVENT,
     EFFECT_ALERT,   /* severity, text, reason, with_metadata, key, delivered */
     EFFECT_WEIGHTS, /* metrics: primary_weight, canary_weight */
     EFFECT_METRIC,  /* metrics: text is the metric's name, value the analysed one; its bounds */
-    EFFECT_OUTCOME, /* counters: text is "completed" or "skipped"; success says which */
+    EFFECT_OUTCOME, /* counters: text is "completed" or "skipped"; success: false for a failure */
     /* an informing hook (post-rollout): webhook, phase; a failure is a Warning event */
     EFFECT_HOOK,
 };
@@ -39,14 +39,14 @@ struct effect {
     const char *event_type; /* "Normal", "Warning" */
     const char *severity;   /* "info", "warn", "error" */
     const char *text;
-    /* For an alert: the reason, for people, if not in the text; else NULL. */
+    /* For an alert: the reason, for its readers, unless the text has it; otherwise NULL. */
     const char *reason;
-    const char *key; /* for an alert: the same when it is repeated */
-    /* For an alert about a change of what serves: its name (notify/notify.h), the image that serves
-     * then, and the time; NULL if it is about none. */
+    const char *key; /* for an alert: stays the same when the alert is repeated */
+    /* For an alert about a change of the serving version: the name of the change (notify/notify.h),
+     * the image that serves after it, and the time; NULL for other alerts. */
     const char *change, *image, *at;
-    struct json_object *delivered; /* names of channels that have accepted it before; or NULL */
-    /* Purpose of a write, "weights 90/10": for logs and golden cases; NULL: see the body. */
+    struct json_object *delivered; /* names of channels that have already accepted it; or NULL */
+    /* Purpose of a write, "weights 90/10": for logs and golden cases; NULL if the body shows it. */
     const char *why;
     bool with_metadata;
     bool success;
@@ -58,7 +58,7 @@ struct effect {
     enum phase phase; /* phase in the event or hook payload */
 };
 
-/* When decide() is to be called again without an event. */
+/* When to call decide() again without an event. */
 enum requeue {
     REQUEUE_NEVER,    /* only when a dependency changes */
     REQUEUE_INTERVAL, /* one analysis interval after this tick began */
@@ -81,27 +81,27 @@ struct plan {
     struct effect *first, **last;
     int count;
     enum requeue requeue;
-    int64_t wake_ms; /* at the latest after this time; 0: as `again` says */
+    int64_t wake_ms; /* call again no later than this time; 0: as `again` says */
     bool stepped;    /* a gate, check, weight step or shift ran: the interval restarts */
     /* A rule has read the status of an object: a change may change the plan. */
     bool reads_status;
-    bool waits;          /* a step was due and waits, with an event or for the time of its spec */
-    const char *blocked; /* why the routes cannot be made or written: plan_block(); NULL if not */
-    bool held;           /* by missing permissions: retried as after a failure */
+    bool waits;          /* a due step waits, with an event or for the time in its spec */
+    const char *blocked; /* why routes cannot be made or written (plan_block()); or NULL */
+    bool held;           /* by missing permissions: retried like a failure */
     /*
      * For the limit of concurrent releases: a new revision waits for its slot (struct tick's
      * `queued`); a release is under way although the phase does not show it yet.
      */
     bool queues, begins;
-    const char *change; /* of what serves, which the last alert of the plan reports; NULL if none */
+    const char *change; /* of the serving version, reported by the last alert; NULL if none */
     bool claims;        /* writes our name into the status as the driving controller */
 };
 
 void plan_create(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
                  struct json_object *body);
 /*
- * Patch that turns `from` (as read; its resourceVersion is the precondition) into `to`; nothing if
- * equal. Returns true if an effect was planned.
+ * Patch that turns `from` (as read; its resourceVersion is the precondition) into `to`; plans
+ * nothing if they are equal. Returns true if an effect was planned.
  */
 bool plan_update(struct tick *tick, const struct kube_resource *resource, struct json_object *from,
                  struct json_object *to);
@@ -111,7 +111,7 @@ bool plan_update(struct tick *tick, const struct kube_resource *resource, struct
  */
 void plan_replace(struct tick *tick, const struct kube_resource *resource, struct json_object *from,
                   struct json_object *to);
-/* Deletes exactly this object, not a later one of its name. */
+/* Deletes exactly this object, not a later one of the same name. */
 void plan_delete(struct tick *tick, const struct kube_resource *resource, struct json_object *live);
 void plan_status(struct tick *tick, struct json_object *patch);
 void plan_event(struct tick *tick, const char *type, enum phase phase, const char *fmt, ...)
@@ -134,8 +134,8 @@ void plan_why(struct tick *tick, const char *fmt, ...) PRINTF_LIKE(2, 3);
  * so that a lasting state is reported once an interval).
  */
 enum rule_result plan_stop(struct tick *tick, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* The same for routers: an object that people look after is missing or wrong, and until it is
- * mended no route can be made or written. The condition RoutesSettled says so. */
+/* plan_stop() for routers: an object maintained by users is missing or wrong, and no route can be
+ * made or written until it is corrected. The condition RoutesSettled says so. */
 enum rule_result plan_block(struct tick *tick, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /*
  * The plan as text, one line per effect and a last line `again interval, stepped`: for golden
@@ -143,9 +143,9 @@ enum rule_result plan_block(struct tick *tick, const char *fmt, ...) PRINTF_LIKE
  */
 const char *plan_print(struct tick *tick);
 /*
- * An outline of the plan, a line per effect, for people without permission to see object contents:
+ * An outline of the plan, a line per effect, for readers without permission to see object contents:
  * no bodies, no texts of events and alerts (they may quote a webhook). Metrics are left out; NULL
- * if nothing else is in it. At most `max` bytes, whole lines and a last one "...". Owned by the
+ * if that leaves nothing. At most `max` bytes, whole lines and a last one "...". Owned by the
  * arena.
  */
 const char *plan_outline(const struct tick *tick, size_t max);

@@ -86,7 +86,7 @@ CASE(test_every_kind_of_effect_in_order)
                                                 "...\n");
 }
 
-/* Texts of a status may be long, and contents of objects secret. */
+/* Texts of a status may be long, and contents of objects may be secret. */
 CASE(test_an_outline_has_no_content)
 {
     struct tick *tick = tick_new(arena, &canary, &settings, 0, true);

@@ -1,4 +1,4 @@
-/* The plan as text, for golden cases and for people. */
+/* The plan as text, for golden cases and for human readers. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -7,7 +7,7 @@
 
 enum { PRINT_MAX = 1024 * 1024 };
 
-/* The body without the precondition, which is irrelevant to the meaning. */
+/* The body without the precondition, which does not matter to its meaning. */
 static const char *body_text(struct arena *arena, struct json_object *body)
 {
     struct json_object *copy = json_copy(arena, body);

@@ -31,10 +31,10 @@ struct fact {
     enum need_kind kind;
     const char *key;
     bool used;
-    bool unseen; /* it does not exist as far as its watch shows */
+    bool unseen; /* it does not exist, according to its watch */
     struct json_object *object;
-    const struct kube_resource *unserved; /* NULL if it is served */
-    const char *denied;                   /* NULL if it may be read */
+    const struct kube_resource *unserved; /* NULL: it is served */
+    const char *denied;                   /* NULL: it may be read */
     struct metric_answer metric;
     struct hook_answer hook;
     int webhook; /* the webhook that answered */
@@ -168,7 +168,7 @@ static struct need *record_need(struct tick *tick, enum need_kind kind, const ch
     return *last;
 }
 
-/* name NULL: for the list of all. */
+/* name NULL: the key of the list of all objects. */
 static const char *object_key(const struct tick *tick, const struct kube_resource *resource,
                               const char *scope, const char *name)
 {
@@ -193,7 +193,7 @@ static struct need *record_object(struct tick *tick, const char *key,
     return need;
 }
 
-/* The fact, if it is known or can be had at once; else NULL. */
+/* The fact, if it is known or can be obtained at once; otherwise NULL. */
 static struct fact *obtain_fact(struct tick *tick, const struct need *need)
 {
     struct fact *fact = find_fact(tick, need->key);
@@ -217,8 +217,8 @@ static bool take_object(struct tick *tick, struct fact *fact, struct json_object
 }
 
 /*
- * name NULL: a list, as the object with the items. `denied`: for a tick that can do without it:
- * why it may not be read; NULL if it must be readable.
+ * name NULL: a list, as the object with the items. denied: receives the reason why it may not be
+ * read, for a tick that can do without it; NULL if it must be readable.
  */
 static bool need_from_api(struct tick *tick, const struct kube_resource *resource,
                           const char *namespace_, const char *name, bool watched,
@@ -390,7 +390,7 @@ static const char *provider_text(struct tick *tick, struct json_object *provider
     return tick->asked_text;
 }
 
-/* Every part of the request: two different queries never share an answer. */
+/* Contains every part of the request, so that two different queries never share an answer. */
 static const char *metric_key(struct tick *tick, const struct metric_question *question)
 {
     struct arena *arena = tick->arena;

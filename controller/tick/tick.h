@@ -22,13 +22,12 @@ struct template_kept;
 struct channel; /* notify/notify.h */
 
 /*
- * flagger.app/v1beta1 canaries: for effects on the Canary itself, except its status, which has its
- * own kind of effect.
+ * flagger.app/v1beta1 canaries: for effects on the Canary itself, except on its status, which has
+ * its own kind of effect.
  */
 extern const struct kube_resource tick_canaries;
 /*
- * flagger.app/v1alpha1 releaserequests: requests of people about a release, under the Canary's
- * name.
+ * flagger.app/v1alpha1 releaserequests: requests of users about a release, under the Canary's name.
  */
 extern const struct kube_resource tick_requests;
 
@@ -37,14 +36,15 @@ struct settings {
     const char *mesh_provider;          /* "istio" */
     const char *metrics_server;         /* "http://prometheus:9090" */
     const char *const *selector_labels; /* NULL-terminated: app, name, app.kubernetes.io/name */
-    const char *const *include_label_prefixes; /* NULL-terminated; "*" is all */
+    const char *const *include_label_prefixes; /* NULL-terminated; "*" means all */
     const char *cluster_name;                  /* "" if none */
     /* The lease of this controller, "NAMESPACE/NAME"; NULL if it has none. */
     const char *controller;
     /* Channel for alerts of Canaries without analysis.alerts; NULL if none. */
     const struct channel *alerts;
-    const char *canaries_url; /* prefix for NAMESPACE/NAME: the page of a Canary; NULL if none */
-    /* Prefix of annotations of NGINX; NULL or "": nginx.ingress.kubernetes.io. */
+    const char *canaries_url; /* prefix of NAMESPACE/NAME in the address of a Canary's page; NULL if
+                               * none */
+    /* Prefix of NGINX annotations; NULL or "": nginx.ingress.kubernetes.io. */
     const char *ingress_prefix;
     const char *ingress_class; /* class of Contour routes; NULL or "": none */
     bool config_tracking;
@@ -76,35 +76,35 @@ struct alert_state {
 };
 
 /*
- * Another controller that manages this Canary as well (decide/takeover.h): the one named in its
- * status, or the one that it was just taken over from.
+ * Another controller that also manages this Canary (decide/takeover.h): the one named in its
+ * status, or the previous one, if this process has just replaced it.
  */
 enum peer_state {
-    PEER_UNKNOWN, /* its lease is not checked yet; the engine calls again then */
+    PEER_UNKNOWN, /* its lease is not checked yet; the engine calls again once it is */
     PEER_LIVES,
-    PEER_GONE, /* its lease is not renewed, or it does not manage this Canary any more */
+    PEER_GONE, /* its lease is not renewed, or it no longer manages this Canary */
 };
 struct peer_controller {
     const char *lease; /* "NAMESPACE/NAME"; NULL if there is none */
     enum peer_state state;
-    /* Why its lease cannot be read, in which case it counts as alive; NULL if it can. */
+    /* Why its lease cannot be read; it counts as alive then. NULL if it can be read. */
     const char *trouble;
-    bool told; /* it was reported that it drives this Canary */
+    bool told; /* its control of this Canary has been reported */
 };
 
 /* A write that the API server has just rejected for a reason other than missing permission. */
 struct refused_write {
     const char *resource, *name; /* "services", "podinfo-canary" */
-    const char *text; /* the API server's message; NULL if none was refused, or if reported */
+    const char *text; /* the API server's message; NULL if none was rejected, or if reported */
 };
 
-/* Limit of the texts of a tick, in bytes; beyond it a rule learns nothing more. Objects that rules
+/* Limit of the texts of a tick, in bytes; beyond it, rules get no more facts. Objects that rules
  * read are limited by kube/reply.h. */
 enum { TICK_MOST = 32 * 1024 * 1024 };
 
 struct tick;
 struct need;
-/* Adds the fact, or leaves it if it cannot be had. */
+/* Adds the fact; does nothing if it cannot be obtained. */
 typedef void (*tick_answer_fn)(void *arg, struct tick *tick, const struct need *need);
 
 struct tick {
@@ -118,17 +118,18 @@ struct tick {
     /* Why the spec cannot be read; `live` then has the previously accepted one. NULL if it can. */
     const char *mistake;
     /*
-     * Why this Canary must wait for another one with the same target or Services; NULL if it need
-     * not. locked_out: everything it was accepted with belongs to others.
+     * The reason why this Canary must wait for another one with the same target or Services; NULL
+     * if it need not wait. locked_out: everything that it was accepted with belongs to other
+     * Canaries.
      */
     const char *conflict;
     bool locked_out;
     /*
-     * Another Canary, "name.namespace", that continues with the target when this one is deleted;
-     * NULL if none.
+     * Another Canary, "name.namespace", that keeps the target when this one is deleted; NULL if
+     * none.
      */
     const char *successor;
-    /* The limit of concurrent releases is reached by other Canaries: no further release begins. */
+    /* Other Canaries have reached the limit of concurrent releases: no further release begins. */
     bool queued;
     struct peer_controller peer;
     /*
@@ -138,22 +139,23 @@ struct tick {
     bool claimed;
     const struct alert_state *alerts;
     int n_alerts;
-    /* The text of the provider of metrics that was last asked, private to tick.c. */
+    /* The text of the provider of the last metric query, private to tick.c. */
     struct json_object *asked_provider;
     const char *asked_text;
     const struct settings *settings;
     const char *provider; /* canary->provider or the settings' */
     /*
      * True if an analysis interval has passed since a plan of this Canary last set `stepped`, if
-     * none has yet in this process, and always in idle phases (Initialized, Succeeded, Failed).
-     * Watch events run the rules at any time: detection and repair always run; gates, checks,
-     * weight steps, traffic shifts and repeated events only when due, so that their cadence is the
-     * interval.
+     * none has done so yet in this process, and always in idle phases (Initialized, Succeeded,
+     * Failed). Watch events run the rules at any time: detection and repair always run; gates,
+     * checks, weight steps, traffic shifts and repeated events only when due, so that their cadence
+     * is the interval.
      */
     bool due;
     struct fact *facts;
     struct need *needs;
-    /* Gives facts that are known already, within a round; NULL: each waits for the next round. */
+    /* Provides facts within a round if they are already known; NULL: each waits for the next
+     * round. */
     tick_answer_fn answer;
     void *answer_arg;
     struct plan *plan;
@@ -161,11 +163,11 @@ struct tick {
     struct template_budget *budget;
     struct template_kept *templates; /* parsed templates; NULL: not cached */
     const char *kind;                /* canary->target.kind, for event texts */
-    const char *broken;              /* see tick_broken(); NULL if all is well */
+    const char *broken;              /* see tick_broken(); NULL if no invariant is broken */
     /*
-     * The API server's message when a rule needed something in this round that we may not read, or
-     * when the last run could not write for the same reason; NULL if neither. The rest of the plan
-     * is void then (decide/refused_write.h).
+     * The API server's message when a rule needed an object in this round that the controller may
+     * not read, or when the last run could not write for the same reason; NULL if neither. The rest
+     * of the plan is then void (decide/refused_write.h).
      */
     const char *denied, *unwritable;
     struct refused_write refused_write; /* from the end of the last run (decide/refused_write.h) */
@@ -188,28 +190,28 @@ void tick_follow(struct tick *tick, const struct canary *canary);
 enum rule_result tick_broken(struct tick *tick, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /*
  * The interval of a Canary: analysis.interval, at least the minimum of the settings; the minimum
- * itself during deletion, since a person waits.
+ * itself during deletion, since a user is waiting.
  */
 int64_t tick_canary_interval_ms(const struct canary *canary, const struct settings *settings);
 int64_t tick_interval_ms(const struct tick *tick);
 /*
  * The effective start of a wait that an object dates at since_ms: not before the wall clock was
- * last set, which makes young times look old; and for a time more than a minute in the future,
- * when the clock was set, or else now. So a wait has its full time after a step of the clock, and
- * no more.
+ * last set, which makes recent times look old. For a time more than a minute in the future: the
+ * time at which the clock was set, or otherwise now. So a wait gets its full time after a step of
+ * the clock, and no more.
  */
 int64_t tick_since(const struct tick *tick, int64_t since_ms);
-/* True if more than a minute in the future: written by a wrong clock. */
+/* True if the time is more than a minute in the future: a wrong clock wrote it. */
 bool tick_is_ahead(const struct tick *tick, int64_t ms);
 /* The Canary's progress deadline. */
 int64_t tick_deadline_ms(const struct tick *tick);
-/* True if that has passed since then. */
+/* True if the progress deadline has passed since then. */
 bool tick_deadline_passed(const struct tick *tick, int64_t since_ms);
 /* True if a wait since then, as tick_since() counts it, is longer than the progress deadline. */
 bool tick_is_overdue(const struct tick *tick, int64_t since_ms);
 /*
- * True if the wall clock was set less than a progress deadline ago: other controllers with the
- * same clock have seen their deadlines pass.
+ * True if the wall clock was set less than a progress deadline ago: other controllers with the same
+ * clock may have seen their deadlines pass.
  */
 bool tick_was_stepped(const struct tick *tick);
 

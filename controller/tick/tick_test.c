@@ -36,7 +36,7 @@ CASE(test_defaults)
     assert_int_equal(tick_interval_ms(tick), 10000);
     assert_string_equal(tick->provider, "gatewayapi:v1");
     canary.analysis.interval_ms = 60000;
-    canary.deleting = true; /* a person waits */
+    canary.deleting = true; /* a user is waiting */
     assert_int_equal(tick_interval_ms(tick), 10000);
 }
 
@@ -102,7 +102,7 @@ CASE(test_a_rule_is_asked_until_it_misses_nothing)
     } rows[] = {
         {0, 0, 1, RULE_DONE},
         {3, 9, 4, RULE_DONE},
-        {3, 1, 2, RULE_NEEDS_FACTS}, /* the second fact cannot be had */
+        {3, 1, 2, RULE_NEEDS_FACTS}, /* the second fact cannot be obtained */
         {1000, 2000, TICK_MAX_ROUNDS, RULE_NEEDS_FACTS},
     };
     struct canary canary = make_canary();
@@ -147,7 +147,7 @@ CASE(test_what_is_at_hand_is_known_within_the_round)
     assert_false(need_object(tick, &services, "test", "other", &found));
     assert_int_equal(asked, 9);
     assert_string_equal(tick->needs->name, "other");
-    /* what must be read, and lists */
+    /* objects that must be read, and lists */
     assert_false(need_object_once(tick, &services, "test", "link-b", &found, &denied));
     assert_true(tick->needs->next->surely);
     assert_false(need_objects(tick, &services, "test", &found));
@@ -291,7 +291,7 @@ CASE(test_questions_share_no_answer)
         assert_false(need_metric(tick, row, &answer));
 }
 
-/* Metrics of a provider that is described at length take little more than the limit of a tick. */
+/* Metrics of a provider with a long description take little more than the limit of a tick. */
 CASE(test_many_metrics_of_a_long_provider)
 {
     enum { METRICS = 300, LONG = 300 * 1000 };

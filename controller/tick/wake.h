@@ -1,11 +1,12 @@
 /*
- * Wake-ups: when a Canary's rules run again. Pure, so that the explorer uses the same rule as the
- * engine, and no state exists in which the rules would act and are not called.
+ * Wake-ups: the times at which a Canary's rules run again. Pure, so that the explorer uses the same
+ * rule as the engine, and shows that no state exists in which the rules would act but are not
+ * called.
  *
  * A Canary is woken by a change of an object that its last tick needed, and by a timer if its plan
- * wants one. Two kinds of changes are no news: echoes of its own reads and writes, and, in an idle
- * phase, a change of only status if the last plan read none. The Canary's own status is an
- * exception: every rule reads it, and only this controller should write it.
+ * wants one. Two kinds of changes do not wake it: echoes of its own reads and writes, and, in an
+ * idle phase, a change of nothing but the status if the last plan read none. The Canary's own
+ * status is an exception: every rule reads it, and only this controller should write it.
  */
 #ifndef TICK_WAKE_H
 #define TICK_WAKE_H
@@ -30,24 +31,24 @@ bool wake_releases(enum phase phase);
 /* A run has applied its plan. began, now: of the run; `phase`: set by the plan. */
 void wake_ran(struct wake *wake, const struct plan *plan, enum phase phase, int64_t began,
               int64_t interval_ms);
-/* The spec cannot be read and no rule runs: everything is news. */
+/* The spec cannot be read and no rule runs: every change wakes the Canary. */
 void wake_forget(struct wake *wake);
-/* Delay until the rules run again without an event; -1: none. After wake_ran(). */
+/* Delay until the rules run again without an event; -1: they do not. After wake_ran(). */
 int64_t wake_after(const struct wake *wake, const struct plan *plan, int64_t began, int64_t now,
                    int64_t interval_ms);
-/* True if AGAIN_NOW was repeated too often, and the interval is waited for instead. */
+/* True if AGAIN_NOW was repeated too often, so that the next run waits for the interval. */
 bool wake_is_restless(const struct wake *wake);
 /* The `due` of struct tick. A shortened interval counts at once. */
 bool wake_is_due(struct wake *wake, enum phase phase, int64_t now, int64_t interval_ms);
 
 /* True if only an event runs the rules again. */
 bool wake_sleeps(const struct plan *plan);
-/* A change of nothing but status is news. */
+/* True if a change of nothing but status wakes the Canary. */
 bool wake_hears_status(const struct wake *wake);
 
 /*
- * Hash of everything in an object but status: equal hashes mean that only status has changed, or
- * nothing. `news`: a field of status that counts as well, see struct kube_resource; NULL if none.
+ * Hash of everything in an object except its status: equal hashes mean that at most the status has
+ * changed. `news`: a field of status that counts as well, see struct kube_resource; NULL if none.
  * Never 0.
  */
 uint64_t wake_spec_hash(struct json_object *object, const char *news);
@@ -55,8 +56,8 @@ uint64_t wake_spec_hash(struct json_object *object, const char *news);
 enum wake_news {
     WAKE_NEWS,
     WAKE_ECHO,   /* the known version */
-    WAKE_PAST,   /* the version before what was written: the watch is late */
-    WAKE_STATUS, /* only status, which no rule reads: known from now on */
+    WAKE_PAST,   /* the version before our write: the watch is late */
+    WAKE_STATUS, /* only status, which no rule reads: now the known version */
 };
 /*
  * An object that a Canary depends on. Versions are marks, numbers that differ between versions;

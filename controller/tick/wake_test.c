@@ -7,7 +7,7 @@
 
 enum { INTERVAL = 60000 };
 
-/* Each row: a plan that a run at time 1000 carried out in 10 ms, and when the next one is. */
+/* Each row: a plan that a run at time 1000 carried out in 10 ms, and the time of the next one. */
 CASE(test_timers)
 {
     static const struct {
@@ -20,7 +20,7 @@ CASE(test_timers)
         {{.requeue = REQUEUE_NOW}, 0, 0},
         {{.requeue = REQUEUE_INTERVAL, .stepped = true}, 0, INTERVAL - 10},
         {{.requeue = REQUEUE_INTERVAL}, 0, INTERVAL - 10},
-        {{.requeue = REQUEUE_INTERVAL}, 1500, 490}, /* a step is due before that */
+        {{.requeue = REQUEUE_INTERVAL}, 1500, 490}, /* a step is due before the interval ends */
         {{.requeue = REQUEUE_INTERVAL, .wake_ms = 200}, 1500, 200},
         {{.requeue = REQUEUE_INTERVAL, .wake_ms = 900}, 1500, 490},
     };
@@ -123,7 +123,7 @@ CASE(test_more_than_status)
         bool more;
     } rows[] = {
         {"{\"status\":{\"replicas\":0}}", false},
-        {"{\"status\":null}", true}, /* the field that is news goes as well */
+        {"{\"status\":null}", true}, /* the field that counts as news is removed as well */
         {"{\"metadata\":{\"resourceVersion\":\"2\",\"generation\":2}}", false},
         {"{\"metadata\":{\"managedFields\":[]}}", false},
         {"{\"metadata\":{\"labels\":{\"a\":\"c\"}}}", true},
