@@ -1,8 +1,7 @@
 /*
  * Gateway API (router/OBJECTS.md): HTTPRoute v1 and v1beta1, and GRPCRoute v1, which has its own
  * provider name: Flagger writes an HTTPRoute for gRPC too, and manifests with gatewayapi:v1 must
- * keep
- * working that way. router/shared/httproute.c writes the rules of a route.
+ * keep working that way. router/shared/httproute.c writes the rules of a route.
  */
 #include <string.h>
 

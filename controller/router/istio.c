@@ -12,8 +12,7 @@
 #include "tick/need.h"
 
 /* All versions have the same schema; the newest is tried first. Each kind has its own table, since
- * a
- * cluster may serve them in different versions. */
+ * a cluster may serve them in different versions. */
 #define ALSO                                                                                       \
     {                                                                                              \
         {"networking.istio.io", "v1beta1"}, {"networking.istio.io", "v1alpha3"},                   \
@@ -155,8 +154,8 @@ static bool has_key(struct json_object *map, const char *key)
     return false;
 }
 
-/* The entries of both maps; the special map takes precedence, since a request has only one value
- * of a header. */
+/* The entries of both maps; the special map takes precedence, since a request has only one value of
+ * a header. */
 static void join_map(struct arena *arena, struct json_object *match, struct json_object *special,
                      const char *key)
 {

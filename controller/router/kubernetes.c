@@ -4,9 +4,9 @@
  *
  * With spec.analysis.steps the apex Service selects the pods of both sides, and the share is the
  * ratio of their numbers. Its annotation holds the weight and the selector, so that both change in
- * one
- * write, and the weight is read back like a mesh's. Workers without spec.service fetch their work
- * themselves: there the numbers of pods are the only routing, and the weight comes from the status.
+ * one write, and the weight is read back like a mesh's. Workers without spec.service fetch their
+ * work themselves: there the numbers of pods are the only routing, and the weight comes from the
+ * status.
  *
  * With spec.analysis.bake the apex Service selects either the pods of the primary or those of the
  * canary.

@@ -27,16 +27,14 @@ struct weights {
     int canary;
     bool mirrored; /* the canary gets a copy of the primary's requests; canary is 0 then */
     /* Only requests that match spec.analysis.match are split, and all others go to the primary;
-     * false
-     * if every request is split. */
+     * false if every request is split. */
     bool matched;
     /* Set by get(): mirrored, but the mesh copies every request, since it supports neither
      * spec.analysis.mirrorWeight nor the percentage of a step. */
     bool mirrors_all;
     /* Set by get(): the route has several rules, and not all of them have this routing. The canary
-     * has
-     * this share in at least one of them and a larger share in none; set() is needed whatever the
-     * routing. */
+     * has this share in at least one of them and a larger share in none; set() is needed whatever
+     * the routing. */
     bool uneven;
     struct cookies cookies; /* canary only with a share above 0, previous only with 0 */
     /* For set() of a router with `by_apex`: the new selector of the apex Service; NULL:
@@ -49,10 +47,11 @@ struct route_refs_kind;
 struct source_ingress;
 
 struct router {
-    const char *const *providers; /* NULL-terminated names that it serves; "NAME*" is a prefix */
-    const char *about;            /* one line for --help and errors */
+    const char *const
+        *providers;    /* NULL-terminated names that it serves; a final '*' makes a name a prefix */
+    const char *about; /* one line for --help and errors */
     const struct kube_resource *const
-        *resources; /* NULL-terminated kinds that it reads and writes, for watches and RBAC */
+        *resources; /* kinds that it reads and writes, NULL-terminated; for watches and RBAC */
     /* The route of a router that uses the functions of shared/route.h. NULL if it has its own
      * functions. */
     const struct route *route;
@@ -63,17 +62,14 @@ struct router {
     const struct router *refs;
     const struct route_refs_kind *const *ref_kinds;
     /* For a router with `refs`: true if requests reach this route of ours only through objects of
-     * the
-     * user that refer to it. NULL: they reach it by its hosts. */
+     * the user that refer to it. NULL: they reach it by its hosts. */
     bool (*led_to)(struct json_object *route);
     /* The routers for Canaries with spec.analysis.steps, where a share is a share of the pods, and
-     * for
-     * Canaries with spec.analysis.bake, which gets all of the traffic or none. NULL: this
+     * for Canaries with spec.analysis.bake, which gets all of the traffic or none. NULL: this
      * router. */
     const struct router *stepped, *baked;
     /* Names of the objects of this kind that it writes for a Canary, NULL-terminated and owned by
-     * the
-     * arena. NULL: one object, with the name of the apex Service. */
+     * the arena. NULL: one object, with the name of the apex Service. */
     const char *const *(*names)(struct arena *arena, const struct canary *canary,
                                 const struct kube_resource *resource);
     /* The only kind of target that it can release; no other router can release it. NULL: every kind
@@ -82,8 +78,7 @@ struct router {
     const char *metric_family; /* of the built-in queries: "http" */
     bool weighted;             /* shifts traffic by weights; false: all or nothing (iterations) */
     /* The finest weight that set() can write, in hundredths of a percent; it can write every
-     * multiple.
-     * 0: whole percents. */
+     * multiple. 0: whole percents. */
     int finest;
     /* The first version of the mesh that accepts fractions of a percent, for a warning: "the NGINX
      * ingress controller 1.7 takes; an older one ...". NULL: every version accepts them. */
@@ -105,19 +100,16 @@ struct router {
     const char *(*check)(struct arena *arena, const struct canary *canary);
     /* Fields of the spec that have no effect, since the variant cannot express them: "a.b, a.c", or
      * NULL. The function is NULL if there are no such fields. (check() refuses fields that must not
-     * be
-     * ignored.) */
+     * be ignored.) */
     const char *(*ignored)(struct arena *arena, const struct canary *canary);
     /* Requests that a route object takes, one string each ("Gateway infra/gateway, host app.test,
      * path /"), as an array owned by the arena. If two objects share a string, the mesh prefers the
-     * older
-     * object. The function is NULL if its objects name no hosts. */
+     * older object. The function is NULL if its objects name no hosts. */
     struct json_object *(*claims)(struct arena *arena, struct json_object *route);
     /* Creates objects that must exist before the pods of the primary: a mesh may look them up when
-     * it
-     * injects its proxy. Called in each tick, after the Services of both sides are planned (it may
-     * use
-     * their selectors) and before reconcile(). NULL if there are none. CONTINUE or NEEDS_FACTS. */
+     * it injects its proxy. Called in each tick, after the Services of both sides are planned (it
+     * may use their selectors) and before reconcile(). NULL if there are none. CONTINUE or
+     * NEEDS_FACTS. */
     enum rule_result (*prepare)(struct tick *tick);
     /* Plans the changes that make the objects match the spec; keeps weights, mirroring and
      * cookies. */
@@ -126,24 +118,18 @@ struct router {
     enum rule_result (*get)(struct tick *tick, struct weights *out);
     /* CONTINUE if the routes are in effect, both as written and as this plan writes them. DONE and
      * *why, a sentence, if the mesh reports that they are not in effect, or if a route of the user
-     * cannot
-     * be written; in the latter case the sentence begins with the path of the field. A mesh without
-     * a
-     * status counts as settled. */
+     * cannot be written; in the latter case the sentence begins with the path of the field. A mesh
+     * without a status counts as settled. */
     enum rule_result (*settled)(struct tick *tick, const char **why);
     /* Plans nothing if the routing is already this one. */
     enum rule_result (*set)(struct tick *tick, const struct weights *weights);
     /*
      * The Canary is being deleted, and the target is ready for all traffic: the mesh sends
-     * everything
-     * to the apex Service, as spec.service describes and without the analysis. No reference to
-     * `-primary`
-     * and `-canary` may remain, since they are deleted with the Canary. An object that existed
-     * before the
-     * Canary gets its old content back, if it is known. `recreate`: objects of ours that are
-     * missing are
-     * created without an owner; otherwise they stay missing. Plans nothing if this is already done.
-     * CONTINUE or NEEDS_FACTS.
+     * everything to the apex Service, as spec.service describes and without the analysis. No
+     * reference to `-primary` and `-canary` may remain, since they are deleted with the Canary. An
+     * object that existed before the Canary gets its old content back, if it is known. `recreate`:
+     * objects of ours that are missing are created without an owner; otherwise they stay missing.
+     * Plans nothing if this is already done. CONTINUE or NEEDS_FACTS.
      */
     enum rule_result (*revert)(struct tick *tick, bool recreate);
     /* Last step before the Canary is deleted: objects that outlive it no longer refer to it
@@ -203,8 +189,7 @@ const char *ignored_but_weights(struct arena *arena, const struct canary *canary
 /*
  * Regular expressions of a spec are checked before they go into routes. A gateway that cannot
  * compile an expression rejects the whole route, and with it every request: an invalid expression
- * is
- * refused while the old route still serves.
+ * is refused while the old route still serves.
  *
  * Each gateway has its own dialect (RE2, PCRE, ECMAScript). The check uses the widest, PCRE2: no
  * gateway accepts an expression that PCRE2 rejects. Features that a gateway lacks are not detected
@@ -219,8 +204,7 @@ const char *regex_mistake(struct arena *arena, const char *pattern);
  * --- for the variants: headers of A/B tests, and cookies of session affinity.
  *
  * Headers are for meshes that can match nothing else in a request. All headers in
- * spec.analysis.match
- * must match, whichever element they are in, as in Flagger.
+ * spec.analysis.match must match, whichever element they are in, as in Flagger.
  */
 
 struct header_match {
@@ -234,8 +218,7 @@ struct header_match {
 size_t headers_of_test(struct arena *arena, const struct canary *canary, struct header_match **out);
 /* NULL, or the part of spec.analysis.match that `mesh` (its name in messages) cannot match: a
  * sentence with the field's path, owned by the arena. The mesh supports the kinds of match in
- * `ways`
- * (NULL-terminated), and at most `max` headers. */
+ * `ways` (NULL-terminated), and at most `max` headers. */
 const char *headers_mistake(struct arena *arena, const struct canary *canary, const char *mesh,
                             const char *const ways[], size_t max);
 

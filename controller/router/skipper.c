@@ -1,6 +1,6 @@
 /*
- * Skipper: a copy of the user's Ingress that leads to both sides, with weights in an annotation
- * and a predicate that gives it precedence over the user's Ingress (router/OBJECTS.md).
+ * Skipper: a copy of the user's Ingress that leads to both sides, with weights in an annotation and
+ * a predicate that gives it precedence over the user's Ingress (router/OBJECTS.md).
  */
 #include <string.h>
 

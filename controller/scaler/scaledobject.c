@@ -1,10 +1,8 @@
 /*
  * KEDA ScaledObject (scaler/OBJECTS.md). KEDA scales from and to zero, so a target that must stay
  * at zero has to be paused: before it is scaled down, but after its traffic is gone, since KEDA
- * then
- * removes its pods at once. The primary's copy is never paused, even if somebody else has paused
- * the
- * source or the copy.
+ * then removes its pods at once. The primary's copy is never paused, even if somebody else has
+ * paused the source or the copy.
  */
 #include <string.h>
 

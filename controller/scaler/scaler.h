@@ -13,18 +13,15 @@ struct scaler {
     /*
      * Plans to make the primary's copy equal to the source except for names, the overrides in
      * spec.autoscalerRef, and the floor: if above 0, it is a lower bound for the primary's minimum,
-     * limited
-     * by its maximum. DONE if the source is missing; *missing is the sentence.
+     * limited by its maximum. DONE if the source is missing; *missing is the sentence.
      */
     enum rule_result (*reconcile_primary)(struct tick *tick, int floor, const char **missing);
     /* Makes the target's own scaler leave the target at zero, or resumes the scaler. Does nothing
-     * if
-     * the scaler is missing. */
+     * if the scaler is missing. */
     enum rule_result (*pause_target)(struct tick *tick);
     enum rule_result (*resume_target)(struct tick *tick);
     /* The Canary no longer refers to the scaler with this name: removes the primary's copy, if it
-     * is
-     * ours, and undoes pause_target(). */
+     * is ours, and undoes pause_target(). */
     enum rule_result (*leave)(struct tick *tick, const char *name);
     /* True if a target at zero stays there: only a user or this controller can have scaled it
      * down. */
@@ -40,10 +37,9 @@ struct scaler {
     int (*most)(struct json_object *object);
     /*
      * Raises the minimum of an object that is not ours to the floor, but not above its maximum;
-     * with
-     * `lowers` sets it even if that is less than the old value; floor 0 restores it. The old value
-     * is kept
-     * in an annotation; a number that somebody else has written since then counts as the old value.
+     * with `lowers` sets it even if that is less than the old value; floor 0 restores it. The old
+     * value is kept in an annotation; a number that somebody else has written since then counts as
+     * the old value.
      */
     void (*hold)(struct tick *tick, struct json_object *object, int floor, bool lowers);
     /* The maximum of the primary; 0 if the scaler is missing. */

@@ -1,7 +1,6 @@
 /*
  * The DaemonSet target (target/OBJECTS.md). It has no replicas: a node selector that matches no
- * node
- * keeps all its pods away.
+ * node keeps all its pods away.
  */
 #include <string.h>
 

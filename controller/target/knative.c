@@ -162,8 +162,7 @@ static void knative_scale_from_zero(struct tick *tick, const struct target_info 
 /*
  * Moves the primary's share to the new revision in the same write, so that annotation and routes
  * always agree. (Flagger writes the annotation first and the routes an interval later, or never if
- * the
- * canary had no traffic.)
+ * the canary had no traffic.)
  */
 static enum rule_result knative_promote(struct tick *tick, const struct target_info *info)
 {

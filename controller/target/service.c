@@ -162,9 +162,8 @@ static void create_copy(struct tick *tick, const struct target_info *info, const
 /*
  * The canary's Service follows the target, except while it has or may have traffic and the target's
  * content was neither analysed nor promoted: then the traffic is moved away first. During an
- * analysis
- * the routes may be one step ahead of the status, if a tick was interrupted after writing them.
- * (Flagger exposes the new content to users at once, and moves the traffic afterwards.)
+ * analysis the routes may be one step ahead of the status, if a tick was interrupted after writing
+ * them. (Flagger exposes the new content to users at once, and moves the traffic afterwards.)
  */
 static bool must_wait(struct tick *tick, const struct target_info *info)
 {

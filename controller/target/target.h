@@ -13,10 +13,8 @@ struct config_ref; /* target/shared/configs.h */
 /*
  * A pinned target creates pods of one revision only, whatever is pushed in the meantime. `object`,
  * `template` and `hash` describe the pinned revision. BROKEN: somebody else has resumed it, and
- * they
- * describe the live revision. PLACED: other revisions wait in its queue, and its pods are created
- * from
- * the live template, which is the pinned revision's unless `queue` says otherwise.
+ * they describe the live revision. PLACED: other revisions wait in its queue, and its pods are
+ * created from the live template, which is the pinned revision's unless `queue` says otherwise.
  */
 enum pin { PIN_NONE, PIN_HOLDS, PIN_PLACED, PIN_BROKEN };
 
@@ -99,8 +97,7 @@ struct target {
     /* Its own status does not show how long it has been waiting: the rules use side_condition(). */
     bool deadline_by_condition;
     /* Checks a spec: NULL, or a sentence with the field's path. The function is NULL if there are
-     * no
-     * checks. */
+     * no checks. */
     const char *(*check)(struct arena *arena, const struct canary *canary);
     /* The part of the objects to be created that the API server would reject; *sentence is NULL if
      * there is none. The function is NULL if the kind creates no objects. */
@@ -112,8 +109,7 @@ struct target {
      */
     enum rule_result (*own_services)(struct tick *tick, const struct target_info *info);
     /* Reads only target and primary, and reports no errors: a missing object is NULL. (A target
-     * that is
-     * being deleted counts as missing.) Does not set hash and configs. */
+     * that is being deleted counts as missing.) Does not set hash and configs. */
     enum rule_result (*find)(struct tick *tick, struct target_info *out);
     /* Reads target, primary and tracked configs. DONE: out->unusable says why it cannot be
      * released. */
@@ -122,8 +118,7 @@ struct target {
     enum rule_result (*ensure_primary)(struct tick *tick, const struct target_info *info);
     /* The primary to create, as it was after the promotion of the revision with this hash, from the
      * target's former revisions in the cluster; *out is NULL if there is none, or it cannot be
-     * read. The
-     * function is NULL if the kind keeps no former revisions. */
+     * read. The function is NULL if the kind keeps no former revisions. */
     enum rule_result (*recall)(struct tick *tick, const struct target_info *info, const char *hash,
                                struct json_object **out);
     /* Readiness of one side (the primary must exist), with a sentence in *why (target/OBJECTS.md).
@@ -145,9 +140,8 @@ struct target {
     /* Does nothing if the target is not at zero; replicas 0: as many as the primary has. */
     void (*scale_from_zero)(struct tick *tick, const struct target_info *info, int replicas);
     /* Pins the target, which is not paused, to its template as read; returns false if the template
-     * is
-     * too large for the annotation. `unpin` releases the latest template. NULL: the kind cannot be
-     * pinned. */
+     * is too large for the annotation. `unpin` releases the latest template. NULL: the kind cannot
+     * be pinned. */
     bool (*pin)(struct tick *tick, const struct target_info *info);
     void (*unpin)(struct tick *tick, const struct target_info *info);
     /* Changes the queue behind a revision, in one write. NULL if `pin` is NULL. */
@@ -156,8 +150,7 @@ struct target {
     /*
      * Copies the target to the primary. The caller has checked that the target is at the analysed
      * revision. Repeating a finished promotion plans nothing: the primary's `flagger-id` is derived
-     * from
-     * the promoted content.
+     * from the promoted content.
      */
     enum rule_result (*promote)(struct tick *tick, const struct target_info *info);
     /* True if a promotion deletes all pods of the primary before new pods are ready. NULL:
@@ -184,15 +177,12 @@ struct target {
     /* --- for a Canary that is being deleted (decide/revert.c), given the result of find() --- */
 
     /* True if the side has pods that are ready and not being deleted, so that deleting them would
-     * be
-     * noticed. (The primary must exist.) */
+     * be noticed. (The primary must exist.) */
     bool (*serves)(const struct target_info *info, enum side side);
     /*
      * Makes the target able to carry all traffic again: at least as many replicas as the primary;
-     * if
-     * there is no primary and the target is at zero, `replicas` or one. Never lowers the number,
-     * and plans
-     * nothing if this is already done.
+     * if there is no primary and the target is at zero, `replicas` or one. Never lowers the number,
+     * and plans nothing if this is already done.
      */
     void (*restore)(struct tick *tick, const struct target_info *info, int replicas);
     /* For a status of another version of Flagger; NULL if the kind cannot find out. The hash of the

@@ -1,6 +1,5 @@
 /* Rules of a route for the given weights (shared/route.h lists them), each paired with the live
- * rule
- * that it is applied to. */
+ * rule that it is applied to. */
 #include "router/shared/httproute.h"
 
 #include <string.h>
@@ -64,8 +63,7 @@ static struct json_object *httproute_call(struct arena *arena, struct json_objec
 /*
  * --- matches of a rule, from spec.service.match; combined with spec.analysis.match for A/B tests,
  * and with a cookie for session affinity. Explicit nulls remove fields of a live rule that the spec
- * no
- * longer has; edit_overlay() drops them if there is nothing to remove.
+ * no longer has; edit_overlay() drops them if there is nothing to remove.
  */
 
 /* A gateway rejects the whole route if it cannot compile this expression. */
@@ -439,8 +437,7 @@ static void rewrite_filter(struct arena *arena, struct json_object *filters,
 }
 
 /* Origins as strings: allowOrigin, and the exact matches in allowOrigins. (Flagger ignores these
- * and
- * logs an error.) */
+ * and logs an error.) */
 static struct json_object *origins(struct arena *arena, struct json_object *given)
 {
     struct json_object *out = edit_array(arena);

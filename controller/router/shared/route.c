@@ -285,8 +285,7 @@ static struct json_object *new_route(struct tick *tick)
 /*
  * Introduces backends that are new to the proxies before `to` may replace the live route; `base` is
  * a copy of the live route. CONTINUE if there are none; DONE if this is planned, or was done less
- * than
- * an interval ago.
+ * than an interval ago.
  */
 static enum rule_result introduce(struct tick *tick, struct json_object *live,
                                   struct json_object *base, struct json_object *to)

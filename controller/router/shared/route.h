@@ -83,10 +83,8 @@ struct route {
                  struct weights *out);
     /*
      * The spec's part of the route (metadata and spec), as an overlay for the live route; its rules
-     * and
-     * backends are paired with those of the live one (`split`). CONTINUE; NEEDS_FACTS; DONE if it
-     * has
-     * planned to stop.
+     * and backends are paired with those of the live one (`split`). CONTINUE; NEEDS_FACTS; DONE if
+     * it has planned to stop.
      */
     enum rule_result (*wanted)(struct tick *tick, const struct weights *weights,
                                const struct split *split, struct json_object *live,
@@ -96,19 +94,15 @@ struct route {
     enum rule_result (*plain)(struct tick *tick, struct json_object *live,
                               struct json_object **out);
     /* Selects one of several kinds of route; it returns NULL if that is not known yet. NULL: this
-     * is the
-     * only kind. */
+     * is the only kind. */
     const struct route *(*choose)(struct tick *tick);
     /* Name of the object; it returns NULL if that is not known yet. NULL: the name is in the
-     * router's
-     * names. */
+     * router's names. */
     const char *(*name)(struct tick *tick);
     bool bare; /* without annotations for GitOps tools */
     /* Proxies may receive a route before they know the Services that are new in it, and respond
-     * with
-     * 503 until then: such backends are in the route for an interval, without a share, before
-     * requests are
-     * sent to them. */
+     * with 503 until then: such backends are in the route for an interval, without a share, before
+     * requests are sent to them. */
     bool introduces;
     const void *more; /* private to the variant */
 };
@@ -138,8 +132,7 @@ struct json_object *route_metadata(struct tick *tick);
 /*
  * Another object of the router besides the route: plans to create it, or to apply `wanted` (its
  * metadata and spec, or a part of them) to the live object, which is NULL if there is none.
- * managed:
- * annotated for GitOps tools.
+ * managed: annotated for GitOps tools.
  */
 void route_beside(struct tick *tick, const struct kube_resource *resource, const char *name,
                   struct json_object *live, struct json_object *wanted, bool managed);
@@ -155,8 +148,7 @@ void route_let_go(struct tick *tick, const struct kube_resource *resource,
  * Service. Returns false if they are not known yet. */
 bool route_selector(struct tick *tick, const char *service, struct json_object **out);
 /* `wanted` (an object or NULL) as a value that is ours entirely: with a null for each additional
- * key
- * of `live`, at every depth. NULL removes the key. */
+ * key of `live`, at every depth. NULL removes the key. */
 struct json_object *route_whole(struct arena *arena, struct json_object *wanted,
                                 struct json_object *live);
 

@@ -10,8 +10,7 @@
 /*
  * Limits for the sum of the two weights. In a rule without other backends the sum follows from the
  * share (weight_relative()). In a rule with others it is the sum that the user has given the two,
- * but
- * at least LEAST, so that a share is exact to one percent.
+ * but at least LEAST, so that a share is exact to one percent.
  */
 enum { LEAST = 50, MAX_WEIGHT = 1000000 };
 

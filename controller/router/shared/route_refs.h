@@ -1,10 +1,8 @@
 /*
  * Routers for Canaries with spec.service.routeRefs: in these routes of the user, only the weights
- * of
- * two backends, the Services of primary and canary, are written, and only in the named rules
+ * of two backends, the Services of primary and canary, are written, and only in the named rules
  * (router/OBJECTS.md). No route is created or owned. A variant has a table of the kinds of routes
- * that
- * it supports (router.h's ref_kinds); the functions are the same for all of them.
+ * that it supports (router.h's ref_kinds); the functions are the same for all of them.
  */
 #ifndef ROUTER_SHARED_ROUTE_REFS_H
 #define ROUTER_SHARED_ROUTE_REFS_H
@@ -19,8 +17,7 @@ struct route_refs_kind {
     bool single; /* the key holds a single rule, not a list: the route has no other rules to name */
     bool unnamed; /* rules have no names; the spec refers to them by index */
     /* Name of the Service in the Canary's namespace that the backend leads to, owned by the arena;
-     * NULL
-     * if it leads elsewhere. */
+     * NULL if it leads elsewhere. */
     const char *(*service)(struct arena *arena, const struct canary *canary,
                            struct json_object *backend);
     /* As router.h's settled() for this live route. NULL: a mesh without status. */
@@ -32,8 +29,7 @@ struct route_refs_kind {
 const struct route_refs_kind *route_refs_kind_of(const struct router *router, const char *kind);
 /* Why the weights of the route at this index of spec.service.routeRefs cannot be written; NULL if
  * they can. A sentence owned by the arena that begins with the path of a field and ": ". `live` may
- * be
- * NULL. */
+ * be NULL. */
 const char *route_refs_mistake(struct tick *tick, int index, struct json_object *live);
 
 /* No objects are created under names derived from the Canary. */

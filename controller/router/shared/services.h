@@ -11,8 +11,7 @@
  * at once, since it serves nothing yet.) NULL: the rule has checked that.
  *
  * ready() counts the ready pods of a side for a selector. A Service that has requests and ready
- * pods
- * never loses its last ready pod. NULL: not counted.
+ * pods never loses its last ready pod. NULL: not counted.
  */
 struct service_pods {
     const char *label; /* selector label of the target */
@@ -26,8 +25,7 @@ struct service_pods {
     bool apex_to_target;       /* the apex Service selects the target: the primary has no pods */
     /* The apex Service splits requests by the number of pods, and by the status the canary has this
      * share: its selector is the one that services_share() returns. A Service with another weight,
-     * or with
-     * none, is left alone. */
+     * or with none, is left alone. */
     bool apex_shared;
     int apex_share;
     bool (*answers)(void *arg, bool primary);
@@ -38,11 +36,9 @@ struct service_pods {
 /*
  * Ports are removed only after the routes that refer to them: a port that is no longer in the spec
  * stays beside the new one (under the name `was-80`, if its own name is taken) until
- * drop_old_ports,
- * and routes follow once the new port exists. *adds: the next reconcile adds a port to an existing
- * Service; *old: such ports of our Services, [{name of the Service, port}]. Other Services keep
- * their
- * ports. CONTINUE or NEEDS_FACTS.
+ * drop_old_ports, and routes follow once the new port exists. *adds: the next reconcile adds a port
+ * to an existing Service; *old: such ports of our Services, [{name of the Service, port}]. Other
+ * Services keep their ports. CONTINUE or NEEDS_FACTS.
  */
 enum rule_result services_old_ports(struct tick *tick, const struct service_pods *pods, bool *adds,
                                     struct json_object **old);
@@ -69,18 +65,15 @@ enum rule_result services_revert_apex(struct tick *tick, const struct service_po
 /*
  * Guards every change of a selector of an existing Service that has requests. Returns the live
  * selector if the side's pods lack labels of the new one, if the new one selects other pods that
- * are
- * not ready, or if it would remove the last ready pod; else the selector of the side.
+ * are not ready, or if it would remove the last ready pod; else the selector of the side.
  */
 struct json_object *services_selector(const struct service_pods *pods, bool primary,
                                       struct json_object *live);
 /*
  * A share by number of pods is recorded in the apex Service, in the same write as the selector that
  * produces it. services_share() returns that selector and the canary's weight (proto/weight.h), or
- * NULL
- * and 0 if there is none or it cannot be read. services_put_share() writes both into the caller's
- * copy;
- * weight 0 removes the record, and a NULL selector leaves the selector unchanged.
+ * NULL and 0 if there is none or it cannot be read. services_put_share() writes both into the
+ * caller's copy; weight 0 removes the record, and a NULL selector leaves the selector unchanged.
  */
 #define SERVICES_SHARE "flagger.app/canary-share"
 struct json_object *services_share(struct arena *arena, struct json_object *live, int *weight);

@@ -191,8 +191,7 @@ enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
 /*
  * True if a patch cannot change `live` into `to`: an immutable config keeps its data and stays
  * immutable, and a Secret keeps its type. The copy is replaced in that case. Running pods keep the
- * data
- * that they have read; if a pod starts at that moment, its node retries it.
+ * data that they have read; if a pod starts at that moment, its node retries it.
  */
 static bool must_be_replaced(struct json_object *live, struct json_object *to)
 {

@@ -27,11 +27,9 @@ enum rule_result configs_edit_copies(struct tick *tick, struct json_object *pod_
                                                   struct json_object *live));
 /*
  * Makes the Canary an owner of a copy; the object belongs to the caller. Canaries that read the
- * same
- * config share its copy: the first Canary is its controller, the others are additional owners, and
- * the
- * copy is deleted with the last of them. A copy that already has this Canary as owner is left
- * unchanged, so that two Canaries never undo each other's references.
+ * same config share its copy: the first Canary is its controller, the others are additional owners,
+ * and the copy is deleted with the last of them. A copy that already has this Canary as owner is
+ * left unchanged, so that two Canaries never undo each other's references.
  */
 void configs_own_copy(struct tick *tick, struct json_object *copy);
 /* Creates or updates `NAME-primary` for each tracked config. */
@@ -45,8 +43,7 @@ enum rule_result configs_of_primary(struct tick *tick, struct json_object *pod_s
 /*
  * Creates missing copies that a primary's pod_spec names, if is_promoted() confirms that the
  * existing copies, together with the sources of the missing ones, are the promoted revision. *lost:
- * a
- * missing copy that pods need to start ("configmap settings-primary.test"), or NULL.
+ * a missing copy that pods need to start ("configmap settings-primary.test"), or NULL.
  */
 enum rule_result configs_restore(struct tick *tick, struct json_object *pod_spec,
                                  bool (*is_promoted)(void *arg, struct json_object *configs),
@@ -54,9 +51,8 @@ enum rule_result configs_restore(struct tick *tick, struct json_object *pod_spec
 /*
  * After the release, when the primary is ready and all its pods have one template: deletes copies
  * that this template does not name (of configs whose names contain a hash of their content), if
- * this
- * Canary is the only owner. has_copies: copies may exist although the target no longer reads any
- * configs; otherwise nothing is requested then.
+ * this Canary is the only owner. has_copies: copies may exist although the target no longer reads
+ * any configs; otherwise nothing is requested then.
  */
 enum rule_result configs_sweep(struct tick *tick, const struct target_info *info, bool has_copies);
 /* True if pods of this spec may read copies. */

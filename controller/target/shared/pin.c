@@ -1,11 +1,9 @@
 /*
  * Pinning a Deployment to a revision, and the revisions that wait behind it
  * (analysis.onNewRevision). Both are kept in annotations of the Deployment, next to the template
- * that
- * they are about: one write changes everything, and is conditional on the version in which the
- * pushed
- * template was seen. (Kubernetes creates no ReplicaSet for a template that is pushed to a paused
- * Deployment, so it is kept nowhere else.)
+ * that they are about: one write changes everything, and is conditional on the version in which the
+ * pushed template was seen. (Kubernetes creates no ReplicaSet for a template that is pushed to a
+ * paused Deployment, so it is kept nowhere else.)
  *
  *              pinned-template      queued-templates          spec.paused  spec.template
  *   finish     its pods' template   -                         true         the newest

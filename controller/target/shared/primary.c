@@ -78,10 +78,8 @@ static struct json_object *target_pods(struct tick *tick, const struct target_in
 
 /*
  * The pods of a live primary match its selector, which is immutable. Additional labels of the
- * target
- * (a primary created by Flagger has one label in its selector) are used once all of the primary's
- * pods
- * have them: its template has them, and no pod of an older template is left.
+ * target (a primary created by Flagger has one label in its selector) are used once all of the
+ * primary's pods have them: its template has them, and no pod of an older template is left.
  */
 static bool pods_have(struct json_object *primary, const char *key, struct json_object *value)
 {
@@ -99,8 +97,7 @@ static bool pods_have(struct json_object *primary, const char *key, struct json_
 }
 
 /* True if the live selector has that label and the template has it too: no pending promotion
- * removes
- * it. */
+ * removes it. */
 static bool asks_for(struct json_object *live, struct json_object *primary, const char *key,
                      struct json_object *value)
 {
@@ -209,10 +206,8 @@ static bool is_selector_label(const struct settings *settings, const char *key)
 }
 
 /* A rewrite of selectors: it changes the value of the label that distinguishes the two workloads,
- * if
- * the selector is about the target's pods; and, as in Flagger, the target's name in any of the
- * labels
- * from the settings. */
+ * if the selector is about the target's pods; and, as in Flagger, the target's name in any of the
+ * labels from the settings. */
 struct renaming {
     const struct target_info *info;
     const char *from, *to;           /* values of the label */

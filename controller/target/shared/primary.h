@@ -10,10 +10,8 @@ const char *primary_name(struct tick *tick);
 /*
  * The selector of a Service for a side's pods, a new map. Target: all labels of its selector.
  * Primary: the labels of its own immutable selector, plus those of the target's selector once all
- * its
- * pods have them; before the primary exists, the target's labels with one value rewritten. `live`:
- * the
- * current selector of the Service, or NULL.
+ * its pods have them; before the primary exists, the target's labels with one value rewritten.
+ * `live`: the current selector of the Service, or NULL.
  */
 struct json_object *primary_pods(struct tick *tick, const struct target_info *info, bool primary,
                                  struct json_object *live);
@@ -37,8 +35,7 @@ bool primary_selects(struct json_object *selector, struct json_object *labels);
 struct json_object *primary_labels(struct tick *tick, const struct target_info *info);
 /* The selector label of `object` that distinguishes info->primary (may be NULL) from it: the one in
  * the primary's own matchLabels, else the first of those in the settings that it has; false if
- * there
- * is none. */
+ * there is none. */
 bool primary_selector(struct tick *tick, struct json_object *object, struct target_info *info);
 /* Why a Service cannot have these ports besides the main one, NULL if it can. */
 const char *primary_ports_refused(struct tick *tick, struct json_object *ports);

@@ -238,8 +238,8 @@ static bool is_of(struct json_object *object, struct json_object *owner)
     return false;
 }
 
-/* The template with this hash among the target's former revisions in the cluster, in released
- * form; NULL if there is none. */
+/* The template with this hash among the target's former revisions in the cluster, in released form;
+ * NULL if there is none. */
 static struct json_object *find_past(struct tick *tick, const struct workload *kind,
                                      struct json_object *target, struct json_object *pasts,
                                      const char *hash)
