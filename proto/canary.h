@@ -91,10 +91,9 @@ struct canary_judge {
     double false_alarm_rate;                     /* per release, above 0; default 0.01 */
     struct canary_tolerance error_rate, latency; /* default none */
     int64_t every_ms;                            /* whole seconds, at least 5 s; default 10 s */
-    int64_t
-        min_requests; /* requests to the canary in a step that are enough without a verdict; default 100 */
-    int64_t max_wait_ms; /* limit for waiting for evidence in a step; default 10 min */
-    int64_t warm_up_ms;  /* time that pods must be ready before they count; default 10 s */
+    int64_t min_requests; /* the canary's in a step, enough without a verdict; default 100 */
+    int64_t max_wait_ms;  /* limit for waiting for evidence in a step; default 10 min */
+    int64_t warm_up_ms;   /* time that pods must be ready before they count; default 10 s */
     enum canary_inconclusive on_inconclusive; /* default WAIT */
 };
 
@@ -185,10 +184,9 @@ struct canary_webhook {
     int64_t longer_ms;            /* timeout in the spec if above the limit; else 0 */
     int retries;                  /* default 0 */
     bool mute_alert;
-    bool disable_tls;    /* no certificate verification */
-    int64_t deadline_ms; /* for a confirm hook, above 0; 0 if none */
-    bool
-        approve_at_deadline; /* at the deadline the release continues instead of being rolled back */
+    bool disable_tls;          /* no certificate verification */
+    int64_t deadline_ms;       /* for a confirm hook, above 0; 0 if none */
+    bool approve_at_deadline;  /* then the release continues and is not rolled back */
     const char **headers_from; /* n_headers_from Secrets in the Canary's namespace */
     int n_headers_from;
     const char *ca_secret; /* Secret in the Canary's namespace with the accepted CA; NULL if none */
@@ -216,8 +214,8 @@ struct canary_affinity {
  * first two may be missing.
  */
 struct canary_step {
-    int weight; /* in hundredths of a percent (proto/weight.h), above the previous weight; 0 if none */
-    int mirror;                /* percentage of the requests that are copied; 0 if none */
+    int weight; /* hundredths of a percent (proto/weight.h), above the previous; 0 if none */
+    int mirror; /* percentage of the requests that are copied; 0 if none */
     struct json_object *match; /* non-empty array; NULL if none */
     int64_t for_ms;            /* minimum duration; 0 if none */
     bool gate;                 /* the release pauses at its end */
@@ -316,8 +314,7 @@ struct canary_analysis {
     struct canary_bake bake;
     int primary_ready_threshold; /* percent, 100 */
     int canary_ready_threshold;  /* percent, 100 */
-    bool
-        waits_for_primary; /* also waits for a primary without a ready pod, without limit; default false */
+    bool waits_for_primary; /* even for one without a ready pod, without limit; default false */
     enum canary_new_revision on_new_revision; /* default RESTART */
     bool any_capacity; /* a share may grow whatever the canary's pods; default false */
     struct canary_scale scale;
@@ -327,9 +324,8 @@ struct canary_analysis {
     struct canary_metric *metrics;
     int n_metrics;
     enum canary_policy on_metric_error; /* FAIL or HOLD; default FAIL */
-    enum canary_policy
-        on_no_requests; /* no requests to the canary, before promotion; default HOLD */
-    enum canary_policy on_unreachable; /* WAIT, or the value of onMetricError */
+    enum canary_policy on_no_requests;  /* to the canary, before promotion; default HOLD */
+    enum canary_policy on_unreachable;  /* WAIT, or the value of onMetricError */
     struct canary_judge judge;
     struct canary_webhook *webhooks;
     int n_webhooks;

@@ -25,9 +25,8 @@ struct releaseplan_gate {
 };
 
 struct releaseplan_wave {
-    const char *name; /* unique within the plan */
-    struct json_object
-        *labels;        /* labels that a cluster must have, all of them; NULL: every cluster */
+    const char *name;           /* unique within the plan */
+    struct json_object *labels; /* labels that a cluster must have; NULL: every cluster */
     int max_concurrent; /* clusters released at once; 0 for no limit. Never set for the first wave */
     int max_failed;     /* number of failed clusters that do not stop the plan */
     int64_t soak_ms;    /* wait after the wave, before the next one */

@@ -18,8 +18,7 @@ struct facts {
     struct json_object *events;              /* events of the Canary, newest last; never NULL */
     struct json_object *pods, *primary_pods; /* pods of both sides; never NULL */
     struct json_object *lease;               /* the controller's Lease */
-    struct json_object
-        *gate; /* the gate's response about this Canary; NULL if it was not queried */
+    struct json_object *gate; /* the gate's response about this Canary; NULL if not queried */
     const char
         *gate_trouble;    /* why it could not be queried; NULL if it was, or if there is no gate */
     bool gate_asks_who;   /* this is because it needs a token */

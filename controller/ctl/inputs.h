@@ -63,8 +63,7 @@ enum err input_read(struct arena *arena, const char *file, size_t max, char **ou
 struct manifests {
     struct arena *arena;
     struct json_object *objects; /* a list */
-    const char
-        *namespace_; /* -n: namespace for objects without one; NULL or "" if they match any */
+    const char *namespace_;      /* -n: for objects without one; NULL or "" if they match any */
 };
 
 /* Adds the documents of a file, or the items of a List in it. */

@@ -39,9 +39,8 @@ struct glance {
     bool matches;         /* the share is one of the requests that a step matches */
     int copied;           /* percentage of the requests that a step copies to it; 0 if none */
     int failed_checks, threshold;
-    const char *since; /* when the status was last written; NULL if never */
-    const char
-        *reason; /* the most important reason in one word (decide/waiting.h), "" if all is well */
+    const char *since;  /* when the status was last written; NULL if never */
+    const char *reason; /* main reason in one word (decide/waiting.h), "" if all is well */
 };
 void glance_at(struct arena *arena, struct json_object *canary, struct glance *out);
 /* "20%", "matches" or "copy of 50%": the canary's part of the traffic. Owned by the arena. */

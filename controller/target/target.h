@@ -22,14 +22,12 @@ enum { QUEUE_MOST = 10 }; /* limit for revisions that wait behind the one being 
 
 /* analysis.onNewRevision: queue. The revisions that wait behind the one with hash `hash`. */
 struct target_queue {
-    bool kept; /* the target has a queue, which may be empty */
-    bool news; /* the live template is not in the queue, or not its last one: it was pushed */
-    bool
-        overtaken; /* PLACED, and the live template is the last in the queue: it was written back */
+    bool kept;      /* the target has a queue, which may be empty */
+    bool news;      /* the live template is not in the queue, or not its last one: it was pushed */
+    bool overtaken; /* PLACED, and the live template is the queue's last: it was written back */
     int n;
     char waiting[QUEUE_MOST][SPECHASH_TEXT]; /* n hashes, the next revision first */
-    struct json_object
-        *templates; /* templates of the revisions, in the same order; NULL if there is no queue */
+    struct json_object *templates;           /* their templates; NULL if there is no queue */
 };
 
 enum queue_deed {

@@ -39,8 +39,7 @@ struct simulation {
     const char *refused;                 /* why nothing starts; NULL if it does */
     bool unfinished;                     /* it would go on after SIMULATE_MAX_RUNS */
     const char *provider;
-    const char
-        *strategy; /* the strategy that is really used: "canary", "blue-green", "ab-testing" */
+    const char *strategy; /* the one that is really used: "canary", "blue-green", "ab-testing" */
     int64_t interval_ms;
     struct json_object *made;    /* the objects that the initialisation creates, a list */
     struct json_object *changed; /* objects of the source that it changes, as they are afterwards */

@@ -42,8 +42,7 @@ struct members_context {
     const struct members_settings *settings;
     /* Shared by all the members' stores of a kind. */
     struct object_compressor *object_compressors[MEMBER_CACHE_KINDS];
-    const char
-        *identity; /* uid of the namespace kube-system in this cluster; NULL if not read yet */
+    const char *identity; /* uid of this cluster's namespace kube-system; NULL if not read yet */
     /* Called before every write: only the leader writes. */
     bool (*may_write)(void *arg);
     void *may_write_arg;

@@ -30,10 +30,9 @@ struct fleet_known {
 };
 
 struct fleet_member {
-    const char *name; /* name of the cluster */
-    const char
-        *secret; /* the Secret with its kubeconfig, in the namespace; NULL if there is a mistake */
-    const char *key;            /* key in the Secret; NULL for "value", or else "kubeconfig" */
+    const char *name;   /* name of the cluster */
+    const char *secret; /* Secret with its kubeconfig, in the namespace; NULL if `mistake` is set */
+    const char *key;    /* key in the Secret; NULL for "value", or else "kubeconfig" */
     struct json_object *labels; /* labels of the cluster; NULL if none */
     const char *mistake;        /* why it cannot be connected to, one sentence; NULL if it can */
 };

@@ -12,8 +12,7 @@ struct wanted {
     bool primary;                 /* selects the primary's pods */
     bool idle;                    /* receives no requests, so it may select no pod */
     struct json_object *metadata; /* {labels, annotations} of the spec, or NULL */
-    struct json_object
-        *shared; /* selects the pods of both sides by this; NULL: the pods of one side */
+    struct json_object *shared;   /* selector for the pods of both sides; NULL: for one side */
 };
 
 static struct json_object *main_port(struct tick *tick)
