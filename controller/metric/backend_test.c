@@ -115,7 +115,7 @@ static const char *answer_text(struct arena *arena, const struct metric_answer *
     return arena_printf(arena, "%s: %s%s", kinds[answer->outcome], answer->text, note);
 }
 
-/* The requests in turn; NULL if all went well, else the mistake. */
+/* Sends the requests in turn; NULL if all is well, else what is wrong. */
 static const char *ask_in_turn(struct arena *arena, const struct metric_backend *backend,
                                const struct metric_question *question, struct json_object *asked)
 {
