@@ -148,7 +148,7 @@ const struct promise *promises_of(struct arena *arena, const struct canary_analy
     return first;
 }
 
-/* --- for people */
+/* --- in words */
 
 /* Rounds to this number of digits, without an exponent. */
 static const char *number(struct arena *arena, double value, int digits)

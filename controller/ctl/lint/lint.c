@@ -534,8 +534,8 @@ static struct json_object *as_asked(const struct lint *lint, const struct docume
     return object;
 }
 
-/* Their namespace is the Canary's where they say none, and then so is any; a Canary that says none
- * may be in any, which kustomize, helm or -n gives it. */
+/* Looks in the namespace of the need. If that is the Canary's and the Canary does not name one, any
+ * namespace matches: kustomize, helm or -n will set it. */
 static void answer(void *arg, struct tick *tick, const struct need *need)
 {
     const struct question *question = arg;

@@ -13,7 +13,7 @@
 
 /* Debounce: changes within this time are evaluated together. */
 enum { APART_MS = 500 };
-/* Time for which a new process waits for its clusters' objects before it calls one unreachable. */
+/* A new process waits this long for its clusters' objects before it calls a cluster unreachable. */
 enum { BEGIN_MS = 3000 };
 /* A round starts no steps after this time; the rules are then asked again. */
 enum { STEPS_MS = 5000 };
