@@ -62,7 +62,7 @@ void columns_put(struct columns *columns, enum print_color color, const char *te
 void columns_print(struct columns *columns, const char *indent);
 
 /*
- * --- a tree of lines with guides; a line that is too long is wrapped behind its guide
+ * --- a tree of lines with guides; a line that is too long is wrapped after its guide
  */
 
 struct tree;

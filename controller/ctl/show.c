@@ -32,7 +32,7 @@ static struct json_object *analysis_of(const struct facts *facts)
     return analysis ? analysis : json_at(facts->canary, "spec", "canaryAnalysis", NULL);
 }
 
-/* --- where the release stands */
+/* --- the state of the release */
 
 static void add_phase(struct tree *tree, const struct ctl *ctl, const struct facts *facts,
                       const struct glance *at)

@@ -381,7 +381,7 @@ static struct json_object *http_rule(struct tick *tick, const struct route_rule 
                                      struct json_object *matches, struct json_object *to)
 {
     static const char *const retry_keys[] = {"attempts", "perTryTimeout", "retryOn", NULL};
-    /* not allowed beside a route */
+    /* not allowed together with a route */
     static const char *const others[] = {"redirect", "delegate", "directResponse"};
     struct json_object *service = tick->canary->service.json;
     struct json_object *out = edit_object(tick->arena);

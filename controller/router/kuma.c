@@ -99,7 +99,7 @@ static struct json_object *traffic_route(struct tick *tick, struct json_object *
     json_set_str(out, "mesh", mesh_of(tick->canary));
     json_set(spec, "sources", selectors(tick, "*"));
     json_set(spec, "destinations", selectors(tick, apex));
-    json_set(conf, "destination", NULL); /* not allowed beside a split */
+    json_set(conf, "destination", NULL); /* not allowed together with a split */
     json_set(conf, "split", destinations);
     return out;
 }

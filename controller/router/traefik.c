@@ -52,7 +52,7 @@ static struct json_object *with_services(struct tick *tick, struct json_object *
     struct json_object *spec = json_sub(out, "spec");
 
     json_set(json_sub(spec, "weighted"), "services", services);
-    json_set(spec, "mirroring", NULL); /* not allowed beside weights */
+    json_set(spec, "mirroring", NULL); /* not allowed together with weights */
     return out;
 }
 
