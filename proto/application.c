@@ -28,7 +28,7 @@ const char *application_read_name(struct json_reader *r, struct json_object *obj
     return text;
 }
 
-/* --- providers: a row each, with everything specific to one */
+/* --- providers: one row each, with everything that is specific to one */
 
 static const struct rollout_provider providers[] = {
     {.name = "istio",
@@ -47,7 +47,7 @@ static const struct rollout_provider providers[] = {
 };
 enum { N_PROVIDERS = sizeof providers / sizeof providers[0] };
 
-/* name NULL: the default provider. NULL if there is none of this name. */
+/* name NULL: the default provider. Returns NULL if no provider has this name. */
 static const struct rollout_provider *rollout_provider_find(const char *name)
 {
     if (name == NULL)
@@ -70,8 +70,8 @@ static const char *rollout_provider_names(struct arena *arena)
 }
 
 /*
- * --- rolloutPolicy.trafficRouting. Fields for the mesh only go into the Canary unchanged, and are
- * checked there.
+ * --- rolloutPolicy.trafficRouting. Fields that are only for the mesh go into the Canary unchanged,
+ * and are checked there.
  */
 
 enum { FULL_WEIGHT = 100 };
@@ -119,7 +119,7 @@ static void read_match(struct json_reader *r, struct json_object *json, struct r
     out->match = json_len(match) > 0 ? match : NULL;
 }
 
-/* The release needs steps of exactly one kind; without an analysis there are none. */
+/* A release needs steps of exactly one kind; without an analysis it has none. */
 static void check_strategy(struct json_reader *r, struct json_object *policy,
                            struct json_object *json, const struct rollout *out)
 {
@@ -159,7 +159,7 @@ static void read_routing(struct json_reader *r, struct json_object *policy, stru
 
 enum { DEFAULT_S = 60 };
 
-/* A number, or one as a string: "99.5". */
+/* A number, or a number in a string: "99.5". */
 static double read_bound(struct json_reader *r, struct json_object *range, const char *key,
                          bool *has)
 {
@@ -247,7 +247,7 @@ static void read_metrics(struct json_reader *r, struct json_object *json,
     out->n_metrics = (int)n;
 }
 
-/* The design's own example has the misspelling "commend". */
+/* The example in the design document has the misspelling "commend". */
 static struct json_object *read_command(struct json_reader *r, struct json_object *json)
 {
     struct json_object *command = canary_read_strings(r, json, "command");
@@ -355,7 +355,7 @@ static void read_workload(struct json_reader *r, struct json_object *json, const
         json_reader_fail(r, ref, "kind", "expected Deployment or DaemonSet, found \"%s\"", kind);
 }
 
-/* true or false, or {testLoader, removeOnDelete}, which means true by default. */
+/* true or false, or {testLoader, removeOnDelete}, where the default is true. */
 static void read_loader(struct json_reader *r, struct json_object *json, struct rollout *out)
 {
     struct json_object *value = json_at(json, "testLoader", NULL);
@@ -450,7 +450,7 @@ static void read_metadata(struct json_reader *r, struct json_object *object,
     if (kind != NULL && strcmp(kind, "Application") != 0)
         json_reader_fail(r, object, "kind", "expected Application, found \"%s\"", kind);
     const char *version = json_read_str(r, object, "apiVersion", JSON_OPTIONAL);
-    /* Argo CD has a kind Application, too. */
+    /* Argo CD also has a kind Application. */
     if (version != NULL && strncmp(version, "apps.kurator.dev/", 17) != 0)
         json_reader_fail(r, object, "apiVersion",
                          "expected apps.kurator.dev/v1alpha1, found \"%s\"", version);
@@ -478,7 +478,7 @@ bool application_read_destination(struct json_reader *r, struct json_object *par
     return true;
 }
 
-/* The name of a policy must be unique: it also identifies its objects on the clusters. */
+/* The name of a policy must be unique, since it also identifies its objects on the clusters. */
 static void check_name(struct json_reader *r, struct json_object *json,
                        const struct application *out, int index)
 {

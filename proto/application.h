@@ -1,9 +1,9 @@
 /*
  * The Application view: an Application of apps.kurator.dev/v1alpha1 for the rules of the fleet. It
- * names a workload, the way its new versions are released, and the clusters.
+ * names a workload, how its new versions are released, and the clusters.
  *
  * application_view() reads a tree once, strictly, into plain structs that live in the arena and
- * borrow strings from the tree. Both formats are read: that of Kurator's CRD, and that of its
+ * borrow strings from the tree. Both formats are read: the one of Kurator's CRD, and the one of its
  * design document (testLoader as an object, webhooks as a list, bounds as strings). The parts that
  * deliver manifests (source, kustomization, helm) are ignored.
  */
@@ -16,13 +16,13 @@ enum { APPLICATION_MAX_POLICIES = 100, ROLLOUT_MAX_METRICS = 100, ROLLOUT_MAX_CO
 
 /* A measurement of the analysis. */
 struct rollout_metric {
-    const char *name; /* also that of the MetricTemplate, unless built in */
+    const char *name; /* also the name of the MetricTemplate, unless built in */
     int interval_s;   /* above 0; default 60 */
     bool has_min, has_max;
     double min, max;
     struct json_object *custom; /* the spec of a MetricTemplate: {provider, query}; NULL if none */
 };
-/* request-success-rate or request-duration, with a query of the router. */
+/* True for request-success-rate and request-duration, for which the router supplies the query. */
 bool rollout_metric_is_builtin(const struct rollout_metric *metric);
 
 /* A command of the load tester during the analysis. */
@@ -35,7 +35,7 @@ struct rollout_command {
 struct rollout_routing {
     int timeout_s; /* 0 if none */
     struct json_object *gateways, *hosts, *retries, *headers, *cors_policy, *match;
-    const char *host;     /* of the Ingress rule; required with provider nginx, else unused */
+    const char *host; /* host of the Ingress rule; required with provider nginx, otherwise unused */
     const char *protocol; /* protocol of the Service for Kuma; NULL if none */
     bool weighted;        /* canaryStrategy is present */
     int max_weight, step_weight, step_weight_promotion; /* 0 if missing */
@@ -46,26 +46,26 @@ struct rollout_routing {
 /* rolloutPolicy.trafficAnalysis, with defaults. */
 struct rollout_analysis {
     int interval_s; /* above 0; default 60 */
-    int threshold;  /* of failed checks; 0 if missing */
+    int threshold;  /* limit for failed checks; 0 if missing */
     struct rollout_metric *metrics;
     int n_metrics;
-    struct rollout_command *commands; /* of all webhooks, in order */
+    struct rollout_command *commands; /* commands of all webhooks, in order */
     int n_commands;
-    const char *cookie_name;  /* of sessionAffinity; NULL if none */
+    const char *cookie_name;  /* cookie of sessionAffinity; NULL if none */
     int64_t cookie_max_age_s; /* 0 if missing */
 };
 
 enum rollout_revert { REVERT_UNSAID, REVERT_NO, REVERT_YES };
 
-/* A mesh or an ingress, with the settings it needs around a workload. */
+/* A mesh or an ingress controller, with the settings that it needs around a workload. */
 struct rollout_provider {
     const char *name;
     const char *ingress_class; /* class of the Ingress for its requests; NULL if it needs none */
     const char *
-        /* Prefix of the Service annotation with the protocol of a port; NULL if not used. */
+        /* Prefix of the Service annotation that names the protocol of a port; NULL if not used. */
         protocol_key;
-    /* Metadata of a Namespace that allows a mesh to inject its proxies, and an alternative to it.
-     * map is NULL if no permission is needed. */
+    /* Metadata of a Namespace that allows a mesh to inject its proxies, and an alternative. map is
+     * NULL if no permission is needed. */
     struct {
         const char *map, *key;
         const char *also_map, *also_key;
@@ -78,7 +78,7 @@ struct rollout {
     struct canary_ref workload; /* no field is empty; the namespace defaults to the Application's */
     const char *service_name;
     int port;                              /* 1..65535 */
-    bool loader;                           /* creates a load tester beside the workload */
+    bool loader;                           /* creates a load tester for the workload */
     bool keep_loader;                      /* keeps it when the rollout is deleted */
     struct json_object *primary, *preview; /* {labels, annotations} of the Services, or NULL */
     struct rollout_routing routing;
@@ -91,13 +91,13 @@ struct rollout {
 
 /* The clusters of a fleet that have all the labels. */
 struct application_destination {
-    const char *fleet;          /* NULL: the cluster of the Application itself */
+    const char *fleet;          /* NULL: the cluster that contains the Application */
     struct json_object *labels; /* {key: value}; NULL: every cluster of the fleet */
 };
 
 struct application_policy {
     const char *name;                           /* "{Application}-{index}" by default; unique */
-    struct application_destination destination; /* its own, or the Application's */
+    struct application_destination destination; /* the policy's own, or the Application's */
     struct rollout *rollout;                    /* NULL: no progressive release */
 };
 
@@ -119,12 +119,12 @@ struct application {
 enum err application_view(struct arena *arena, struct json_object *object, struct application *out,
                           struct errinfo *ei) MUST_USE;
 
-/* Shared with the reader of a ReleasePlan; both record the first mistake in `r`. */
+/* Shared with the reader of a ReleasePlan; both functions record the first mistake in `r`. */
 enum { APPLICATION_MAX_NAME = 253, APPLICATION_MAX_LABEL = 63 };
-/* parent's destination. False if it has none; *out is unchanged then. */
+/* Reads the destination in parent. False if it has none; *out is then unchanged. */
 bool application_read_destination(struct json_reader *r, struct json_object *parent,
                                   struct application_destination *out);
-/* A name allowed for a Kubernetes object, of at most `max` characters. */
+/* A valid name for a Kubernetes object, of at most `max` characters. */
 const char *application_read_name(struct json_reader *r, struct json_object *obj, const char *key,
                                   enum json_need need, size_t max);
 

@@ -3,7 +3,7 @@
 #include "test/rows.h"
 #include "test/unit.h"
 
-/* The fields of the design's document as it prints them. */
+/* The fields of the design document as it prints them. */
 static const char document[] =
     "{'apiVersion':'apps.kurator.dev/v1alpha1','kind':'Application','metadata':{'name':'shop',"
     "'namespace':'default'},'spec':{'destination':{'fleet':'quickstart'},'syncPolicies':[{'rollout'"
@@ -38,7 +38,7 @@ static struct application view(struct arena *arena, const char *text)
     return out;
 }
 
-/* The smallest one with a merge patch of its rollout. */
+/* The smallest Application with a merge patch for its rollout. */
 static enum err patched_by(struct arena *arena, struct json_object *patch, struct application *out,
                            struct errinfo *ei)
 {

@@ -9,7 +9,7 @@
 
 /* --- spec.service */
 
-/* The keys in an array of strings as a NULL-ended list, never NULL. */
+/* The keys in an array of strings as a NULL-terminated list, never NULL. */
 static const char **key_list(struct json_reader *r, struct json_object *obj, const char *key)
 {
     struct json_object *array = obj != NULL ? canary_read_strings(r, obj, key) : NULL;
@@ -19,7 +19,7 @@ static const char **key_list(struct json_reader *r, struct json_object *obj, con
     return list;
 }
 
-/* {labels, annotations}: checked once, here. */
+/* {labels, annotations}: checked only here. */
 static struct json_object *read_service_metadata(struct json_reader *r, struct json_object *json,
                                                  const char *key)
 {
@@ -31,7 +31,7 @@ static struct json_object *read_service_metadata(struct json_reader *r, struct j
     return metadata;
 }
 
-/* Flagger's own objects have 0 or "" for a missing value. */
+/* Flagger's own objects contain 0 or "" for a missing value. */
 static struct json_object *read_target_port(struct json_reader *r, struct json_object *json)
 {
     struct json_object *port = json_at(json, "targetPort", NULL);
@@ -245,7 +245,7 @@ static const char *read_cookie(struct json_object *status, const char *key)
     return text != NULL && text[0] != '=' && strchr(text, '=') != NULL ? text : NULL;
 }
 
-/* The status is written by controllers: odd values are corrected, never an error. */
+/* Controllers write the status: odd values are corrected, and are never an error. */
 static void read_status(struct json_object *object, struct canary_status *out)
 {
     struct json_object *status = json_at(object, "status", NULL);
@@ -370,7 +370,8 @@ struct json_object *canary_read_strings(struct json_reader *r, struct json_objec
 void canary_fail_element(struct json_reader *r, struct json_object *array, size_t index,
                          const char *expected)
 {
-    /* The reader knows no path of an element that is null, hence the array's. */
+    /* json_reader_fail() cannot find the path of an element that is null, so the array's is
+     * used. */
     json_reader_fail(r, NULL, NULL, "%s[%zu]: expected %s, found %s",
                      json_reader_path(r, array, NULL), index, expected,
                      json_text(r->arena, json_elem(array, index)));

@@ -2,7 +2,7 @@
  * The analysis of a Canary: metrics, webhooks, alerts, judge, and its numbers.
  *
  * spec.analysis has exactly one of iterations, stepWeight, stepWeights and steps.
- * spec.canaryAnalysis is older than that rule and may have several or none.
+ * spec.canaryAnalysis is older than that rule and may have several of them, or none.
  */
 #include "proto/canary.h"
 
@@ -18,7 +18,7 @@
 #include "proto/webhook_message.h"
 #include "proto/weight.h"
 
-/* --- metrics with queries of the router */
+/* --- metrics whose queries the router supplies */
 
 bool canary_metric_is_success_rate(const struct canary_metric *metric)
 {
@@ -50,7 +50,7 @@ enum {
 };
 static const double default_rate = 0.01, largest_rate = 0.5, percent = 100, most_times = 10;
 
-/* "10 %" is relative to the primary's share, "0.2 %-points" a share of all requests. */
+/* "10 %" is relative to the primary's share, "0.2 %-points" is a share of all requests. */
 static bool parse_tolerance(const char *text, double most, struct canary_tolerance *out)
 {
     size_t len = strspn(text, "0123456789.");
@@ -86,7 +86,7 @@ static bool read_tolerance(struct json_reader *r, struct json_object *json, cons
     return true;
 }
 
-/* Of a compared number: "10 %" of the primary's, or an amount such as "5Mi". */
+/* For a compared number: "10 %" of the primary's, or an amount such as "5Mi". */
 static bool parse_amount(const char *text, struct canary_tolerance *out)
 {
     struct quantity quantity;
@@ -173,7 +173,7 @@ static void read_compare(struct json_reader *r, struct json_object *metric, bool
         json_reader_fail(r, metric, "compare", "expected only with spec.analysis.judge");
 }
 
-/* worse: of a compared number only. */
+/* worse: only for a compared number. */
 static void read_worse(struct json_reader *r, struct json_object *json, struct canary_metric *out)
 {
     const char *worse = canary_read_name(r, json, "worse", JSON_OPTIONAL);
@@ -347,7 +347,7 @@ int canary_load_webhook(const struct canary_analysis *analysis,
     return found;
 }
 
-/* Read after the webhooks. */
+/* Must be called after the webhooks were read. */
 static void check_load_tests(struct json_reader *r, struct json_object *analysis,
                              const struct canary_analysis *out)
 {
@@ -457,7 +457,7 @@ static int64_t read_timeout(struct json_reader *r, struct json_object *json)
     return ms;
 }
 
-/* Deadline of a gate, and its action. Other hooks have none. */
+/* Deadline of a gate, and what happens then. Other hooks have none. */
 static void read_deadline(struct json_reader *r, struct json_object *json,
                           struct canary_webhook *out)
 {
@@ -511,7 +511,7 @@ static void read_headers_from(struct json_reader *r, struct json_object *json,
     out->n_headers_from = (int)n;
 }
 
-/* A CA that would never be used is a mistake that suggests safety. */
+/* A CA that would never be used is a mistake that gives a false sense of security. */
 static void read_ca(struct json_reader *r, struct json_object *json, struct canary_webhook *out)
 {
     struct json_object *ref = json_read_obj(r, json, "caSecretRef", JSON_OPTIONAL);
@@ -635,7 +635,7 @@ static void read_step_weights(struct json_reader *r, struct json_object *json,
     out->n_step_weights = (int)n;
 }
 
-/* "a and b": those of the keys, NULL-ended, that `json` has. Returns their number. */
+/* "a and b": those of the keys (NULL-terminated) that `json` has. Returns their number. */
 static int find_keys(struct json_reader *r, struct json_object *json, const char *const *keys,
                      const char **found)
 {
@@ -657,7 +657,7 @@ static struct json_object *read_match(struct json_reader *r, struct json_object 
     return json_len(match) > 0 ? match : NULL;
 }
 
-/* One of weight, match and mirror, with what every step may have. */
+/* Reads one of weight, match and mirror, and the fields that every step may have. */
 static void read_step(struct json_reader *r, struct json_object *json, struct canary_step *out)
 {
     static const char *const kinds[] = {"weight", "match", "mirror", NULL};
@@ -672,7 +672,7 @@ static void read_step(struct json_reader *r, struct json_object *json, struct ca
         json_reader_fail(r, json, "match", "expected 1 to 100 entries, found none");
 }
 
-/* The copy comes first, then the requests that match, then weights for everybody. */
+/* The copy comes first, then the requests that match, then weights for all requests. */
 static void place_step(struct json_reader *r, struct json_object *json, int index,
                        struct canary_analysis *out)
 {
@@ -699,8 +699,8 @@ static void place_step(struct json_reader *r, struct json_object *json, int inde
 }
 
 /*
- * Read as stepWeights with times and gates, so that the rules know one kind of steps, and with
- * match and mirror of a step, which routers read as those of the analysis.
+ * Steps are read as stepWeights with times and gates, so that the rules know only one kind of
+ * steps, and with a step's match and mirror, which routers read as the analysis' own.
  */
 static void read_steps(struct json_reader *r, struct json_object *json, struct canary_analysis *out)
 {
@@ -728,7 +728,7 @@ static void read_steps(struct json_reader *r, struct json_object *json, struct c
     out->n_steps = (int)n;
 }
 
-/* A way from the canary to the primary, the object `key`. */
+/* Reads a way from the canary to the primary, the object `key`. */
 static void read_return(struct json_reader *r, struct json_object *json, const char *key,
                         enum canary_fields fields, struct canary_return *out)
 {
@@ -758,7 +758,8 @@ static void read_return(struct json_reader *r, struct json_object *json, const c
     out->n_steps = (int)n;
 }
 
-/* From the canary to the primary, once that has the new version, and in a rollback. */
+/* The ways from the canary to the primary: once the primary has the new version, and in a
+ * rollback. */
 static void read_returns(struct json_reader *r, struct json_object *json,
                          struct canary_analysis *out)
 {
@@ -769,7 +770,7 @@ static void read_returns(struct json_reader *r, struct json_object *json,
     read_return(r, json, "rollback", FIELDS_ROLLBACK_STEP, &out->rollback);
 }
 
-/* Those of the whole analysis, or of a step. */
+/* The match and mirror of the whole analysis, or of a step. */
 static void read_match_and_mirror(struct json_reader *r, struct json_object *json,
                                   struct canary_analysis *out)
 {
@@ -888,8 +889,8 @@ static void check_one_strategy(struct json_reader *r, struct json_object *json)
                          found);
 }
 
-/* RFC 6265: the name of a cookie is a token, the value of an attribute has no semicolon and no end
- * of a header. */
+/* RFC 6265: the name of a cookie is a token, and the value of an attribute has neither a semicolon
+ * nor the end of a header. */
 static const char *read_cookie_text(struct json_reader *r, struct json_object *obj, const char *key,
                                     enum json_need need, const char *forbidden)
 {

@@ -71,7 +71,7 @@ CASE(test_steps)
     assert_int_equal(a.max_weight, 6000);
 }
 
-/* Weights of steps may be parts of a per cent. */
+/* Weights of steps may be fractions of a percent. */
 CASE(test_fractions)
 {
     struct canary_analysis a =
@@ -185,7 +185,7 @@ CASE(test_both_spellings)
     assert_false(c.skip_analysis);
     assert_int_equal(c.analysis.interval_ms, 10000);
     assert_int_equal(c.analysis.step_weight, 500);
-    /* Before that rule there could be several, or none. */
+    /* before that rule there could be several, or none */
     c = canary_testing_view(
         arena, "{'spec':{'analysis':null,'canaryAnalysis':{'iterations':5,'stepWeight':5}}}");
     assert_int_equal(c.strategy, STRATEGY_BLUE_GREEN);

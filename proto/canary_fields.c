@@ -1,7 +1,7 @@
 /*
- * The plain fields of a Canary's spec: a row for each, which says how it is read and where it goes.
- * A field that depends on others, or has a form of its own, is read by its own function
- * (canary.c, canary_analysis.c). The CRD has the same bounds and words, and the descriptions.
+ * The plain fields of a Canary's spec: one row each, which defines how it is read and where it is
+ * stored. A field that depends on others, or has a form of its own, has its own function (canary.c,
+ * canary_analysis.c). The CRD has the same bounds and words, and the descriptions.
  */
 #include "base/clock.h"
 #include "proto/canary_parts.h"
@@ -22,7 +22,7 @@ enum {
     WEEK = 7, /* days */
 };
 
-/* Most seconds of a cookie: a hundred years. */
+/* Maximum age of a cookie in seconds: a hundred years. */
 #define COOKIE_MAX_S (INT64_C(100) * 365 * DAY_S)
 
 /* Field `name`, read as `type` into this member of `group`. */

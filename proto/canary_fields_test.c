@@ -1,4 +1,4 @@
-/* The rows of the plain fields and the CRD say the same. */
+/* The rows of the plain fields agree with the CRD. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static const char *const types[] = {
     [FIELD_SECOND] = "string",   [FIELD_WEIGHT] = "integer", [FIELD_SHARE] = "number",
 };
 
-/* The properties of the object at "spec.analysis.metrics", of the elements of a list. */
+/* The properties of the object at "spec.analysis.metrics", for a list those of its elements. */
 static struct json_object *properties(struct json_object *schema, const char *path)
 {
     for (const char *at = path; *at; at += strspn(at, ".")) {

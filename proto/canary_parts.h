@@ -1,7 +1,7 @@
 /*
  * Readers shared by canary_view(), application_view() and releaseplan_view(); private to them. Each
- * records the first mistake in `r`; strings are in the tree or the arena of `r`. After a mistake
- * the result is incomplete and must not be used.
+ * records the first mistake in `r`; strings live in the tree or in the arena of `r`. After a
+ * mistake the result is incomplete and must not be used.
  */
 #ifndef PROTO_CANARY_PARTS_H
 #define PROTO_CANARY_PARTS_H
@@ -16,29 +16,29 @@ void canary_read_analysis(struct json_reader *r, struct json_object *json, bool 
 /* canary_pushes.c: spec.pushes. */
 void canary_read_pushes(struct json_reader *r, struct json_object *spec, struct canary_pushes *out);
 
-/* --- canary_fields.c: fields with one plain value, a row for each */
+/* --- canary_fields.c: fields with a single plain value, one row each */
 
 enum canary_field_type {
     FIELD_INT,      /* int, from `min` to `max` */
     FIELD_INT64,    /* int64_t, the same */
     FIELD_DURATION, /* int64_t, milliseconds, at least `min`, and at most `max` unless that is 0 */
     FIELD_BOOL,
-    FIELD_NAME,   /* const char *, kept as it is if missing or empty */
+    FIELD_NAME,   /* const char *, unchanged if missing or empty */
     FIELD_WORD,   /* an enum: the index of the word; empty counts as missing */
-    FIELD_SECOND, /* bool: true for the second of two words */
+    FIELD_SECOND, /* bool: true for the second of the two words */
     FIELD_WEIGHT, /* int, hundredths of a percent: `min` to `max` whole percents */
-    FIELD_SHARE,  /* the same, percents with at most two decimals, from 0.01; 0 if missing */
+    FIELD_SHARE,  /* the same, as percentages with at most two decimals, from 0.01; 0 if missing */
 };
 
 struct canary_field {
-    const char *name; /* NULL: the end of the rows */
+    const char *name; /* NULL ends the rows */
     enum canary_field_type type;
-    size_t offset; /* in the structure of its group */
+    size_t offset; /* offset in the structure of its group */
     int64_t min, max, missing;
     const char *const *words; /* NULL-terminated */
 };
 
-/* Fields of an object of the spec; they go into the structure in brackets. */
+/* Groups of fields, each of an object in the spec; they are stored in the structure in brackets. */
 enum canary_fields {
     FIELDS_SPEC,           /* (struct canary) */
     FIELDS_ROLLBACK,       /* (struct canary_way_back) */
@@ -65,7 +65,8 @@ struct canary_group {
 };
 extern const struct canary_group canary_groups[FIELDS_COUNT];
 
-/* Reads all of them from `json`, the defaults if NULL, into `out`, the structure of the group. */
+/* Reads all fields of a group from `json`, or the defaults if NULL, into `out`, the structure of
+ * the group. */
 void canary_read_fields(struct json_reader *r, struct json_object *json, enum canary_fields fields,
                         void *out);
 
@@ -87,7 +88,7 @@ struct json_object *canary_read_strings(struct json_reader *r, struct json_objec
 /* Records "PATH[index]: expected EXPECTED, found ...". */
 void canary_fail_element(struct json_reader *r, struct json_object *array, size_t index,
                          const char *expected);
-/* An element of an array of objects; NULL and a mistake if element `index` is not an object. */
+/* An element of an array of objects; NULL, and a mistake, if element `index` is not an object. */
 struct json_object *canary_read_element(struct json_reader *r, struct json_object *array,
                                         size_t index);
 int canary_read_int(struct json_reader *r, struct json_object *obj, const char *key, int min,

@@ -1,4 +1,5 @@
-/* Shared by tests of the Canary view: a valid object, and the same with a merge patch applied. */
+/* Shared by tests of the Canary view: a valid object, and the same object with a merge patch
+ * applied. */
 #ifndef PROTO_CANARY_TESTING_H
 #define PROTO_CANARY_TESTING_H
 

@@ -1,5 +1,5 @@
 /* COMPATIBILITY.md is for readers who consider switching: every row has a difference, an
- * alternative, and its place. */
+ * alternative, and a reference. */
 #include <stdbool.h>
 #include <string.h>
 

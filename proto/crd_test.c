@@ -1,6 +1,6 @@
 /*
- * The custom resource definitions. The sandbox tests, with an API server, that they accept and
- * refuse the right objects.
+ * The custom resource definitions. The sandbox, with an API server, tests that they accept and
+ * reject the right objects.
  */
 #include <string.h>
 
@@ -93,7 +93,7 @@ CASE(test_names_and_versions)
     }
 }
 
-/* Nothing converts between the versions, so that they must be the same. */
+/* Nothing converts between the versions, so they must be the same. */
 CASE(test_versions_are_alike)
 {
     for (size_t i = 0; i < N_DEFINITIONS; i++) {
@@ -202,7 +202,7 @@ CASE(test_enums_follow_the_tables)
                hooks, sizeof hooks / sizeof hooks[0]);
 }
 
-/* The old form has the same fields, without the rule of one. */
+/* The old form has the same fields, but not the rule that allows only one. */
 CASE(test_both_spellings_of_analysis)
 {
     struct json_object *spec = json_at(canary_schema(arena), "spec", "properties", NULL);
@@ -215,8 +215,8 @@ CASE(test_both_spellings_of_analysis)
     assert_null(json_at(legacy, "required", NULL));
 }
 
-/* As checked by yamllint: no tab, no space at the end of a line, no line too wide, one newline at
- * the end. */
+/* As yamllint checks them: no tabs, no blanks at the end of a line, no line too long, one newline
+ * at the end. */
 CASE(test_the_files_are_tidy)
 {
     for (size_t i = 0; i < N_DEFINITIONS; i++) {

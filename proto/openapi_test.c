@@ -1,6 +1,6 @@
 /*
  * The OpenAPI documents of the load tester and the gate: they parse, every reference is defined,
- * every operation lists its answers and required roles, and every example matches its schema.
+ * every operation lists its responses and required roles, and every example matches its schema.
  */
 #include <string.h>
 
@@ -190,7 +190,7 @@ static void check_operation(const struct doc *doc, const char *where, struct jso
     }
 }
 
-/* Operations with credentials may answer 401, and changes 403. */
+/* Operations with credentials may respond with 401, and changes with 403. */
 static void check_security(const struct doc *doc, const char *where, struct json_object *operation)
 {
     if (json_at(doc->root, "components", "securitySchemes", NULL) == NULL)

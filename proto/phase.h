@@ -18,7 +18,7 @@ const char *phase_name(enum phase phase);
 enum phase phase_parse(const char *text);
 /* Status of the condition Promoted in this phase: "True", "False" or "Unknown". */
 const char *phase_promoted(enum phase phase);
-/* The condition's message, with the target's kind if it contains it; owned by the arena. */
+/* The condition's message, including the target's kind if it mentions it; owned by the arena. */
 const char *phase_message(enum phase phase, const char *kind, struct arena *arena);
 
 #endif

@@ -7,8 +7,8 @@
 
 /*
  * Windows and freezes. A window has days, hours and a time zone, without which "9 to 5" would be
- * ambiguous; the zone is UTC or an offset, which has no daylight saving time. A freeze is two
- * points in time.
+ * ambiguous; the zone is UTC or an offset, and has no daylight saving time. A freeze is defined by
+ * two points in time.
  */
 
 enum { DAYS = 7, MINUTE_MS = 60000, MAX_OFFSET_H = 14, THURSDAY = 3 };
@@ -105,7 +105,7 @@ static void read_freeze(struct json_reader *r, struct json_object *json,
                          json_str_at(json, "until", NULL));
 }
 
-/* Array `key` with a limit of elements; NULL if missing or invalid. */
+/* Array `key` with a limited number of elements; NULL if missing or invalid. */
 static struct json_object *read_list(struct json_reader *r, struct json_object *spec,
                                      const char *key)
 {
@@ -151,7 +151,7 @@ static int64_t until_window(const struct releaseplan_window *window, int64_t now
         if (window->days[(day + ahead + THURSDAY) % DAYS] && at < until)
             return from > at ? from - at : 0;
     }
-    return day_ms; /* not reached: a window has at least one day */
+    return day_ms; /* not reached, since a window has at least one day */
 }
 
 bool releaseplan_is_open(struct arena *arena, const struct releaseplan *plan, int64_t now_ms,
@@ -214,7 +214,7 @@ static void read_metadata(struct json_reader *r, struct json_object *object,
     out->accept = canary_read_name(r, notes, RELEASEPLAN_ACCEPT, JSON_OPTIONAL);
 }
 
-/* At least two Applications, each once. */
+/* At least two Applications, with no repetition. */
 static void read_train(struct json_reader *r, struct json_object *spec, struct releaseplan *out)
 {
     struct json_object *array = canary_read_strings(r, spec, "train");
@@ -294,7 +294,7 @@ static struct releaseplan_gate *read_gate(struct json_reader *r, struct json_obj
     return gate;
 }
 
-/* The last wave has no successor, and the first one never waits: settings for that would have no
+/* The last wave has no successor, and the first one never waits, so settings for that would have no
  * effect. */
 static void check_place(struct json_reader *r, struct json_object *json,
                         const struct releaseplan_wave *wave, int index, int count)

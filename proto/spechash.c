@@ -4,8 +4,8 @@
  *   a value      strings raw, numbers decimal, true/false; {F:v F:v} for structs, [v v] for slices,
  *                map[k:v k:v] with sorted keys for maps; <nil> for nil pointers, slices and maps
  *   a field      the name, ":", the type in parentheses, the value
- *   a pointer    the value it points to; the type before it is the pointer's
- *   an element   the value alone
+ *   a pointer    the value that it points to; the type before it is the pointer's
+ *   an element   just the value
  *
  * A value that is missing or null in the tree is the type's zero value.
  */
@@ -77,7 +77,7 @@ enum err spechash_quantity(struct buf *out, const char *text, struct errinfo *ei
 
 /* --- the dump */
 
-/* Limit far above the dump of a PodTemplateSpec of 1 MiB, the limit of etcd. */
+/* Limit, far above the dump of a PodTemplateSpec of 1 MiB, which is the limit of etcd. */
 enum { MAX_DUMP = 64 * 1024 * 1024, PIECE = 1024 };
 
 struct field {
@@ -85,7 +85,7 @@ struct field {
     const char *name;
     const char *type;
     const char *key;
-    const char *head; /* text of the dump before the value */
+    const char *head; /* text that the dump has before the value */
 };
 
 static const struct field fields[] = {
@@ -95,10 +95,10 @@ static const struct field fields[] = {
 };
 enum { N_FIELDS = sizeof fields / sizeof fields[0] };
 
-/* Position in the tree, for errors. */
+/* Position in the tree, for error messages. */
 struct place {
     const struct place *parent;
-    const char *key; /* NULL for element `index` */
+    const char *key; /* NULL: the element `index` */
     size_t index;
 };
 
@@ -106,7 +106,7 @@ struct dumper {
     struct arena *arena;
     struct buf out; /* text that is not hashed yet */
     bool sums;      /* the text itself is not needed */
-    uint32_t sum;   /* FNV-1a-32 of the text removed from it */
+    uint32_t sum;   /* FNV-1a-32 of the text removed from `out` */
     size_t summed;  /* number of bytes hashed */
     enum err err;
     struct errinfo *ei;
@@ -311,7 +311,7 @@ static void dump_quantity(struct dumper *d, struct json_object *obj, const struc
         d->err = err_set(d->ei, ERR_INVALID, "%s: %s", place_text(d->arena, place), ei.text);
 }
 
-/* A time is in the process's local zone, UTC in Flagger's image. */
+/* A time is printed in the local zone of the process, which is UTC in Flagger's image. */
 static void dump_time(struct dumper *d, struct json_object *obj, const struct place *place)
 {
     const int64_t seconds_before_1970 = INT64_C(62135596800);
@@ -387,7 +387,8 @@ static void dump_value(struct dumper *d, const char *type, struct json_object *o
         dump_string(d, obj, place);
 }
 
-/* FNV-1a-32 in decimal, in letters that are safe in Kubernetes names. */
+/* The FNV-1a-32 sum in decimal, with digits replaced by characters that are safe in Kubernetes
+ * names. */
 static void encode(uint32_t sum, char hash[SPECHASH_TEXT])
 {
     snprintf(hash, SPECHASH_TEXT, "%" PRIu32, sum);
@@ -395,7 +396,7 @@ static void encode(uint32_t sum, char hash[SPECHASH_TEXT])
         *p = "456789bcdf"[*p - '0'];
 }
 
-/* The caller frees d->out, also after an error. */
+/* The caller frees d->out, even after an error. */
 static enum err dump(struct dumper *d, const char *type, struct json_object *obj)
 {
     buf_init(&d->out, MAX_DUMP);
@@ -467,8 +468,8 @@ enum err spechash_dump(struct arena *arena, const char *type, struct json_object
 
 enum { MAX_TEXT = 64 * 1024 * 1024 };
 
-/* A string as written by Go's encoding/json: <, >, & and the two line separators of JavaScript are
- * escaped too. */
+/* A string as Go's encoding/json writes it: <, >, & and JavaScript's two line separators are
+ * escaped as well. */
 static void put_string(struct buf *out, const char *text, size_t len)
 {
     static const char short_escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt";

@@ -1,8 +1,8 @@
 /*
- * Golden vectors of Flagger's hash. testdata/hash_vectors.json: object, dump and hash as Flagger
+ * Golden vectors for Flagger's hash. testdata/hash_vectors.json: object, dump and hash as Flagger
  * computes them; hash_vectors_more.json: the same for every field and for odd quantities, times and
- * nulls, computed with the Go libraries that Flagger is built with. "error" as the dump means that
- * they refuse the object.
+ * nulls, computed with the Go libraries that Flagger is built with. A dump of "error" means that
+ * they reject the object.
  */
 #include <string.h>
 
@@ -186,8 +186,8 @@ CASE(test_a_missing_template_is_the_empty_one)
 
 /* --- configs */
 
-/* The first 16 digits of SHA-256 of the text on the right, which Go writes for the object on the
- * left. */
+/* The first 16 digits of the SHA-256 of the text on the right, which Go writes for the object on
+ * the left. */
 CASE(test_hash_of_gos_text)
 {
     static const struct {

@@ -9,7 +9,7 @@ static const char *quoted(struct arena *arena, const char *text)
 
 const char *webhook_text(struct arena *arena, const struct webhook_message *message)
 {
-    /* Written by hand: the order of the keys is part of the interface. */
+    /* Written by hand, since the order of the keys is part of the interface. */
     const char *metadata = "", *release = "", *step = "";
     if (message->metadata != NULL && json_object_object_length(message->metadata) > 0)
         metadata =
@@ -44,7 +44,7 @@ static struct json_object *read_metadata(struct json_reader *r, struct json_obje
         return NULL;
     json_object_object_foreach(metadata, key, value)
     {
-        /* null counts as missing, as in all other places. */
+        /* null counts as missing, as it does everywhere else. */
         if (value != NULL && !json_object_is_type(value, json_type_string)) {
             json_reader_fail(r, metadata, key, "expected a string, found %s",
                              json_text(r->arena, value));

@@ -15,7 +15,7 @@ const char *weight_text(struct arena *arena, int64_t weight)
                           : arena_printf(arena, "%lld.%02d", whole, rest);
 }
 
-/* A decimal is read as the nearest double, which is what the division gives for its hundredths. */
+/* A decimal is read as the nearest double, which is also what dividing its hundredths gives. */
 bool weight_read(struct json_object *value, int64_t most, int64_t *out)
 {
     int64_t whole;
@@ -89,7 +89,7 @@ int weight_rounded(int weight, int finest)
 
 static const char share_field[] = "canaryShare";
 
-/* -1 if it is not the text of a weight. */
+/* -1 if the text is not a weight. */
 static int weight_of_text(const char *text)
 {
     char *end;

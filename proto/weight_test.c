@@ -8,7 +8,7 @@
 
 enum { MOST_BYTES = 64 * 1024 };
 
-/* A number of a document of JSON or YAML; NULL if it is none. */
+/* A number in a JSON or YAML document; NULL if it is not a number. */
 static struct json_object *parsed(struct arena *arena, const char *text)
 {
     struct json_object *value = NULL;
@@ -109,7 +109,8 @@ CASE(test_rounded_to_what_a_mesh_can_say)
     assert_int_equal(weight_rounded(57, 1), 57);
 }
 
-/* Each share is read as it was written, over any status before; whole percents leave no trace. */
+/* Each share is read as it was written, whatever the previous status; whole percentages leave no
+ * trace. */
 CASE(test_a_status_has_the_share)
 {
     struct json_object *before = json_own(arena, json_object_new_object());
@@ -125,7 +126,7 @@ CASE(test_a_status_has_the_share)
     }
 }
 
-/* Flagger writes the integer alone, and people write anything. */
+/* Flagger writes only the integer, and users write anything. */
 CASE(test_the_share_of_another_writer_does_not_count)
 {
     static const struct {

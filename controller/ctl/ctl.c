@@ -48,7 +48,7 @@ int ctl_fail(const struct ctl *ctl, enum ctl_exit code, const char *fmt, ...)
 
 /* --- help */
 
-/* Names and summaries below each other, the summaries wrapped at the width. */
+/* Names and summaries, one per line, with the summaries wrapped at the width. */
 static const char *command_list(const struct ctl *ctl, int width)
 {
     enum { INDENT = 2, COLUMN = 17 };
@@ -78,7 +78,7 @@ static const char *command_list(const struct ctl *ctl, int width)
     return text;
 }
 
-/* The text with the program's name for each "{ctl}". */
+/* The text with each "{ctl}" replaced by the program's name. */
 static const char *named(const struct ctl *ctl, const char *text)
 {
     static const char mark[] = "{ctl}";
@@ -152,7 +152,7 @@ static void look_at_terminal(struct ctl *ctl)
     ctl_measure(ctl);
 }
 
-/* Ctrl-C ends it at once, like other commands; the loop would finish its work first. */
+/* Ctrl-C ends it at once, as it does other commands; the loop would finish its work first. */
 static struct loop *new_loop(void)
 {
     struct loop *loop = loop_new(0);
@@ -234,7 +234,7 @@ int ctl_run(struct ctl *ctl, int argc, char **argv)
         ctl->n_args = argc - at - 1;
         return ctl->command->run(ctl);
     }
-    /* Flags may stand in front of the command. */
+    /* Flags may come before the command. */
     memmove(argv + 1, argv, (size_t)at * sizeof(*argv));
     return run_command(ctl, argc - 1, argv + 1);
 }
@@ -412,7 +412,7 @@ char flags_letter(const char *name)
     return 0;
 }
 
-/* Values of -o, for its row; the last is NULL. */
+/* Words that -o accepts, for its row; the last is NULL. */
 static const char *const *outputs(struct arena *arena, unsigned accepts)
 {
     enum { MOST = 5 };
@@ -464,9 +464,9 @@ const struct option_row *flags_rows(struct arena *arena, const struct ctl_comman
     return rows;
 }
 
-/* --- words as option.h reads them */
+/* --- words, in the form that option.h reads */
 
-/* The words of a command line, flags as one word each, --name=value, and the others. */
+/* The words of a command line: flags as one word each, --name=value, and the rest. */
 struct words {
     struct arena *arena;
     const struct option_row *rows;
@@ -498,7 +498,7 @@ static void add_flag(struct words *w, const char *name, const char *value)
                                    : arena_printf(w->arena, "--%s", name);
 }
 
-/* "-Aw", "-n", "-nshop", "-n=shop"; *next is the word behind it, set to NULL when it was taken. */
+/* "-Aw", "-n", "-nshop", "-n=shop"; *next is the following word, set to NULL if it was used. */
 static enum err read_letters(struct words *w, const char *word, const char **next,
                              struct errinfo *ei)
 {
@@ -523,7 +523,7 @@ static enum err read_letters(struct words *w, const char *word, const char **nex
     return ERR_OK;
 }
 
-/* A flag of two dashes; its value may be the next word. */
+/* A flag with two dashes; its value may be the next word. */
 static void read_long(struct words *w, const char *word, const char **next)
 {
     size_t len = strcspn(word + 2, "=");
@@ -593,7 +593,7 @@ static enum ctl_output output_of(const char *text)
     return CTL_TEXT;
 }
 
-/* kubectl looks in the home directory first, the daemons use the pod's service account. */
+/* kubectl looks in the home directory first, while the daemons use the pod's service account. */
 static const char *home_file(struct arena *arena)
 {
     const char *given = getenv("KUBECONFIG"), *home = getenv("HOME");

@@ -1,15 +1,15 @@
 /*
- * The command line for people, `kubectl canary` and `flagger-controller ctl`: what all commands
- * share. A command is one file of command/ that defines
+ * The command line for users, `kubectl canary` and `flagger-controller ctl`: what all commands
+ * share. A command is one file in command/ that defines
  *
  *     const struct ctl_command ctl_name = {.name = "name", .summary = ..., .run = run};
  *
- * and the build finds it. ctl_main() reads kubectl's flags and those of the command's
- * rows, connects unless the command needs no server, and calls run(). A command reads with read.h
- * and prints with output.h: to ctl->out, for it is tested by what it prints. It may
- * wait: it has the loop to itself.
+ * and the build finds it. ctl_main() reads kubectl's flags and those in the command's rows,
+ * connects unless the command needs no server, and calls run(). A command reads with read.h and
+ * prints with output.h; it prints to ctl->out, since tests check its output. It may block: the loop
+ * is its own.
  *
- * Everything that a command gets and makes lives in ctl->arena, until the process ends.
+ * Everything that a command receives and creates lives in ctl->arena, until the process ends.
  */
 #ifndef CTL_CTL_H
 #define CTL_CTL_H
@@ -26,16 +26,16 @@
 
 /* Exit codes for scripts. */
 enum ctl_exit {
-    CTL_DONE = 0,       /* it was done; of status: the revision is promoted */
-    CTL_SERVER = 1,     /* the server does not answer or refuses; the object does not exist */
+    CTL_DONE = 0,       /* done; for status: the revision is promoted */
+    CTL_SERVER = 1,     /* the server does not respond or refuses; the object does not exist */
     CTL_USAGE = 2,      /* the command line is wrong */
     CTL_FAILED = 3,     /* the release was rolled back, or the request was refused */
     CTL_TIMED_OUT = 4,  /* --timeout passed */
-    CTL_PERSON = 5,     /* the release waits for a person */
+    CTL_PERSON = 5,     /* the release waits for a user */
     CTL_SUPERSEDED = 6, /* another revision is released instead */
 };
 
-/* Flags that a command accepts besides its own rows. */
+/* Flags that a command accepts in addition to its own rows. */
 enum ctl_accepts {
     CTL_OFFLINE = 1,   /* needs no server: no kubeconfig, and none of kubectl's flags */
     CTL_ALL = 2,       /* -A */
@@ -44,7 +44,7 @@ enum ctl_accepts {
     CTL_OUT_WIDE = 16, /* -o wide */
     CTL_OUT_NAME = 32, /* -o name */
     CTL_OUT_DATA = 64, /* -o json, -o yaml */
-    CTL_RAW = 128,     /* flags are passed on among its arguments */
+    CTL_RAW = 128,     /* flags are passed on as arguments */
 };
 
 enum ctl_output { CTL_TEXT, CTL_WIDE, CTL_NAME, CTL_JSON, CTL_YAML };
@@ -52,20 +52,20 @@ enum ctl_output { CTL_TEXT, CTL_WIDE, CTL_NAME, CTL_JSON, CTL_YAML };
 struct ctl {
     struct arena *arena;
     const struct ctl_command *command;
-    const char *program;              /* "kubectl canary": its name in hints */
-    const char *const *args;          /* arguments that are no flags, NULL-terminated */
-    int n_args;                       /* within the command's min_args and max_args */
+    const char *program;              /* "kubectl canary": the name of the program in hints */
+    const char *const *args;          /* arguments other than flags, NULL-terminated */
+    int n_args;                       /* between the command's min_args and max_args */
     struct loop *loop;                /* NULL: CTL_OFFLINE */
     struct kube_client *kube;         /* the same */
-    struct http_client *http;         /* the same; for what is not the API server */
-    const struct kube_config *config; /* the same; server and context for texts */
-    const char *namespace_;           /* NULL: all of them (-A) */
+    struct http_client *http;         /* the same; for connections other than to the API server */
+    const struct kube_config *config; /* the same; server and context for messages */
+    const char *namespace_;           /* NULL: all namespaces (-A) */
     const char *selector;             /* NULL if none */
     bool watch;
     int64_t timeout_ms; /* of a request to the server; 0 for the client's default */
     enum ctl_output output;
     bool color;
-    int width; /* columns of the terminal; 0 if there is none: nothing is cut */
+    int width; /* columns of the terminal; 0: no terminal, so nothing is cut */
     FILE *out, *err;
 };
 
@@ -73,32 +73,33 @@ struct ctl_command {
     const char *name; /* "skip-analysis" */
     const char
         *summary;      /* one line for the list of commands, a sentence; NULL if it is not listed */
-    const char *usage; /* the part after the name, "NAME [--why TEXT]" */
+    const char *usage; /* what follows the name, "NAME [--why TEXT]" */
     const char *help;  /* paragraphs and examples ("{ctl}" is how the program is called); may be
                             NULL */
-    const struct option_row *rows; /* its own flags, as option.h says, static; NULL if none */
-    unsigned accepts;              /* enum ctl_accepts */
-    int min_args, max_args;        /* how many arguments; max -1: any number */
-    /* Kind of argument for shell completion: "canary", "file" or a list of words; NULL if none. */
+    const struct option_row *rows; /* its own flags, as in option.h, static; NULL if none */
+    unsigned accepts;              /* bits of enum ctl_accepts */
+    int min_args, max_args;        /* number of arguments; max -1: no limit */
+    /* Kind of its arguments for shell completion: "canary", "file" or a list of words; NULL if
+     * none. */
     const char *completes;
     bool (*needs_no_server)(
-        void); /* called when its rows have been read; NULL if CTL_OFFLINE decides */
+        void); /* called after its rows have been read; NULL if CTL_OFFLINE decides */
     int (*run)(struct ctl *ctl); /* returns an enum ctl_exit */
 };
 
-/* All commands, in the order of their files' names; ends with NULL. Made by the build. */
+/* All commands, in the order of their file names, NULL-terminated. Generated by the build. */
 extern const struct ctl_command *const ctl_table[];
-/* NULL if there is none of that name. */
+/* NULL if there is no command with that name. */
 const struct ctl_command *ctl_find(const char *name);
 
-/* argv[0] is how the program is called in texts, "kubectl canary". Returns the exit code. */
+/* argv[0] is the name of the program in messages, "kubectl canary". Returns the exit code. */
 int ctl_main(int argc, char **argv);
 
-/* One command within another: as ctl_main(), with the streams of ctl, and its arena. */
+/* Runs a command within another one: as ctl_main(), with the streams and the arena of ctl. */
 int ctl_run(struct ctl *ctl, int argc, char **argv);
 
-/* One sentence on ctl->err, with the program's name in front. Returns the code, so that a command
- * can `return ctl_fail(ctl, CTL_SERVER, ...)`. */
+/* Prints one sentence on ctl->err, preceded by the program's name. Returns the code, so that a
+ * command can `return ctl_fail(ctl, CTL_SERVER, ...)`. */
 int ctl_fail(const struct ctl *ctl, enum ctl_exit code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* Updates the width of the terminal. */
@@ -107,31 +108,32 @@ void ctl_measure(struct ctl *ctl);
 /* --- -w: watching */
 
 /*
- * Watches the Canaries of ctl->namespace_ with ctl->selector, or the one of that name (NULL for
- * all), until the program is ended or, of one, it is deleted. On a terminal draw() is called again
- * for each change and every few seconds, into a ctl of its own with an arena of its own, and takes
- * the whole screen; elsewhere each change is one line, or one object for -o json. draw() returns an
- * exit code; another one than CTL_DONE ends it.
+ * Watches the Canaries in ctl->namespace_ that match ctl->selector, or the one with that name (NULL
+ * for all), until the program is ended or the named Canary is deleted. On a terminal draw() is
+ * called again for each change and every few seconds, with a ctl and an arena of its own, and uses
+ * the whole screen; elsewhere each change is printed as one line, or as one object with -o json.
+ * draw() returns an exit code; any other than CTL_DONE ends the watch.
  */
 int live_run(struct ctl *ctl, const char *name, int (*draw)(struct ctl *ctl));
 
 /* --- the command line of a command: kubectl's flags and its own */
 
 /*
- * Reads argv (argv[0] is ignored) for ctl->command: flags may stand anywhere, -n NAME, -nNAME and
- * -n=NAME are --namespace NAME, "--" ends them. Fills what struct ctl says of them, and *source:
- * where the server is found. ERR_INVALID: the sentence; ERR_CANCELLED: --help was asked for.
+ * Reads argv (argv[0] is ignored) for ctl->command: flags may be anywhere; -n NAME, -nNAME and
+ * -n=NAME mean --namespace NAME; "--" ends the flags. Fills in the fields of struct ctl that they
+ * set, and *source: where to find the server. ERR_INVALID: a sentence; ERR_CANCELLED: --help was
+ * given.
  */
 enum err flags_read(struct ctl *ctl, int argc, char **argv, struct kube_config_source *source,
                     const char **namespace_, struct errinfo *ei) MUST_USE;
 
-/* Index of the command's name in argv, after kubectl's flags and their values; argc if there is
- * none. */
+/* Index of the command's name in argv, after kubectl's flags and their values; argc if there is no
+ * name. */
 int flags_command_at(int argc, char **argv);
 
-/* The rows of a command, its own first; ends with a row without name. Owned by the arena. */
+/* The rows of a command, its own first; ends with a row without a name. Owned by the arena. */
 const struct option_row *flags_rows(struct arena *arena, const struct ctl_command *command);
-/* The letter of a flag of that name, 'n' of "namespace"; 0 if it has none. */
+/* The letter of the flag with that name, 'n' for "namespace"; 0 if it has none. */
 char flags_letter(const char *name);
 
 #endif

@@ -28,7 +28,7 @@ struct part {
     bool *missing; /* or NULL */
 };
 
-/* All at once. */
+/* Reads all parts at once. */
 static void read_parts(struct ctl *ctl, struct facts *facts, const struct part *parts, size_t count)
 {
     struct kube_request *requests = arena_array(ctl->arena, count, sizeof(*requests));
@@ -54,7 +54,7 @@ static void read_parts(struct ctl *ctl, struct facts *facts, const struct part *
 
 /* --- which lease */
 
-/* "NAMESPACE/NAME" of the status, or where a controller has its own by default. */
+/* "NAMESPACE/NAME" from the status, or where a controller keeps its Lease by default. */
 static void find_lease(struct ctl *ctl, struct json_object *canary, struct part *part)
 {
     const char *named = json_str_at(canary, "status", "controller", NULL);
@@ -137,7 +137,7 @@ static void read_events(struct ctl *ctl, struct facts *facts, const char *namesp
     json_object_array_sort(facts->events, by_time);
 }
 
-/* "app=podinfo,tier=web" of matchLabels; NULL if the target has none. */
+/* "app=podinfo,tier=web" from matchLabels; NULL if the target has none. */
 static const char *pod_selector(struct ctl *ctl, struct json_object *target)
 {
     struct json_object *labels = json_at(target, "spec", "selector", "matchLabels", NULL);
@@ -205,7 +205,7 @@ void facts_read_more(struct ctl *ctl, struct facts *facts)
 
     facts->live = revision_of_target(ctl, facts->canary);
     if (!name || gate_find(ctl, facts->canary, NULL, &gate, &ei) != ERR_OK)
-        return; /* no gate, or several: the Canary's own status must do */
+        return; /* no gate, or several: only the Canary's own status is available */
     facts->gate_url = gate.url;
     if (gate_read(ctl, &gate, namespace_of(ctl, facts->canary), name, &facts->gate, &ei) == ERR_OK)
         return;
@@ -217,9 +217,9 @@ void facts_read_more(struct ctl *ctl, struct facts *facts)
 struct target_question {
     struct ctl *ctl;
     const struct target *target;
-    struct json_object *object; /* in the place of the target; NULL: the live one */
+    struct json_object *object; /* used in place of the target; NULL: the live target */
     struct target_info info;
-    enum err err; /* of what could not be read */
+    enum err err; /* error of what could not be read */
     struct errinfo *ei;
 };
 
@@ -251,7 +251,7 @@ static enum rule_result ask(void *arg, struct tick *tick)
     return question->target->read(tick, &question->info);
 }
 
-/* Configs have no part in the hash, and people may not read Secrets. */
+/* Configs are not part of the hash, and users may not be allowed to read Secrets. */
 enum err revision_of_object(struct ctl *ctl, struct json_object *object, struct json_object *target,
                             const char **out, struct errinfo *ei)
 {

@@ -1,5 +1,5 @@
 /*
- * The objects of a Canary, read with the person's own rights: a part that may not be read is
+ * The objects of a Canary, read with the user's own rights: a part that the user may not read is
  * missing, and `denied` names it.
  */
 #ifndef CTL_FACTS_H
@@ -12,45 +12,47 @@
 struct facts {
     int64_t now_ms; /* wall clock */
     struct json_object *canary;
-    /* NULL if it is not there, or cannot be read. */
+    /* NULL if it does not exist, or cannot be read. */
     struct json_object *target, *primary;
-    struct json_object *scaler;              /* named by autoscalerRef */
-    struct json_object *events;              /* of the Canary, newest last; never NULL */
-    struct json_object *pods, *primary_pods; /* of both sides; never NULL */
-    struct json_object *lease;               /* of the controller */
-    struct json_object *gate;   /* the gate's answer about this Canary; NULL if not asked */
-    const char *gate_trouble;   /* why it could not be asked; NULL if it was, or there is none */
-    bool gate_asks_who;         /* the reason: it needs a token */
-    const char *gate_url;       /* where it is, for people; NULL if there is none */
-    const char *live;           /* hash of the revision that the target has; NULL if unknown */
-    bool no_target, no_primary; /* surely not there */
-    bool no_lease;              /* never held by a controller */
-    bool lease_denied;          /* it may not be read, as is usual; not part of `denied` */
-    const char *denied;         /* "pods, events": parts that may not be read; NULL if none */
+    struct json_object *scaler;              /* named in autoscalerRef */
+    struct json_object *events;              /* events of the Canary, newest last; never NULL */
+    struct json_object *pods, *primary_pods; /* pods of both sides; never NULL */
+    struct json_object *lease;               /* the controller's Lease */
+    struct json_object *gate; /* the gate's response about this Canary; NULL if not queried */
+    const char
+        *gate_trouble;    /* why it could not be queried; NULL if it was, or if there is no gate */
+    bool gate_asks_who;   /* this is because it needs a token */
+    const char *gate_url; /* the gate's address, for messages; NULL if there is no gate */
+    const char *live;     /* hash of the target's current revision; NULL if unknown */
+    bool no_target, no_primary; /* known not to exist */
+    bool no_lease;              /* no controller has ever held it */
+    bool lease_denied;          /* the user may not read it, as is usual; not part of `denied` */
+    const char *denied;         /* "pods, events": parts that the user may not read; NULL if none */
 };
 
 /* Never fails: unreadable parts are missing. Reads neither the gate nor the target's revision. */
 void facts_read(struct ctl *ctl, struct json_object *canary, struct facts *out);
 
-/* Reads the gate's answer and the revision of the target. */
+/* Reads the gate's response and the revision of the target. */
 void facts_read_more(struct ctl *ctl, struct facts *facts);
-/* Only target, primary, scaler and lease. */
+/* Reads only target, primary, scaler and lease. */
 void facts_read_objects(struct ctl *ctl, struct json_object *canary, struct facts *out);
 
-/* --- the revision of a target, by the controller's own rules (target/OBJECTS.md): its hash as in
- * status.lastAppliedSpec */
+/* --- the revision of a target, determined by the controller's own rules (target/OBJECTS.md): its
+ * hash as in status.lastAppliedSpec */
 
-/* *out is "" if the target is missing or unusable. ERR_INVALID if the spec is refused; errors of
- * reading. */
+/* *out is "" if the target is missing or unusable. ERR_INVALID if the spec is refused; also errors
+ * of reading. */
 enum err revision_read(struct ctl *ctl, struct json_object *canary, const char **out,
                        struct errinfo *ei) MUST_USE;
-/* That of an object in the place of the target, such as one with an earlier pod template. */
+/* The revision of an object used in place of the target, such as one with an earlier pod
+ * template. */
 enum err revision_of_object(struct ctl *ctl, struct json_object *canary, struct json_object *target,
                             const char **out, struct errinfo *ei) MUST_USE;
 /* As revision_read(); NULL if there is none, or if it cannot be read. */
 const char *revision_of_target(struct ctl *ctl, struct json_object *canary);
 
-/* --- show.c: one Canary with its objects, for people */
+/* --- show.c: one Canary with its objects, for users */
 
 /* Prints a tree on ctl->out. waits: why the release waits, one sentence; NULL if it does not. */
 void show_tree(const struct ctl *ctl, const struct facts *facts, const char *waits);

@@ -27,7 +27,7 @@ static const char *namespace_;
 static struct kube_config_source source;
 static struct errinfo ei;
 
-/* The words of a command line between blanks. */
+/* The words of a command line, separated by blanks. */
 static struct ctl read(const char *line, enum err expected)
 {
     enum { MOST = 32 };

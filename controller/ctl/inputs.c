@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* pipe2 */
+#define _GNU_SOURCE /* for pipe2 */
 #include "ctl/inputs.h"
 
 #include <dirent.h>
@@ -32,7 +32,7 @@ const char *input_name(const char *file)
     return is_standard(file) ? "<stdin>" : file;
 }
 
-/* At most one byte more than max; 0 or an errno. */
+/* Reads at most one byte more than max; returns 0 or an errno. */
 static int read_all(int fd, size_t max, struct buf *buf)
 {
     char chunk[CHUNK];
@@ -49,7 +49,7 @@ static int read_all(int fd, size_t max, struct buf *buf)
     return 0;
 }
 
-/* Reads and closes it. */
+/* Reads the file and closes it. */
 static enum err read_open(struct arena *arena, int fd, const char *name, size_t max, char **out,
                           size_t *len, struct errinfo *ei)
 {
@@ -84,17 +84,17 @@ enum err input_read(struct arena *arena, const char *file, size_t max, char **ou
     return read_open(arena, fd, input_name(file), max, out, len, ei);
 }
 
-/* --- all of a command line */
+/* --- all files of a command line */
 
 struct reading {
     struct arena *arena;
     bool recursive;
     struct input *first, **last;
     size_t count;
-    bool found; /* of the file that is being read: it was found in a folder */
+    bool found; /* the file that is being read was found in a folder */
 };
 
-/* An editor's byte order mark is no part of the text. */
+/* A byte order mark, which some editors add, is not part of the text. */
 static enum err add_text(struct reading *reading, const char *name, const char *text, size_t len,
                          struct errinfo *ei)
 {
@@ -136,7 +136,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The names in a folder but "." and "..", sorted; in the arena. */
+/* The names in a folder except "." and "..", sorted; in the arena. */
 static enum err list_folder(struct arena *arena, const char *folder, const char ***names, size_t *n,
                             struct errinfo *ei)
 {
@@ -163,7 +163,8 @@ static enum err list_folder(struct arena *arena, const char *folder, const char 
     return ERR_OK;
 }
 
-/* The files of a folder and, with -R, of those in it; a link to a folder is not followed. */
+/* Adds the files of a folder and, with -R, those of its folders; a link to a folder is not
+ * followed. */
 static enum err add_folder(struct reading *reading, const char *folder, int depth,
                            struct errinfo *ei)
 {
@@ -206,7 +207,7 @@ static enum err add_path(struct reading *reading, const char *path, struct errin
     return err;
 }
 
-/* Its output, when it has ended well; its errors are the person's own. */
+/* The command's output, if it succeeds; its errors go to the user. */
 static enum err read_command(struct arena *arena, char *const *words, const char *name, char **out,
                              size_t *len, struct errinfo *ei)
 {
@@ -265,7 +266,7 @@ enum err inputs_read(struct arena *arena, const struct inputs *inputs, const cha
     return err;
 }
 
-/* {serviceName, servicePort} of v1beta1 is {service: {name, port: {name or number}}} of v1. */
+/* {serviceName, servicePort} in v1beta1 is {service: {name, port: {name or number}}} in v1. */
 static void convert_backend(struct json_object *backend)
 {
     const char *name = json_str_at(backend, "serviceName", NULL);
@@ -282,7 +283,7 @@ static void convert_backend(struct json_object *backend)
     json_del(backend, "servicePort");
 }
 
-/* An Ingress of v1beta1 as an API server returns it in v1. */
+/* Turns an Ingress of v1beta1 into what an API server returns for v1. */
 static void convert_ingress(struct json_object *object)
 {
     const char *kind = json_str_at(object, "kind", NULL);
@@ -366,7 +367,8 @@ static bool is_of_group(const char *version, const char *group)
                     : strncmp(version, group, len) == 0 && version[len] == '/';
 }
 
-/* A kind that has moved to another group: an API server that serves both has one object. */
+/* True for a kind that has moved to another group: an API server that serves both has one
+ * object. */
 static bool is_former(const char *version, const struct kube_resource *resource)
 {
     static const char *const moved[][2] = {
@@ -393,7 +395,7 @@ static bool is_of(struct json_object *object, const struct kube_resource *resour
     return !own || resource->cluster_scoped || strcmp(own, namespace_) == 0;
 }
 
-/* The object as an API server returns it: without a namespace it is in the requested one. Readers
+/* The object as an API server returns it: without a namespace it is in the requested one. Callers
  * rely on that. */
 static struct json_object *as_given(const struct manifests *manifests, struct json_object *object,
                                     const struct kube_resource *resource, const char *namespace_)

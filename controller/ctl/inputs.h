@@ -1,7 +1,7 @@
 /*
- * The files of a command line, named as kubectl names them: arguments, -f, -R and -k. "-" is the
- * standard input, pipes are read to their end, and a folder stands for the files .yaml, .yml and
- * .json in it, in the order of their names. Everything that is read lives in the arena.
+ * The files of a command line, named in the same way as for kubectl: arguments, -f, -R and -k. "-"
+ * is the standard input, pipes are read to their end, and a folder means its .yaml, .yml and .json
+ * files, in the order of their names. Everything that is read lives in the arena.
  */
 #ifndef CTL_INPUTS_H
 #define CTL_INPUTS_H
@@ -15,14 +15,14 @@
 #include "kube/resource.h"
 
 enum {
-    INPUTS_MAX_BYTES = 4 * 1024 * 1024, /* of a file */
+    INPUTS_MAX_BYTES = 4 * 1024 * 1024, /* limit for a file */
     INPUTS_MAX_FILES = 10000,
-    INPUTS_MAX_DEPTH = 32, /* of folders in each other */
+    INPUTS_MAX_DEPTH = 32, /* limit for nested folders */
 };
 
-/* The flags; INPUTS_ROWS(&opt.inputs) are their rows. */
+/* The flags; INPUTS_ROWS(&opt.inputs) has their rows. */
 struct inputs {
-    const char *const *files; /* -f, NULL-ended; NULL if none */
+    const char *const *files; /* -f, NULL-terminated; NULL if none */
     const char *kustomize;    /* -k: a folder that `kubectl kustomize` builds */
     bool recursive;           /* -R */
 };
@@ -40,30 +40,30 @@ struct input {
     const char *name; /* in messages; "<stdin>" */
     const char *text; /* NUL-terminated, without a byte order mark */
     size_t len;
-    bool found; /* in a folder that was named */
+    bool found; /* in a folder, which was named */
 };
 
 /*
- * All of them, in the order of the arguments, -f, -k. ERR_INVALID if there is none, if a folder has
- * none, or for more than INPUTS_MAX_FILES or INPUTS_MAX_BYTES; ERR_NOT_FOUND if one cannot be
- * opened.
+ * Reads all files, in the order of the arguments, -f, -k. ERR_INVALID if there are none, if a
+ * folder contains none, or if INPUTS_MAX_FILES or INPUTS_MAX_BYTES is exceeded; ERR_NOT_FOUND if
+ * one cannot be opened.
  */
 enum err inputs_read(struct arena *arena, const struct inputs *inputs, const char *const *args,
                      int n_args, const struct input **out, struct errinfo *ei) MUST_USE;
 
-/* The name of one file in messages: "-" is "<stdin>". */
+/* The name of a file in messages: "<stdin>" for "-". */
 const char *input_name(const char *file);
-/* The whole of one file, NUL-terminated and owned by the arena; waits for its end. More than max
+/* The whole of one file, NUL-terminated and owned by the arena; blocks until its end. More than max
  * bytes are ERR_INVALID. */
 enum err input_read(struct arena *arena, const char *file, size_t max, char **out, size_t *len,
                     struct errinfo *ei) MUST_USE;
 
-/* --- the objects of files, in place of a cluster */
+/* --- the objects in files, in place of a cluster */
 
 struct manifests {
     struct arena *arena;
     struct json_object *objects; /* a list */
-    const char *namespace_;      /* -n: of objects without one; NULL or "" if any matches */
+    const char *namespace_;      /* -n: for objects without one; NULL or "" if they match any */
 };
 
 /* Adds the documents of a file, or the items of a List in it. */
@@ -72,11 +72,11 @@ enum err manifests_add(struct manifests *manifests, const struct input *input,
 /* Adds all files of a command line. */
 enum err manifests_read(struct manifests *manifests, const struct inputs *inputs,
                         const char *const *args, int n_args, struct errinfo *ei) MUST_USE;
-/* The object, of any version of its group; one without a namespace matches any, and gets the
+/* The object, in any version of its group; an object without a namespace matches any, and gets the
  * requested one. NULL if there is none. The first argument is a struct manifests. */
 struct json_object *manifests_find(void *manifests, const struct kube_resource *resource,
                                    const char *namespace_, const char *name);
-/* All of that kind, an object with "items". */
+/* All objects of that kind, an object with "items". */
 struct json_object *manifests_list(void *manifests, const struct kube_resource *resource,
                                    const char *namespace_);
 

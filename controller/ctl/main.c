@@ -1,4 +1,4 @@
-/* kubectl-canary: a plugin, so that people type `kubectl canary`. */
+/* kubectl-canary: a plugin, so that users can type `kubectl canary`. */
 #include "base/process.h"
 #include "ctl/ctl.h"
 #include "net/child/child.h"
@@ -8,7 +8,7 @@ int main(int argc, char **argv)
     static char name[] = "kubectl canary";
 
     child_main(argc, argv); /* for credential plugins */
-    process_hide();         /* tokens of the cluster */
+    process_hide();         /* it holds the cluster's tokens */
     if (argc > 0)
         argv[0] = name;
     return ctl_main(argc, argv);

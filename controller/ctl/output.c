@@ -30,7 +30,8 @@ const char *print_in(const struct ctl *ctl, enum print_color color, const char *
     return arena_printf(ctl->arena, "%s%s%s", print_on(ctl, color), text, print_off(ctl, color));
 }
 
-/* Control characters, of C1 as well, and the marks that turn the direction of what follows. */
+/* True for control characters, including those of C1, and for marks that change the text
+ * direction. */
 static bool obeyed(const unsigned char *c, size_t len)
 {
     if (len == 1)
@@ -70,7 +71,7 @@ int print_width(const char *text)
     return (int)utf8_count(text, strlen(text));
 }
 
-/* The first bytes of the text that take so many columns. */
+/* Number of bytes at the start of the text that fill this number of columns. */
 static size_t bytes_of(const char *text, int columns)
 {
     size_t len = strlen(text), at = 0;
@@ -149,7 +150,7 @@ const char *print_bar(struct arena *arena, int percent, int cells)
     int full = (percent * cells + 50) / 100;
 
     if (percent > 0 && full == 0)
-        full = 1; /* a small share is not drawn as none */
+        full = 1; /* a small share is not drawn as zero */
     if (percent < 100 && full == cells)
         full = cells - 1;
     bar[0] = '[';
@@ -238,7 +239,7 @@ static int total(const struct columns *columns)
     return sum;
 }
 
-/* The column that goes first, of those that are there; -1: none. */
+/* The column to leave out first, of those that are left; -1: none. */
 static int most_spare(const struct columns *columns)
 {
     int at = -1, spare = 0;
@@ -336,7 +337,7 @@ struct tree *tree_add(struct tree *parent, const char *label, enum print_color c
     return line;
 }
 
-/* Of the labels below this line; longer ones than WIDEST_LABEL do not count. */
+/* Width of the labels below this line; those longer than WIDEST_LABEL do not count. */
 static int label_width(const struct tree *tree)
 {
     int widest = 0;
@@ -349,7 +350,7 @@ static int label_width(const struct tree *tree)
     return widest;
 }
 
-/* The words of the text, each line of it behind the guide and the indent. */
+/* Prints the words of the text; each further line is preceded by the guide and the indent. */
 static void print_words(const struct ctl *ctl, enum print_color color, const char *text, int at,
                         const char *guide, int indent)
 {
@@ -373,7 +374,7 @@ static void print_words(const struct ctl *ctl, enum print_color color, const cha
     fprintf(ctl->out, "%s\n", print_off(ctl, color));
 }
 
-/* One line behind `head`, its further ones behind `guide`. */
+/* Prints one line after `head`; if it is wrapped, its other lines come after `guide`. */
 static void print_tree_line(const struct tree *line, int labels, const char *head,
                             const char *guide)
 {
@@ -386,7 +387,7 @@ static void print_tree_line(const struct tree *line, int labels, const char *hea
         at += print_width(line->label);
     }
     if (line->label && at + GAP > indent)
-        indent = at + GAP; /* a label that is longer than the column */
+        indent = at + GAP; /* a label that is wider than its column */
     if (at < indent && *line->text) {
         fprintf(ctl->out, "%*s", indent - at, "");
         at = indent;
@@ -396,7 +397,7 @@ static void print_tree_line(const struct tree *line, int labels, const char *hea
     print_words(ctl, line->color, line->text, at, guide, indent);
 }
 
-/* Prints the lines below; the depth is the caller's. */
+/* Prints the lines below; the caller limits the depth. */
 static void print_below(const struct tree *tree, const char *guide)
 {
     struct arena *a = tree->ctl->arena;
@@ -436,7 +437,7 @@ static void put_indent(struct writing *w, int indent)
     buf_printf(&w->out, "%*s", indent, "");
 }
 
-/* Plain text that YAML reads as this string, and as nothing else. */
+/* True for plain text that YAML reads as this string, and as nothing else. */
 static bool is_plain(struct arena *arena, const char *text)
 {
     static const char fine[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -451,8 +452,8 @@ static bool is_plain(struct arena *arena, const char *text)
            json_object_is_type(json_elem(docs, 0), json_type_string);
 }
 
-/* Lines of a script as they are written; a line that begins with a blank, or control characters,
- * would not come back as they were. */
+/* True for lines of a script, which are written literally. If a line begins with a blank, or
+ * contains control characters, it would be read back differently. */
 static bool is_block(const char *text)
 {
     if (!strchr(text, '\n') || strchr(" \n", text[0]) || text[strlen(text) - 1] != '\n')
@@ -490,7 +491,7 @@ static void put_string(struct writing *w, const char *text, size_t len, int inde
 
 static void put_members(struct writing *w, struct json_object *object, int indent, bool in_list)
 {
-    bool first = in_list; /* behind "- " */
+    bool first = in_list; /* after "- " */
 
     json_object_object_foreach(object, key, value)
     {
@@ -522,7 +523,7 @@ static void put_elements(struct writing *w, struct json_object *array, int inden
     }
 }
 
-/* The depth is bound by that of what is read (JSON_MAX_DEPTH). */
+/* The depth is limited by that of the input (JSON_MAX_DEPTH). */
 static void put_value(struct writing *w, struct json_object *value, int indent, bool in_list)
 {
     if (json_object_is_type(value, json_type_object) && is_filled(value))

@@ -1,6 +1,6 @@
 /*
- * Output. For people: colours on a terminal only, lines that fit it, and no control characters,
- * since names and messages are written by others. For programs: JSON, YAML, names.
+ * Output. For users: colours only on a terminal, lines that fit it, and no control characters,
+ * since names and messages may come from anywhere. For programs: JSON, YAML, names.
  */
 #ifndef CTL_OUTPUT_H
 #define CTL_OUTPUT_H
@@ -16,31 +16,31 @@ const char *print_off(const struct ctl *ctl, enum print_color color);
 /* The text in this colour, owned by the arena. */
 const char *print_in(const struct ctl *ctl, enum print_color color, const char *text);
 
-/* One line without control characters and marks of direction, owned by the arena; NULL is "". */
+/* One line without control characters and directional marks, owned by the arena; NULL is "". */
 const char *print_clean(struct arena *arena, const char *text);
-/* How many columns it takes: its characters. It must hold no colours. */
+/* Number of columns that it takes: its characters. It must not contain colours. */
 int print_width(const char *text);
-/* The text, cut to so many columns with "…" at its end. */
+/* The text, cut to this number of columns with "…" at its end. */
 const char *print_cut(struct arena *arena, const char *text, int width);
-/* Words, wrapped at the terminal's width: the first line stands behind `first`, the others behind
- * as many blanks as that is wide; one line where there is no terminal. It is cleaned. */
+/* Prints words, wrapped at the terminal's width: the first line comes after `first`, the others
+ * after as many blanks; everything is one line if there is no terminal. The text is cleaned. */
 void print_wrapped(const struct ctl *ctl, const char *first, const char *text);
 
-/* "3m20s", "5d": how long ago, in two units at most; "?" for what is no time. Owned by the arena.
- */
+/* "3m20s", "5d": how long ago, in at most two units; "?" if it is not a time. Owned by the
+ * arena. */
 const char *print_age(struct arena *arena, const char *rfc3339, int64_t now_ms);
 const char *print_span(struct arena *arena, int64_t ms);
-/* "[#####-----]" with so many cells between the brackets. Owned by the arena. */
+/* "[#####-----]" with this number of cells between the brackets. Owned by the arena. */
 const char *print_bar(struct arena *arena, int percent, int cells);
 
-/* JSON with blanks and line ends, or YAML, as ctl->output says. */
+/* JSON with blanks and line ends, or YAML, depending on ctl->output. */
 void print_object(const struct ctl *ctl, struct json_object *object);
 /* "canary.flagger.app/NAME". */
 void print_name(const struct ctl *ctl, const char *kind, const char *name);
 
 /*
- * --- a table as kubectl prints one; on a narrow terminal the least important columns are left out,
- * then the widest is cut
+ * --- a table in kubectl's format; on a narrow terminal the least important columns are left out,
+ * then the widest column is cut
  *
  *   struct columns *columns = columns_new(ctl, (struct columns_head[]){{"NAME"}, {"AGE", 2}, {0}});
  *   columns_put(columns, PRINT_PLAIN, "podinfo");
@@ -49,33 +49,33 @@ void print_name(const struct ctl *ctl, const char *kind, const char *name);
  */
 
 struct columns_head {
-    const char *text; /* NULL ends the heads */
-    int spare;        /* 0: never left out; of the others the greatest goes first */
+    const char *text; /* NULL ends the list */
+    int spare;        /* 0: never left out; otherwise the highest is left out first */
 };
 
 struct columns;
-/* The heads are copied, not their texts. */
+/* The array of heads is copied, but not their texts. */
 struct columns *columns_new(const struct ctl *ctl, const struct columns_head *heads);
-/* The next cell, row by row; it is cleaned. NULL is "". */
+/* Sets the next cell, row by row; it is cleaned. NULL is "". */
 void columns_put(struct columns *columns, enum print_color color, const char *text);
-/* Each line stands behind the indent; NULL: "" and with a line of heads. */
+/* Each line is preceded by the indent; NULL: "", and with a header line. */
 void columns_print(struct columns *columns, const char *indent);
 
 /*
- * --- a tree of lines with guides; a line that is too long is wrapped behind its guide
+ * --- a tree of lines with guides; a line that is too long is wrapped after its guide
  */
 
 struct tree;
 struct tree *tree_new(const struct ctl *ctl, const char *text);
-/* A line below another one, behind those that are there. "label   text": labels below one parent
- * stand in a column; label NULL if none. The color is the text's. Both are cleaned. Returns the
- * line, to put others below it. */
+/* Adds a line below another one, after those that are already there. "label   text": the texts
+ * below one parent are aligned; label NULL if none. The color is the text's. Both are cleaned.
+ * Returns the line, to add others below it. */
 struct tree *tree_add(struct tree *parent, const char *label, enum print_color color,
                       const char *text);
 void tree_print(const struct tree *tree);
 
-/* --- YAML as kubectl prints it: keys in order, lists not indented below their key; base/yaml.h
- * reads it back as the same tree */
+/* --- YAML in kubectl's format: keys in order, lists not indented below their key; base/yaml.h
+ * reads the same tree from it */
 
 /* Ends with a line feed; owned by the arena. */
 const char *yaml_print(struct arena *arena, struct json_object *object);

@@ -10,7 +10,7 @@ const struct kube_resource read_canaries = {
 struct waiting {
     struct ctl *ctl;
     struct read_answer *answer;
-    struct json_object *items; /* of a list */
+    struct json_object *items; /* elements of a list */
     size_t *left;
     bool full;
 };
@@ -138,7 +138,7 @@ enum err read_list(struct ctl *ctl, const struct read_what *what, struct json_ob
     return ERR_OK;
 }
 
-/* --- errors for people */
+/* --- errors in words */
 
 int read_fail(const struct ctl *ctl, enum err err, const struct errinfo *ei)
 {
@@ -222,8 +222,8 @@ enum { MAX_ANSWER = 4 * 1024 * 1024 };
 
 /* --- the gate: where it is */
 
-/* "flagger-gate.flagger.svc.cluster.local" of "NAME.NAMESPACE[.svc[.…]]"; false: no Service's name.
- */
+/* Splits the host of a Service, "flagger-gate.flagger.svc.cluster.local" or
+ * "NAME.NAMESPACE[.svc[.…]]"; false if it is not the name of a Service. */
 static bool is_service(struct arena *arena, const char *host, const char **name,
                        const char **namespace_)
 {
@@ -250,7 +250,8 @@ struct gate gate_of_url(struct arena *arena, const char *namespace_, const char 
     const char *name;
 
     host = arena_strndup(arena, host, strcspn(host, "/?#"));
-    const char *at = strrchr(host, '@'); /* never shown, and no part of an address */
+    const char *at =
+        strrchr(host, '@'); /* credentials, which are never shown and are not part of the address */
     host = at ? at + 1 : host;
     struct gate gate = {.url = arena_printf(arena, "%s://%s", scheme, host)};
     const char *colon = host[0] == '[' ? NULL : strchr(host, ':');
@@ -376,7 +377,7 @@ static enum err call_direct(struct ctl *ctl, const struct gate *gate, const char
     return d->err;
 }
 
-/* The gate's own sentence is preferred to that of the transport. */
+/* The gate's own sentence is preferred to the transport's. */
 static enum err judge(const struct gate *gate, int status, struct json_object *body, enum err err,
                       struct errinfo *ei)
 {

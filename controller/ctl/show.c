@@ -32,7 +32,7 @@ static struct json_object *analysis_of(const struct facts *facts)
     return analysis ? analysis : json_at(facts->canary, "spec", "canaryAnalysis", NULL);
 }
 
-/* --- where the release stands */
+/* --- the state of the release */
 
 static void add_phase(struct tree *tree, const struct ctl *ctl, const struct facts *facts,
                       const struct glance *at)
@@ -158,7 +158,7 @@ static void add_checks(struct tree *tree, const struct ctl *ctl, const struct fa
 
 /* --- hooks */
 
-/* The last answer of this hook in the current release; NULL if none yet. */
+/* The last response of this hook in the current release; NULL if there is none yet. */
 static struct json_object *answer_of(const struct facts *facts, const char *name)
 {
     struct json_object *hooks = json_at(status_of(facts), "release", "hooks", NULL);
@@ -389,7 +389,7 @@ bool release_plan_is_known(struct json_object *plan)
            json_int_at(plan, 0, "metadata", "generation", NULL);
 }
 
-/* --- for people */
+/* --- for users */
 
 /* "8 Canaries, 5 have the revision, 1 is released, 1 has failed, 2 are held" */
 static const char *counts_text(struct arena *arena, const int64_t counts[COUNTS])
@@ -421,7 +421,7 @@ static enum print_color phase_color(const char *phase)
     return strcmp(phase, "Completed") == 0 ? PRINT_GREEN : PRINT_YELLOW;
 }
 
-/* Adds the conditions: that it is late. */
+/* Adds the conditions: that the plan is late. */
 static void print_conditions(struct tree *tree, struct json_object *conditions)
 {
     for (size_t i = 0; i < json_len(conditions); i++) {

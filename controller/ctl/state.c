@@ -55,7 +55,8 @@ static void say(struct judging *j, enum ctl_exit outcome, const char *fmt, ...)
 
 /* --- pods */
 
-/* Pods of the previous revision, which a Deployment keeps until the new ones are ready. */
+/* Number of pods of the previous revision, which a Deployment keeps until the new pods are
+ * ready. */
 static int64_t old_pods(struct json_object *deployment)
 {
     int64_t all = json_int_at(deployment, 0, "status", "replicas", NULL);
@@ -77,7 +78,7 @@ bool glance_falls_short(struct json_object *object, int64_t *ready, int64_t *wan
     return *ready < *wanted;
 }
 
-/* A release waits for ready pods without a condition; NULL if it does not. */
+/* Why a release waits for ready pods if no condition says so; NULL if it does not wait. */
 static const char *pods_waited_for(const struct judging *j)
 {
     struct json_object *sides[] = {j->q->primary, j->q->target};
@@ -107,7 +108,7 @@ static bool template_has(struct json_object *object, const char *image)
     return false;
 }
 
-/* The ReleasePlan that holds it until its turn comes; NULL if none. */
+/* The ReleasePlan that holds the Canary until its turn; NULL if none. */
 static const char *plan_of(const struct judging *j)
 {
     const char *suspended =
@@ -120,13 +121,14 @@ static const char *plan_of(const struct judging *j)
 
 /* --- what it waits for */
 
-/* The reason why the release waits for a person; NULL if it does not. */
+/* Why the release waits for a user; NULL if it does not. */
 static const char *person_of(const struct judging *j)
 {
     return j->waiting.kind == WAITING_PERSON ? j->waiting.text : NULL;
 }
 
-/* ": its primary is not ready: ..." behind what does not move by itself at once; "" otherwise. */
+/* ": its primary is not ready: ...", to be appended to a state that does not change at once by
+ * itself; otherwise "". */
 static const char *wait_of(const struct judging *j)
 {
     const char *what = j->waiting.kind == WAITING_WAITS ? j->waiting.text : pods_waited_for(j);
@@ -134,7 +136,7 @@ static const char *wait_of(const struct judging *j)
     return what ? arena_printf(j->arena, ": %s", what) : "";
 }
 
-/* "; the last check failed: ...": nothing waits for it. */
+/* "; the last check failed: ...", to be appended; the release does not wait for it. */
 static const char *note_of(const struct judging *j)
 {
     return j->waiting.kind == WAITING_NOTE ? arena_printf(j->arena, "; %s", j->waiting.text) : "";
@@ -142,7 +144,7 @@ static const char *note_of(const struct judging *j)
 
 /* --- which revision */
 
-/* Judges a revision that another one has followed. */
+/* Judges a revision that another revision has followed. */
 static void judge_past(struct judging *j, const char *revision)
 {
     struct json_object *history = json_at(j->status, "history", NULL);
@@ -223,7 +225,7 @@ static void judge_new(struct judging *j, const char *revision)
         say(j, CTL_TIMED_OUT, "revision %s has not begun%s", revision, wait_of(j));
 }
 
-/* Finds the revision of an image: the target's, the promoted one, or an earlier one. */
+/* Finds the revision with an image: the target's, the promoted one, or an earlier one. */
 static bool by_image(struct judging *j)
 {
     const char *image = j->q->image;

@@ -41,7 +41,7 @@ CASE(each_state_has_its_outcome)
     }
 }
 
-/* Of every wait that the rules may record: its words, and a person is asked for where one is
+/* For every wait that the rules may record: its text, and the exit code for a user if one is
  * needed. */
 CASE(each_condition_that_holds_a_release_is_in_the_sentence)
 {
@@ -75,7 +75,7 @@ CASE(each_condition_that_holds_a_release_is_in_the_sentence)
     }
 }
 
-/* It goes on by itself, so nobody who waits for a person is to be told of it. */
+/* It continues by itself, so it must not be reported as waiting for a user. */
 CASE(one_that_a_plan_holds_waits_for_its_turn)
 {
     static const struct {
@@ -123,7 +123,7 @@ CASE(an_image_is_that_of_the_target)
 
     verdict_of(arena, &question, &answer);
     assert_int_equal(answer.outcome,
-                     CTL_TIMED_OUT); /* not noticed yet: not the old one's success */
+                     CTL_TIMED_OUT); /* not noticed yet: not the success of the old revision */
     question.live = "a";
     verdict_of(arena, &question, &answer);
     assert_int_equal(answer.outcome, CTL_DONE);
@@ -145,7 +145,7 @@ CASE(a_share_is_one_of_all_or_of_matches_or_a_copy)
         {"{\"canaryWeight\":20,\"step\":{\"weight\":20}}", "20%"},
         {"{\"canaryWeight\":1,\"canaryShare\":\"0.5\",\"step\":{\"weight\":0.5}}", "0.5%"},
         {"{\"canaryWeight\":100,\"step\":{\"weight\":100,\"match\":true}}", "matches"},
-        /* for want of a primary */
+        /* because the primary is missing */
         {"{\"canaryWeight\":100,\"canaryServes\":\"everything\",\"step\":{\"match\":true}}",
          "100%"},
         {"{\"canaryWeight\":0,\"step\":{\"weight\":0,\"mirror\":50}}", "copy of 50%"},

@@ -26,7 +26,7 @@
  *   GET /debug/applications    each: what blocks it, its places and their states
  *   GET /debug/plans           each: its phase, and the steps under way
  *
- * Lists are paged: ?limit= and ?continue=. The pointers are read for each request.
+ * Lists are paged: ?limit= and ?continue=. The pointers are followed for each request.
  */
 struct fleet_debug {
     struct members *const *members;
@@ -35,8 +35,8 @@ struct fleet_debug {
     struct plans_page page;
 };
 
-/* False: answered. As the page: to those with a token where tokens are asked for, and by its own
- * names. */
+/* False: the request was answered. Admits the same requests as the page: with a token if tokens are
+ * required, and only under its own names. */
 static bool admits(const struct fleet_debug *view, struct http_conn_request *req)
 {
     if (!debug_admits(req) || !page_admits(&view->page.door, req))
@@ -91,7 +91,7 @@ static int by_key(const void *a, const void *b)
     return strcmp(((const struct listed *)a)->key, ((const struct listed *)b)->key);
 }
 
-/* A page of them, each shown by `show`. */
+/* One page of the list, with each element written by `show`. */
 static void reply_page(struct http_conn_request *req, const struct debug_page *page,
                        struct listed *all, size_t count, const char *name,
                        void (*show)(const void *item, struct json_object *out))
@@ -363,14 +363,14 @@ static const struct option_program program = {
 
 struct fleet {
     struct loop *loop;
-    struct http_client *own;     /* of the management cluster's API */
-    struct http_client *api;     /* of all members' */
-    struct http_client *outside; /* of gates */
+    struct http_client *own;     /* to the management cluster's API server */
+    struct http_client *api;     /* to all members' API servers */
+    struct http_client *outside; /* to gates */
     struct kube_client *kube;
     struct members *members;
     struct lease *lease;
     struct http_server *server;
-    struct tokens *tokens; /* that the page accepts; NULL if it needs none */
+    struct tokens *tokens; /* tokens that the page accepts; NULL if it needs none */
     struct fleet_debug debug;
 };
 
@@ -472,7 +472,7 @@ static enum err start_server(struct fleet *fleet, struct errinfo *ei)
     return http_server_new(fleet->loop, &options, &fleet->server, ei);
 }
 
-/* A connection for each watch and each call: what bounds them is only how many files may be
+/* One connection for each watch and each call: the only limit is the number of files that may be
  * open. */
 static void open_clients(struct fleet *fleet, const struct kube_config *config,
                          const struct reach *reach)
@@ -489,8 +489,8 @@ static void open_clients(struct fleet *fleet, const struct kube_config *config,
     const struct kube_client_options options = {
         .qps = opt.qps, .burst = (int)opt.burst, .user_agent = "flagger-fleet"};
 
-    /* Half answers of members grow to megabytes, and go: each is a mapping of its own, or they
-     * would leave a heap of holes. */
+    /* Partial replies of members grow to megabytes and are then freed: each gets its own mapping,
+     * since they would leave holes all over the heap. */
     (void)mallopt(M_MMAP_THRESHOLD, MAPPED);
     fleet->own = http_client_new(fleet->loop, &own);
     fleet->api = http_client_new(fleet->loop, &many);
@@ -535,7 +535,7 @@ static enum err check_options(const char *const *namespaces, struct errinfo *ei)
     return err;
 }
 
-/* The namespaces of leases on the members and here are of the fleet itself. */
+/* The namespaces of the leases, on the members and here, are reserved for the fleet itself. */
 static enum err read_grants(struct arena *arena, struct grants *out, struct errinfo *ei)
 {
     const char *closed = arena_printf(arena, "%s,%s,%s", opt.system_namespaces, opt.claim_namespace,

@@ -59,13 +59,13 @@ void backend_fail(struct backend_call *call, const char *fmt, ...)
     va_end(args);
 }
 
-/* A CA that would never be used is a mistake that suggests safety. */
+/* A CA that would never be used is a mistake that gives a false sense of security. */
 static void fill_tls(struct backend_call *call)
 {
     const struct metric_question *question = call->question;
     bool insecure = json_bool_at(question->spec, false, "insecureSkipVerify", NULL);
 
-    /* An object chooses neither the host for the process' credentials nor its certificate. */
+    /* An object can set neither the host for the process' credentials nor its certificate. */
     if (question->ambient || (!insecure && !question->ca_pem))
         return;
     if (question->ca_pem && (insecure || !is_https(call->base))) {
@@ -243,7 +243,8 @@ int64_t backend_from_ms(struct backend_call *call, int64_t now_ms)
     return now_ms - BACKEND_WINDOW * call->question->interval_ms;
 }
 
-/* The end of a text in quotes that begins here; of one that does not end, the end of all. */
+/* The end of the quoted text that begins here; if the quotes are not closed, the end of the
+ * query. */
 static const char *behind_quotes(const char *from)
 {
     const char quote = *from++;
@@ -253,7 +254,7 @@ static const char *behind_quotes(const char *from)
     return *from ? from + 1 : from;
 }
 
-/* The query with a space for each comment. */
+/* The query with each comment replaced by a space. */
 static const char *without_comments(struct arena *arena, const char *query, const char *comment)
 {
     char *out = arena_strdup(arena, query), *to = out;
@@ -363,7 +364,7 @@ int64_t backend_time_ms(struct json_object *time, int unit_ms)
     return ms > 0 && ms < 9e15 ? (int64_t)ms : 0;
 }
 
-/* The beginning of a received text, in one line. */
+/* The beginning of a text that was received, as one line. */
 static const char *said(struct arena *arena, const char *text)
 {
     size_t len = utf8_cut(text, strnlen(text, BACKEND_SAID_MAX));
@@ -400,7 +401,7 @@ struct metric_answer backend_refused(struct arena *arena, const struct http_resu
     return answer;
 }
 
-/* A page for people, or text that only begins like JSON. */
+/* An HTML page, or text that merely begins like JSON. */
 static struct metric_answer no_json(struct arena *arena, const struct metric_question *question,
                                     const struct http_result *result, const char *why)
 {

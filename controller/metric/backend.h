@@ -1,10 +1,10 @@
 /*
  * A metric backend: turns a question and a time into one HTTP request, and the reply into an
- * answer. Pure. A backend with several requests, such as for a short-lived token, has next(). If
- * the credentials may be those of the process, `ambient` lists its variables; the engine adds their
- * values to the question (its `ambient`) only if the Secret has none of the backend's `own` keys,
- * and then without an address: credentials of the process are never sent to a host that an object
- * names.
+ * answer. Pure. A backend that needs several requests, for example for a short-lived token, has
+ * next(). If the credentials may be those of the process, `ambient` lists its variables; the engine
+ * adds their values to the question (its `ambient`) only if the Secret has none of the backend's
+ * `own` keys, and then without an address: credentials of the process are never sent to a host that
+ * an object names.
  */
 #ifndef METRIC_BACKEND_H
 #define METRIC_BACKEND_H
@@ -15,30 +15,31 @@
 #include "tick/need.h"
 #include "tick/tick.h"
 
-/* The part of a built-in query that is the same for all workloads, and the key of this one. */
+/* The part of a built-in query that is the same for all workloads, and the key of this workload. */
 struct metric_group {
     const struct metric_family *family;
     enum metric_kind kind;
     const char *interval, *after; /* rendered */
     struct metric_member member;
 };
-/* Selects one series of an answer with many: by one label, or two. */
+/* Selects one series of a reply that contains many: by one label, or by two. */
 struct metric_pick {
-    const char *namespace_label, *namespace_; /* namespace_label is NULL if the other suffices */
+    const char *namespace_label,
+        *namespace_; /* namespace_label is NULL if the other label is enough */
     const char *label, *value;
     struct metric_answer answer;
 };
 
 struct metric_ambient {
-    const char *variable; /* of the environment; NULL ends the list */
-    bool file;            /* the variable names a file that holds it */
+    const char *variable; /* environment variable; NULL ends the list */
+    bool file;            /* the variable names a file that contains the value */
 };
 
-/* Destination of a request. Set by the backend, independent of the URL's text. */
+/* Destination of a request. Set by the backend, independently of the URL's text. */
 enum metric_to {
-    METRIC_TO_ADDRESS,  /* a host named by an object (--tenant-addresses) */
-    METRIC_TO_PROVIDER, /* the provider's own host, by https */
-    METRIC_TO_MACHINE,  /* a service of the machine, or an address of the environment */
+    METRIC_TO_ADDRESS,  /* a host that an object names (--tenant-addresses) */
+    METRIC_TO_PROVIDER, /* the provider's own host, over https */
+    METRIC_TO_MACHINE,  /* a service on the machine, or an address from the environment */
     METRIC_TO_API,      /* the API server, with the rights of the controller: the URL is its path */
 };
 struct metric_request {
@@ -46,39 +47,40 @@ struct metric_request {
     enum metric_to to;
 };
 
-/* Decision after a reply. */
+/* What to do after a reply. */
 struct metric_step {
     bool more;        /* another request; false if the reply is the last */
-    int64_t pause_ms; /* delay before it */
-    const char *late; /* error if there is no time left for it; NULL: a general one */
+    int64_t pause_ms; /* delay before the next request */
+    const char *late; /* error to report if there is no time left for it; NULL: a general one */
 };
 
 struct metric_backend {
     const char *type;                     /* MetricTemplate spec.provider.type */
-    const struct metric_ambient *ambient; /* NULL: only the Secret */
-    const char *const *own;               /* with ambient: keys of the Secret that replace it */
-    int intervals;    /* intervals of the metric that the request covers; 0: set by the query */
-    bool own_request; /* spec.provider has method, path, body and timeout of the request */
+    const struct metric_ambient *ambient; /* NULL: only the Secret's credentials are used */
+    const char *const *own; /* with ambient: keys that, if the Secret has one, replace it */
+    int intervals;          /* number of intervals that the request covers; 0: the query decides */
+    bool own_request;       /* spec.provider sets method, path, body and timeout of the request */
     /*
      * Fills *out (in the arena). A question without a query is a probe: it checks that the backend
-     * answers, which METRIC_VALUE reports. A body for the API server is JSON. ERR_INVALID with a
+     * responds, which METRIC_VALUE reports. A body for the API server is JSON. ERR_INVALID with a
      * sentence if template or Secret cannot work.
      */
     enum err (*request)(struct arena *arena, const struct metric_question *question, int64_t now_ms,
                         struct metric_request *out, struct errinfo *ei);
-    /* May be NULL. Handles the reply to *request: either it is the last (step->more stays false,
-     * answer() is called), or *request becomes the next one. An error is METRIC_ERROR. */
+    /* May be NULL. Handles the reply to *request: if it is the last, step->more stays false and
+     * answer() is called; otherwise *request becomes the next request. An error is METRIC_ERROR. */
     enum err (*next)(struct arena *arena, const struct metric_question *question, int64_t now_ms,
                      const struct http_result *result, struct metric_request *request,
                      struct metric_step *step, struct errinfo *ei);
-    /* May be NULL. Time in ms for which an intermediate reply is reused for other questions of the
+    /* May be NULL. Time in ms for which an intermediate reply is reused for other questions to the
      * same provider with the same credentials: next() gets it instead of a new reply. 0: not
      * reusable. */
     int64_t (*lasts)(struct arena *arena, int64_t now_ms, const struct http_result *result);
-    /* May be NULL. A request after the end, in any case; its answer is ignored. False: none. */
+    /* May be NULL. A request to send at the end, whatever the outcome; its reply is ignored. False:
+     * no such request. */
     bool (*end)(struct arena *arena, const struct metric_question *question, int64_t now_ms,
                 struct metric_request *out);
-    /* Reads a reply of any status. A call without a reply is a METRIC_ERROR of the engine. */
+    /* Reads a reply with any status. If there was no reply, the engine reports a METRIC_ERROR. */
     struct metric_answer (*answer)(struct arena *arena, const struct metric_question *question,
                                    const struct http_result *result);
 };
@@ -88,8 +90,8 @@ extern const struct kube_resource metric_templates;
 
 extern const struct metric_backend *const metric_backend_table[];
 const struct metric_backend *metric_backend_find(const char *type);
-/* True if the credentials are those of the process: the backend supports it, and the Secret has
- * none of its own. */
+/* True if the credentials are those of the process: the backend supports that, and the Secret has
+ * none of the backend's keys. */
 bool metric_backend_is_ambient(const struct metric_backend *backend, struct json_object *secret);
 /* "prometheus", for errors; owned by the arena. */
 const char *metric_backend_names(struct arena *arena);
@@ -99,7 +101,7 @@ const char *metric_backend_names(struct arena *arena);
  * lives in the arena.
  *
  * A request is built step by step in a struct backend_call. The first mistake is kept and returned
- * by backend_end(); until then functions may still be called: a missing string is "".
+ * by backend_end(); the functions may still be called until then: a missing string is "".
  */
 
 enum {
@@ -115,11 +117,11 @@ struct backend_call {
     struct metric_request *out;
     struct errinfo *ei;
     enum err err;
-    const char *base; /* address without slashes at its end */
+    const char *base; /* address without trailing slashes */
     int headers;
 };
 
-/* A GET of the address, with the headers of spec.provider. if_none: the provider's own host, used
+/* A GET of the address, with the headers in spec.provider. if_none: the provider's own host, used
  * if the template has no address or the credentials are those of the process; NULL if an address is
  * required. */
 struct backend_call backend_begin(struct arena *arena, const struct metric_question *question,
@@ -130,17 +132,17 @@ void backend_fail(struct backend_call *call, const char *fmt, ...) PRINTF_LIKE(2
 /* Appends path and query to the address. */
 void backend_url(struct backend_call *call, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void backend_header(struct backend_call *call, const char *name, const char *value);
-/* --no-cross-namespace-refs: true if the question may read objects of this namespace with the
- * rights of the controller; else *ei has the reason. */
+/* --no-cross-namespace-refs: true if the question may read objects in this namespace with the
+ * rights of the controller; otherwise *ei has the reason. */
 bool backend_may_read(const struct metric_question *question, const char *namespace_,
                       struct errinfo *ei);
-/* Makes it a POST. type: its Content-Type. */
+/* Turns the request into a POST. type: its Content-Type. */
 void backend_body(struct backend_call *call, const char *type, const char *body);
-/* "Basic ..." of the Secret's username and password; false if one is missing. */
+/* "Basic ..." from the Secret's username and password; false if one of them is missing. */
 bool backend_basic(struct backend_call *call);
 /* Value of a required key of the Secret. */
 const char *backend_secret(struct backend_call *call, const char *key);
-/* Start of the range: now less BACKEND_WINDOW intervals, as in Flagger. The metric must have an
+/* Start of the range: now minus BACKEND_WINDOW intervals, as in Flagger. The metric must have an
  * interval. */
 int64_t backend_from_ms(struct backend_call *call, int64_t now_ms);
 
@@ -148,42 +150,43 @@ int64_t backend_from_ms(struct backend_call *call, int64_t now_ms);
 const char *backend_headers_refusal(struct arena *arena, struct json_object *spec);
 /* A key of the Secret as text; NULL if missing. */
 const char *backend_secret_or(struct arena *arena, struct json_object *secret, const char *key);
-/* Value of a variable in metric_backend.ambient; NULL if unset, or if the Secret replaces it. */
+/* Value of a variable in metric_backend.ambient; NULL if it is unset, or if the Secret replaces
+ * it. */
 const char *backend_ambient(const struct metric_question *question, const char *variable);
-/* Collapses white space, so that a query written over several lines is one line. Comments, from this
- * text outside quotes to the end of the line, are left out: they would hide the rest; NULL: the
- * language has none. */
+/* Collapses white space, so that a query written over several lines becomes one line. Comments,
+ * which start with this text outside quotes and extend to the end of the line, are left out, since
+ * they would hide the rest; NULL: the language has no comments. */
 const char *backend_one_line(struct arena *arena, const char *query, const char *comment);
-/* A copy of the text with the `from` at its start and the first one after it replaced. */
+/* A copy of the text in which the `from` at its start and the first one after it are replaced. */
 const char *backend_replace_first(struct arena *arena, const char *text, const char *from,
                                   const char *to);
 
 /* --- replies */
 
 struct metric_answer backend_failure(const char *text);
-/* note: content found instead, or NULL. */
+/* note: what was found instead, or NULL. */
 struct metric_answer backend_no_values(const char *note);
-/* The answer with a note such as "the last of 3 series"; without a note if there is one. */
+/* The answer with a note such as "the last of 3 series"; without a note if there is only one. */
 struct metric_answer backend_chosen(struct arena *arena, struct metric_answer answer,
                                     const char *which, size_t n, const char *of);
-/* For a reply without the list that the backend's API has. */
+/* For a reply that lacks the list that the backend's API specifies. */
 struct metric_answer backend_unlike(struct arena *arena, const struct metric_question *question,
                                     const char *list);
-/* A JSON number, or one as string; null and NaN are no values. */
+/* A JSON number, or a number in a string; null and NaN count as no value. */
 struct metric_answer backend_number(struct arena *arena, const struct metric_question *question,
                                     struct json_object *number);
 struct metric_answer backend_number_text(struct arena *arena,
                                          const struct metric_question *question, const char *text);
-/* A JSON time in units of `unit_ms`, as ms; 0 if it is not a time. */
+/* A JSON time in units of `unit_ms`, converted to ms; 0 if it is not a time. */
 int64_t backend_time_ms(struct json_object *time, int unit_ms);
-/* "error response: ..." with the beginning of the body, or its status. */
+/* "error response: ..." with the beginning of the body, or with its status. */
 struct metric_answer backend_refused(struct arena *arena, const struct http_result *result);
 
 typedef struct metric_answer (*backend_read_fn)(struct arena *arena,
                                                 const struct metric_question *question,
                                                 struct json_object *reply);
 /* Parses a JSON reply; the tree is freed at once, since the arena lives as long as the tick. Any
- * status but 2xx is an error. The answer to a probe is a value. */
+ * status other than 2xx is an error. The answer to a probe is a value. */
 struct metric_answer backend_read_json(struct arena *arena, const struct metric_question *question,
                                        const struct http_result *result, backend_read_fn read);
 

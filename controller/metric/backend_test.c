@@ -1,18 +1,17 @@
 /*
- * The metric backends, by the rows of backend/cases.yaml: which requests a question makes, to the
- * byte, and what replies mean. A row:
+ * The metric backends, as rows of backend/cases.yaml: the requests that a question makes, to the
+ * byte, and the meaning of replies. A row:
  *
- *     backend, address, query (none: the probe), path, body, interval_ms, spec, secret (plain text),
- *         labels (of the Secret),
- *         environment (what
- *     the process has been given; none: the Secret has the credentials)
- *     mistake: why nothing is asked; or
- *     asked: a list of {send, reply}: the requests in turn, each "METHOD URL" (before it
- *            whom it goes to, where that is not an address), a line for each header, and behind an
- *                empty line the body; reply (STATUS TEXT) leads to the next
- *     end: what is sent when all is over, if anything is
- *     says: a list of {reply, is}: of the last request; is "value N", "none: ..." or "error: ...",
- *            with the note in parentheses
+ *     backend, address, query (none: the probe), path, body, interval_ms, spec,
+ *         secret (plain text), labels (of the Secret),
+ *         environment (of the process; none: the Secret has the credentials)
+ *     mistake: why no request is made; or
+ *     asked: a list of {send, reply}: the requests in turn, each "METHOD URL" (preceded by its
+ *         destination if that is not an address), one line for each header, and the body after an
+ *         empty line; reply (STATUS TEXT) leads to the next request
+ *     end: the request that is sent at the end, if there is one
+ *     says: a list of {reply, is}, for the last request; is "value N", "none: ..." or
+ *         "error: ...", with the note in parentheses
  *
  * With -v in TEST_SHOW the table of backends and kinds of replies is printed.
  */
@@ -115,7 +114,7 @@ static const char *answer_text(struct arena *arena, const struct metric_answer *
     return arena_printf(arena, "%s: %s%s", kinds[answer->outcome], answer->text, note);
 }
 
-/* The requests in turn; NULL if all went well, else the mistake. */
+/* Sends the requests in turn; NULL if all is well, else what is wrong. */
 static const char *ask_in_turn(struct arena *arena, const struct metric_backend *backend,
                                const struct metric_question *question, struct json_object *asked)
 {

@@ -12,7 +12,7 @@ enum { QUERY_MAX = 64 * 1024 };
 
 static const struct metric_family table[] = {
     {
-        .name = "http", /* reported by the pods; seconds */
+        .name = "http", /* reported by the pods, in seconds */
         .requests = "http_request_duration_seconds_count",
         .good = "status!~\"5.*\"",
         .times = "http_request_duration_seconds_bucket",
@@ -25,7 +25,7 @@ static const struct metric_family table[] = {
         .primary_key = "{{ target }}-primary",
     },
     {
-        .name = "grpc", /* calls handled by the pods; failed by codes that blame the server */
+        .name = "grpc", /* calls handled by the pods; failed if the code blames the server */
         .requests = "grpc_server_handled_total",
         .good =
             "grpc_code!~\"Unknown|DeadlineExceeded|Unimplemented|Internal|Unavailable|DataLoss\"",
@@ -50,7 +50,7 @@ static const struct metric_family table[] = {
         .primary_key = "{{ target }}-primary",
     },
     {
-        .name = "istio", /* telemetry at the destination */
+        .name = "istio", /* telemetry reported at the destination */
         .requests = "istio_requests_total",
         .requests_are = "reporter=\"destination\"",
         .good = "response_code!~\"5.*\"",
@@ -90,7 +90,7 @@ static const struct metric_family table[] = {
         .primary_key = "{{ target }}-primary",
     },
     {
-        .name = "contour", /* Envoy, by canary cluster; so the following */
+        .name = "contour", /* Envoy, by canary cluster; the same for the next ones */
         .requests = "envoy_cluster_upstream_rq",
         .good = "envoy_response_code!~\"5.*\"",
         .times = "envoy_cluster_upstream_rq_time_bucket",
@@ -121,8 +121,8 @@ static const struct metric_family table[] = {
         .duration_to_ms = 1,
         .label = "envoy_cluster_name",
         .key = "{{ namespace }}-{{ target }}",
-        /* A name of two words may be a namespace and a workload in two ways. The last word is the
-         * namespace of the Upstream, which decides. */
+        /* A name of two words can be split into namespace and workload in two ways. The last word
+         * is the namespace of the Upstream, which resolves that. */
         .alone = true,
         .after = "-canaryupstream-" NAME "_{{ namespace }}",
         .primary_key = "{{ namespace }}-{{ target }}",
@@ -231,14 +231,14 @@ const struct metric_family *metric_family_next(const struct metric_family *famil
 
 /* --- queries */
 
-/* The parts of a query, about one workload or many. */
+/* The parts of a query about one workload or many. */
 struct shape {
     struct arena *arena;
     const struct metric_family *family;
-    const char *whose;    /* matchers of the workload */
+    const char *whose;    /* label matchers for the workload */
     const char *interval; /* "{{ interval }}" */
-    const char *by;       /* labels that the answer keeps; NULL if none */
-    const char *renamed;  /* end of a label_replace() around each rate; NULL if none */
+    const char *by;       /* labels that the result keeps; NULL if none */
+    const char *renamed;  /* end of the label_replace() around each rate; NULL if none */
 };
 
 static const char *rate_of(const struct shape *shape, const char *metric, const char *are,
@@ -253,7 +253,7 @@ static const char *rate_of(const struct shape *shape, const char *metric, const 
                : rate;
 }
 
-/* le: keeps the buckets apart. */
+/* le: keeps the buckets separate. */
 static const char *sum_of(const struct shape *shape, const char *rate, bool le)
 {
     const char *labels = shape->by ? shape->by : "";
@@ -328,7 +328,7 @@ double metric_family_bucket(const struct metric_family *family, double ms)
     return family->in_ms ? ms / 1000 : ms / family->duration_to_ms;
 }
 
-/* The value of a side's matcher, as in the query of one workload. */
+/* The value of a side's matcher, as in the query for one workload. */
 static const char *side_value(struct arena *arena, const struct metric_family *family, bool primary)
 {
     const char *key = primary ? family->primary_key : family->key, *after = family->after;
@@ -342,9 +342,9 @@ static const char *side_value(struct arena *arena, const struct metric_family *f
 
 /*
  * Increase of the counters from raw values, so that adjacent windows count each request once. A
- * counter that fell has restarted, and a new series belongs to a new pod. Stale series keep their
- * last value for a while, so that a failed scrape does not look like a new pod; earlier values of a
- * pod are remembered for an hour, for pods that were not scraped for longer.
+ * counter that fell was reset, and a new series belongs to a new pod. Stale series keep their last
+ * value for a while, so that a failed scrape does not look like a new pod; older values of a pod
+ * are remembered for an hour, for pods that were not scraped for longer.
  */
 static const char *growth(struct arena *arena, const char *series, bool by_bucket)
 {
@@ -384,7 +384,7 @@ const char *metric_family_key_label(const struct metric_family *family)
     return family->after || family->pods ? METRIC_KEY_LABEL : family->label;
 }
 
-/* "a|b": the distinct keys, or namespaces. */
+/* "a|b": the distinct keys, or the distinct namespaces. */
 static const char *alternatives(struct arena *arena, const struct metric_member *members, size_t n,
                                 bool keys)
 {

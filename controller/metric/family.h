@@ -1,7 +1,7 @@
 /*
- * A family of built-in queries: request-success-rate and request-duration of one mesh
+ * A family of built-in queries: request-success-rate and request-duration for one mesh
  * (metric/METRICS.md). A row has the names of its metrics and of the labels that identify a
- * workload; the queries are generated, for one workload or for many at once.
+ * workload; the queries are generated from it, for one workload or for many at once.
  */
 #ifndef METRIC_FAMILY_H
 #define METRIC_FAMILY_H
@@ -13,22 +13,23 @@
 
 struct metric_family {
     const char *name;
-    /* Of requests: a counter; matchers of all its series, and of the successful ones. */
+    /* The metric of requests, a counter; label matchers for all its series, and for the successful
+     * ones. */
     const char *requests, *requests_are, *good;
-    /* Of durations: a histogram; or a sum and a count, for the mean. */
+    /* The metric of durations: a histogram; or a sum and a count, for the mean. */
     const char *times, *sum, *count, *times_are;
-    bool in_ms;            /* the query converts seconds to milliseconds, as Flagger's */
+    bool in_ms;            /* the query converts seconds to milliseconds, as Flagger's does */
     double duration_to_ms; /* factor from the query's unit to milliseconds */
-    /* Labels of the workload: templates. namespace_label is NULL if the value of `label` includes
-     * it. */
+    /* Labels of the workload, with templates as values. namespace_label is NULL if the value of
+     * `label` includes the namespace. */
     const char *namespace_label, *label;
     const char *key;       /* identifies the workload in the value of `label` */
     const char *after;     /* regular expression of the text after the key */
     bool pods;             /* the key is followed by the suffix of the target kind's pod names */
-    bool equals;           /* the value is `key`, not an expression */
+    bool equals;           /* the value equals `key`, which is not a regular expression */
     bool alone;            /* the key is ambiguous without its context: never queried with others */
-    bool bare_rate_errors; /* an error of the rate is reported without "running query failed: " */
-    /* The same for the primary; NULL: as above. incomparable: reason that there is none. */
+    bool bare_rate_errors; /* errors of the rate are reported without "running query failed: " */
+    /* The same for the primary; NULL: as above. incomparable: why there is none. */
     const char *primary_key, *primary_after, *primary_are;
     const char *incomparable;
     bool plain_words; /* names are rendered with '_' for every non-word character */
@@ -37,25 +38,26 @@ struct metric_family {
 enum metric_kind { METRIC_SUCCESS_RATE, METRIC_DURATION };
 
 const struct metric_family *metric_family_find(const char *name); /* NULL if there is none */
-/* The next family; NULL starts, and ends. */
+/* The next family; NULL as argument starts the iteration, and as result ends it. */
 const struct metric_family *metric_family_next(const struct metric_family *family);
 
-/* The query for one workload, a template (metric/template.h). Owned by the arena, as all below. */
+/* The query for one workload, a template (metric/template.h). Owned by the arena, as are all
+ * results below. */
 const char *metric_family_query(struct arena *arena, const struct metric_family *family,
                                 enum metric_kind kind);
 
 /*
- * Counts of requests of one side, for the judge: the increase of the counters in {{ interval }} up
- * to the time of the question. Adjacent windows count each request once.
+ * Counts of requests of one side, for the judge: the increase of the counters during {{ interval }}
+ * up to the time of the query. Adjacent windows count each request once.
  */
 struct metric_count {
     enum metric_kind kind;
-    bool primary; /* else of the canary */
-    bool good;    /* successful ones; of durations, of each bucket: a series for each `le` */
+    bool primary; /* counts the primary; false: the canary */
+    bool good;    /* successful requests; for durations, each bucket's: one series per `le` */
 };
 const char *metric_family_count_query(struct arena *arena, const struct metric_family *family,
                                       const struct metric_count *count);
-/* The reason that there are no such counts; NULL if there are. */
+/* Why there are no such counts; NULL if there are. */
 const char *metric_family_incomparable(struct arena *arena, const struct metric_family *family,
                                        enum metric_kind kind);
 /* Converts milliseconds to the unit of the family's buckets. */
@@ -67,17 +69,18 @@ struct metric_member {
 };
 #define METRIC_KEY_LABEL "flagger_key"
 /*
- * A query about all members, with a series for each: by namespace_label, if the family has one, and
- * by the label of metric_family_key_label(). after: of the members, rendered. interval: "1m".
+ * A query about all members that returns one series for each: by namespace_label, if the family has
+ * one, and by the label of metric_family_key_label(). after: the members' `after`, rendered.
+ * interval: "1m".
  */
 const char *metric_family_group_query(struct arena *arena, const struct metric_family *family,
                                       enum metric_kind kind, const char *after,
                                       const char *interval, const struct metric_member *members,
                                       size_t n);
 const char *metric_family_key_label(const struct metric_family *family);
-/* True if its name has no characters special in regular expressions. */
+/* True if its name contains no characters that are special in regular expressions. */
 bool metric_member_is_plain(const struct metric_member *member);
-/* True if a series of one may have a name that matches the other's. */
+/* True if a series of one member may have a name that matches the other's. */
 bool metric_members_clash(const struct metric_member *one, const struct metric_member *other);
 
 #endif

@@ -85,8 +85,8 @@ static const char *key_of(struct arena *arena, const struct metric_family *famil
                                : rendered(arena, family, family->key, number);
 }
 
-/* A series with this rate per minute. `are` is written as matchers; for negative ones a matching
- * sample is in `is`. */
+/* A series with this rate per minute. `are` is written as matchers; for negative matchers, `is` has
+ * a sample that matches. */
 static void put_series(struct arena *arena, struct buf *buf, const struct metric_family *family,
                        int number, const char *metric, const char *is, int a_minute)
 {
@@ -95,7 +95,7 @@ static void put_series(struct arena *arena, struct buf *buf, const struct metric
                                                 workloads[number].namespace_)
                                  : "";
 
-    /* The series of Gloo end with the namespace of the Upstream. */
+    /* Gloo's series end with the namespace of the Upstream. */
     const char *end = strcmp(family->name, "gloo") == 0 ? workloads[number].namespace_ : "";
 
     buf_printf(buf, "      - series: '%s{%s%s=\"%s%s%s\",%s}'\n        values: '0+%dx10'\n", metric,
@@ -103,7 +103,7 @@ static void put_series(struct arena *arena, struct buf *buf, const struct metric
                a_minute);
 }
 
-/* The label of a matcher such as code!~"5..", with this value; "" where there is no matcher. */
+/* The label of a matcher such as code!~"5..", with this value; "" if there is no matcher. */
 static const char *with_value(struct arena *arena, const char *matcher, const char *value)
 {
     return matcher
@@ -128,7 +128,8 @@ static const char *bad_value(const struct metric_family *family)
                                                 : "503";
 }
 
-/* Those of another namespace whose names make the same words: "te" with the workload "st-a". */
+/* Series of another namespace whose names consist of the same words: "te" with the workload
+ * "st-a". */
 static void put_stranger(struct arena *arena, struct buf *buf, const struct metric_family *family)
 {
     if (strcmp(family->name, "gloo") != 0)
@@ -219,7 +220,7 @@ static const char *in_quotes(struct arena *arena, const char *text)
     return out;
 }
 
-/* As many are equal as there are workloads. */
+/* The number of equal values is the number of workloads. */
 static void put_equal(struct arena *arena, struct buf *buf, const struct metric_family *family,
                       enum metric_kind kind)
 {
@@ -266,7 +267,7 @@ static void put_value(struct arena *arena, struct buf *buf, const struct metric_
         in_quotes(arena, query), value, unit);
 }
 
-/* Of the last minute, by raw counters. */
+/* Counts of the last minute, from raw counters. */
 static void put_counts(struct arena *arena, struct buf *buf, const struct metric_family *family)
 {
     static const struct {
@@ -294,15 +295,16 @@ static void put_counts(struct arena *arena, struct buf *buf, const struct metric
     }
 }
 
-/* Samples of a minute each of two pods, whose counters are in promtool's notation. In any case each
+/* One-minute samples of two pods, whose counters are in promtool's notation. In every case each
  * request is in exactly one sample. */
 static const struct looks {
     const char *pods[2];
     int from_min, is[10]; /* ends with -1; earlier samples count nothing, or are not taken */
 } looks_rows[] = {
-    /* a scrape that failed, a counter that began anew, a pod that came later */
+    /* a failed scrape, a counter that was reset, a pod that was added later */
     {{"0 100 200 stale 300 20 50", "_ _ _ _ 7 9 9"}, 1, {100, 100, 0, 107, 22, 30, -1}},
-    /* a pod that is not scraped for longer than its last value is kept has no new requests then */
+    /* a pod that is not scraped for longer than its last value is kept has no new requests in that
+     * time */
     {{"0 100 200 _x9 900 950", "0+1x13"}, 6, {1, 1, 1, 1, 1, 1, 701, 51, -1}},
 };
 

@@ -9,13 +9,13 @@
 
 struct parser {
     struct arena *arena;
-    const char *given; /* positions count from here */
+    const char *given; /* positions are counted from here */
     const char *at, *end;
     struct errinfo *ei;
     enum err err;
 };
 
-/* The number of the next character, from 1; bytes that continue one do not count. */
+/* The number of the next character, from 1; continuation bytes do not count. */
 static int position(const struct parser *p)
 {
     int n = 1;
@@ -25,7 +25,7 @@ static int position(const struct parser *p)
     return n;
 }
 
-/* ERR_INVALID with the position and what is there; the first mistake is kept. */
+/* ERR_INVALID with the position and what was found there; the first mistake is kept. */
 static void expected(struct parser *p, const char *what)
 {
     size_t rest = (size_t)(p->end - p->at);
@@ -46,7 +46,7 @@ static bool is_next(const struct parser *p, char c)
     return p->at < p->end && *p->at == c;
 }
 
-/* Skips c; a mistake if something else is there. */
+/* Skips c; anything else is a mistake. */
 static void skip(struct parser *p, char c, const char *what)
 {
     if (p->err == ERR_OK && is_next(p, c))
@@ -66,7 +66,7 @@ static bool is_name_byte(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '-' || (unsigned char)c >= 0x80;
 }
 
-/* A name after a point, of letters, digits, '_' and '-'. */
+/* A name after a dot, made of letters, digits, '_' and '-'. */
 static const char *read_name(struct parser *p)
 {
     const char *from = p->at;
@@ -78,7 +78,7 @@ static const char *read_name(struct parser *p)
     return arena_strndup(p->arena, from, (size_t)(p->at - from));
 }
 
-/* Text in single or double quotes; a backslash takes the next character as it is. */
+/* Text in single or double quotes; a backslash makes the next character literal. */
 static const char *read_quoted(struct parser *p)
 {
     char quote = *p->at;
@@ -195,7 +195,7 @@ static void read_step(struct parser *p, struct jsonpath_step *step)
     skip(p, ']', "]");
 }
 
-/* Leaves out blanks and one pair of braces around the path. */
+/* Removes blanks and one pair of braces around the path. */
 static void trim(struct parser *p)
 {
     bool braces;
@@ -252,7 +252,7 @@ static bool is_equal(struct json_object *element, const struct jsonpath_step *st
     return member && json_same(member, step->value);
 }
 
-/* The element that the step selects; *there is false if there is none. */
+/* The element that the step selects; *there is false if there is no such element. */
 static struct json_object *take_step(const struct jsonpath_step *step, struct json_object *from,
                                      size_t *matches, bool *there)
 {

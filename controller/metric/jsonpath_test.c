@@ -1,4 +1,4 @@
-/* Paths by the rows of jsonpath.yaml: what they select, and each mistake with its place. */
+/* Paths, as rows of jsonpath.yaml: what they select, and each mistake with its position. */
 #include "metric/jsonpath.h"
 
 #include <string.h>

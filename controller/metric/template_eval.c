@@ -1,5 +1,5 @@
 /*
- * Evaluation of trees, and their cache. Every step is counted, so that no template keeps the
+ * Evaluation of trees, and their cache. Every step is counted, so that no template can keep the
  * controller busy; the parser limits the depth.
  */
 #include "metric/template.h"
@@ -16,9 +16,9 @@
 
 enum { MAX_STEPS = 20000, MAX_MADE = 1024 * 1024 };
 
-/* The innermost variable of a name is found by the number of the name. */
+/* The innermost variable with a name is found by the number of the name. */
 struct variable {
-    struct variable *outer, *shadowed; /* shadowed: of the same name */
+    struct variable *outer, *shadowed; /* shadowed: the outer variable with the same name */
     const struct template_name *name;
     struct template_value value;
 };
@@ -28,13 +28,13 @@ enum flow { FLOW_ON, FLOW_BREAK, FLOW_CONTINUE };
 struct eval {
     const struct template_source *source;
     struct buf *out;
-    struct template_budget *budget; /* of the tick; may be NULL */
-    struct variable *variables;     /* the innermost */
-    struct variable **named;        /* the innermost of each name */
+    struct template_budget *budget; /* the tick's budget; may be NULL */
+    struct variable *variables;     /* the innermost one */
+    struct variable **named;        /* the innermost one with each name */
     struct variable *spare;
     enum flow flow;
     int steps;
-    size_t made; /* bytes of strings created by functions */
+    size_t made; /* bytes of the strings that functions have created */
 };
 
 static bool eval_pipe(struct eval *e, const struct template_value *dot,
@@ -55,7 +55,7 @@ static bool step(struct eval *e, const char *at)
     return !e->budget || --e->budget->steps >= 0 || spent(e, at);
 }
 
-/* Functions read their strings completely. */
+/* Functions read their strings as a whole. */
 static void count_reading(struct eval *e, const struct template_value *value)
 {
     enum { BYTES_OF_A_STEP = 512 };
@@ -80,7 +80,7 @@ static void push(struct eval *e, const struct template_name *name,
     e->variables = e->named[name->id] = variable;
 }
 
-/* Down to the mark. */
+/* Pops variables down to the mark. */
 static void pop(struct eval *e, struct variable *mark)
 {
     while (e->variables != mark) {
@@ -129,7 +129,7 @@ static bool eval_call(struct eval *e, const struct template_value *dot,
                       const struct template_operand *function, const struct template_operand *args,
                       const struct template_value *final, struct template_value *out);
 
-/* The value of the operand without its fields. A function gets args and final. */
+/* The value of the operand without its fields. If it is a function, it gets args and final. */
 static bool eval_head(struct eval *e, const struct template_value *dot,
                       const struct template_operand *operand, const struct template_operand *args,
                       const struct template_value *final, struct template_value *out)
@@ -182,7 +182,7 @@ static bool eval_operand(struct eval *e, const struct template_value *dot,
 
 /* --- functions */
 
-/* and, or: arguments after the deciding one are not evaluated. */
+/* and, or: arguments after the one that decides are not evaluated. */
 static bool eval_logic(struct eval *e, const struct template_value *dot,
                        const struct template_builtin *builtin, const struct template_operand *args,
                        const struct template_value *final, struct template_value *out)
@@ -235,7 +235,7 @@ static bool eval_call(struct eval *e, const struct template_value *dot,
 
 /* --- pipelines */
 
-/* final: result of the previous command, NULL for the first one. */
+/* final: result of the previous command, NULL for the first command. */
 static bool eval_command(struct eval *e, const struct template_value *dot,
                          const struct template_command *command, const struct template_value *final,
                          struct template_value *out)
@@ -305,7 +305,7 @@ static bool walk_branch(struct eval *e, const struct template_value *dot,
     return ok;
 }
 
-/* One iteration of a range, with its variables on top. */
+/* One iteration of a range, with its variables innermost. */
 static bool walk_turn(struct eval *e, const struct template_node *node,
                       const struct template_value *key, const struct template_value *element)
 {
@@ -460,7 +460,7 @@ static bool takes_bytes(const struct template_source *source, struct template_bu
 static const struct template_tree *template_tree_of(const struct template_source *source,
                                                     const struct template_means *means);
 
-/* Memory of the evaluation is in the source's arena. */
+/* Memory for the evaluation comes from the source's arena. */
 static bool render(struct template_source *source, const struct template_means *means,
                    struct buf *out)
 {
@@ -507,13 +507,13 @@ struct kept_tree {
     TAILQ_ENTRY(kept_tree) link;
     struct arena *arena;
     struct template_tree tree;
-    const char *functions; /* their names: a tree refers to them by index */
+    const char *functions; /* their names, since a tree refers to them by index */
     const char *owner;
     size_t size;
 };
 
 struct template_kept {
-    struct table trees; /* by text and functions */
+    struct table trees; /* keyed by text and functions */
     struct shares sizes;
     TAILQ_HEAD(, kept_tree) used; /* least recently used first */
 };
@@ -562,7 +562,7 @@ size_t template_kept_count(const struct template_kept *kept)
     return kept->trees.count;
 }
 
-/* False if the owner has none. */
+/* False if the owner has no trees. */
 static bool drop_oldest(struct template_kept *kept, const char *owner)
 {
     struct kept_tree *tree;
@@ -644,8 +644,8 @@ static const struct template_tree *find(struct template_kept *kept, const char *
 }
 
 /*
- * The tree of the template, parsed or cached; NULL after an error, which was set. Valid until the
- * next call, and as long as the source's arena.
+ * The tree of the template, parsed or cached; NULL after an error, which has been set. Valid until
+ * the next call, and no longer than the source's arena.
  */
 static const struct template_tree *template_tree_of(const struct template_source *source,
                                                     const struct template_means *means)
@@ -671,7 +671,7 @@ static const struct template_tree *template_tree_of(const struct template_source
 
 /* --- queries of metrics */
 
-enum { QUERY_MAX = 64 * 1024, FUNCTIONS = 8 /* of every query */ };
+enum { QUERY_MAX = 64 * 1024, FUNCTIONS = 8 /* limits of every query */ };
 
 struct render_model render_model_of(const struct canary *canary, const char *interval,
                                     struct json_object *variables)

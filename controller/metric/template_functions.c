@@ -101,7 +101,8 @@ const char **template_keys(struct arena *arena, struct json_object *map, size_t 
 
 /* --- conversion to text */
 
-/* The fewest digits that read back as the same number; with an exponent below -4 and from 6 on. */
+/* The fewest digits that read back as the same number; with an exponent if that is below -4 or at
+ * least 6. */
 static const char *show_real(struct arena *arena, double value)
 {
     enum { MOST_DIGITS = 17, LEAST_EXPONENT = -4, MOST_EXPONENT = 6 };
@@ -124,7 +125,7 @@ static const char *show_map(struct arena *arena, struct json_object *map)
     const char **keys = template_keys(arena, map, &n);
     struct buf buf;
 
-    buf_init(&buf, TEMPLATE_TEXT_MAX + 1); /* one too many, which the caller reports */
+    buf_init(&buf, TEMPLATE_TEXT_MAX + 1); /* one more than the limit, which the caller reports */
     buf_puts(&buf, "map[");
     for (size_t i = 0; i < n; i++)
         buf_printf(&buf, "%s%s:%s", i ? " " : "", keys[i],
@@ -215,7 +216,7 @@ static int hex_digit(char c)
     return found ? (int)(found - digits) : -1;
 }
 
-/* Reads `count` digits at *at, which moves past them; -1 if there are fewer. */
+/* Reads `count` digits at *at, and moves *at past them; -1 if there are fewer. */
 static int64_t read_digits(const char **at, const char *end, int count, int base)
 {
     int64_t value = 0;
@@ -229,8 +230,8 @@ static int64_t read_digits(const char **at, const char *end, int count, int base
     return value;
 }
 
-/* Reads the escape after '\' at *at. *byte: it is one byte of any value. -1 if there is no such
- * escape. */
+/* Reads the escape sequence after the '\' at *at. *byte: it is one byte with any value. -1 if there
+ * is no such escape sequence. */
 static int64_t read_escape(const char **at, const char *end, char quote, bool *byte)
 {
     static const char names[] = "abfnrtv\\";
@@ -306,7 +307,7 @@ static int64_t code_of(const unsigned char *text, size_t len)
     return code;
 }
 
-/* 'a' is the number of the character. */
+/* 'a' is the number of the character a. */
 static bool read_char(const struct template_source *source, const struct template_token *token,
                       struct template_value *out)
 {
@@ -370,7 +371,7 @@ static bool run_not(const struct template_call *call, struct template_value *out
 
 /* --- comparisons */
 
-/* Negative, 0 or positive, comparing a and b; for ordered types. */
+/* Negative, 0 or positive, from comparing a and b; for ordered types. */
 static int order(const struct template_value *a, const struct template_value *b)
 {
     size_t least = a->len < b->len ? a->len : b->len;
@@ -384,7 +385,7 @@ static int order(const struct template_value *a, const struct template_value *b)
     return byte ? byte : (a->len > b->len) - (a->len < b->len);
 }
 
-/* nil equals itself and a missing map, which equals nothing else. */
+/* True for nil and for a missing map, which are equal to each other and to nothing else. */
 static bool is_nil(const struct template_value *value)
 {
     return value->type == TYPE_NIL || (value->type == TYPE_MAP && !value->map);
@@ -496,7 +497,7 @@ static bool run_len(const struct template_call *call, struct template_value *out
                          template_type_name(of->type));
 }
 
-/* An index into a string, up to and including `most`. */
+/* An index into a string, not above `most`. */
 static bool place(const struct template_call *call, const struct template_value *value, size_t most,
                   size_t *out)
 {
@@ -534,7 +535,7 @@ static bool index_one(const struct template_call *call, struct template_value *i
     return true;
 }
 
-/* A missing entry is "": `variables.key` is for required ones. */
+/* A missing entry is "": `variables.key` is for the required entries. */
 static bool run_index(const struct template_call *call, struct template_value *out)
 {
     *out = call->args[0];
@@ -566,13 +567,14 @@ static bool run_slice(const struct template_call *call, struct template_value *o
 
 /* --- texts */
 
-/* With a space between all arguments, or between those of which neither is a string. */
+/* Inserts a space between all arguments or, unless `always`, only where neither neighbour is a
+ * string. */
 static bool join(const struct template_call *call, bool always, const char *end,
                  struct template_value *out)
 {
     struct buf buf;
 
-    buf_init(&buf, TEMPLATE_TEXT_MAX + 1); /* one too many, which the caller reports */
+    buf_init(&buf, TEMPLATE_TEXT_MAX + 1); /* one more than the limit, which the caller reports */
     for (int i = 0; i < call->n; i++) {
         bool texts =
             i == 0 || call->args[i - 1].type == TYPE_TEXT || call->args[i].type == TYPE_TEXT;
@@ -629,7 +631,7 @@ const struct template_builtin *template_builtin_find(const char *name, size_t le
 
 /*
  * --- printf: the verbs v s q d b o x X c t e E f F g G and %, with width, precision and the flags
- * - + 0 and space of numbers. Complaints that Go writes into the text are errors here.
+ * - + 0 and space of numbers. Complaints that Go writes into the output are errors here.
  */
 
 enum { MOST_WIDTH = 1000 };
@@ -653,7 +655,7 @@ static bool fail_printf(const struct printer *p, const char *text)
 
 /* --- the format */
 
-/* Digits at *at; false if above the limit. */
+/* Reads digits at *at; false if the number is above the limit. */
 static bool read_count(const char **at, int *out)
 {
     *out = 0;
@@ -665,7 +667,7 @@ static bool read_count(const char **at, int *out)
     return true;
 }
 
-/* Moves *at from after '%' to after the verb. */
+/* Moves *at from after the '%' to after the verb. */
 static bool read_directive(const struct printer *p, const char **at, const char *end,
                            struct directive *out)
 {
@@ -706,7 +708,7 @@ static bool pad(struct printer *p, const struct directive *d, const char *text, 
     return true;
 }
 
-/* The bytes of the first `count` characters. */
+/* Number of bytes of the first `count` characters. */
 static size_t head_of(const char *text, size_t len, int count)
 {
     size_t at = 0;

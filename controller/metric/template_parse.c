@@ -1,4 +1,4 @@
-/* Parsing of templates: from text to tokens, from tokens to a tree. */
+/* Parsing of templates: from text to tokens, and from tokens to a tree. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@ struct lexer {
     const char *at;
     struct template_token *tokens;
     size_t count;
-    int depth; /* of parentheses */
+    int depth; /* nesting of parentheses */
 };
 
 static bool is_space(char c)
@@ -24,7 +24,7 @@ static bool is_space(char c)
     return c != '\0' && strchr(spaces, c) != NULL;
 }
 
-/* Non-ASCII characters count as letters: names and keys may have any. */
+/* Non-ASCII characters count as letters: names and keys may contain any. */
 static bool is_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -38,7 +38,7 @@ static void add(struct lexer *lexer, enum template_token_kind kind, const char *
 
 /* --- text and delimiters */
 
-/* True if "}}" or " -}}" follows; *trims tells which. */
+/* True if "}}" or " -}}" follows; *trims: it is the latter. */
 static bool closes(const char *at, bool *trims)
 {
     *trims = is_space(at[0]) && at[1] == '-' && strncmp(at + 2, "}}", 2) == 0;
@@ -68,7 +68,7 @@ static bool skip_comment(struct lexer *lexer)
 
 static bool lex_action(struct lexer *lexer);
 
-/* Text up to the next action, and that action. */
+/* The text up to the next action, and that action. */
 static bool lex_text(struct lexer *lexer)
 {
     const char *open = strstr(lexer->at, "{{");
@@ -109,7 +109,7 @@ static bool lex_quoted(struct lexer *lexer, char quote, enum template_token_kind
     return true;
 }
 
-/* Characters allowed after a name without a space. */
+/* Characters that may follow a name without a space. */
 static bool ends_word(const char *at)
 {
     return *at == '\0' || is_space(*at) || strchr(".,|:)(", *at) || strncmp(at, "}}", 2) == 0;
@@ -137,7 +137,7 @@ static enum template_token_kind word_kind(const char *at, size_t len)
     return TOKEN_NAME;
 }
 
-/* A word of letters and digits, `skip` characters after the start of its token. */
+/* A word of letters and digits that starts `skip` characters after the start of its token. */
 static bool lex_word(struct lexer *lexer, enum template_token_kind kind, size_t skip)
 {
     const char *start = lexer->at;
@@ -245,7 +245,7 @@ static bool lex_token(struct lexer *lexer)
     return lex_sign(lexer);
 }
 
-/* Up to and including its "}}". */
+/* Everything up to and including its "}}". */
 static bool lex_action(struct lexer *lexer)
 {
     const char *open = lexer->at;
@@ -306,7 +306,7 @@ struct parser {
     const struct template_source *source;
     const struct template_token *token; /* the next one */
     const struct scope *scope;
-    struct table names; /* of variables, by their texts */
+    struct table names; /* variables, keyed by their text */
     int depth, ranges;
 };
 
@@ -372,7 +372,7 @@ static void declare(struct parser *p, struct template_name *name)
     name->declared++;
 }
 
-/* Back to the scope. */
+/* Restores the scope. */
 static void undeclare(struct parser *p, const struct scope *scope)
 {
     for (; p->scope != scope; p->scope = p->scope->outer)
@@ -436,7 +436,7 @@ static bool parse_parentheses(struct parser *p, struct template_operand *out)
     return true;
 }
 
-/* The operand without its fields. *some is false if there is none. */
+/* The operand without its fields. *some is false if there is no operand. */
 static bool parse_term(struct parser *p, struct template_operand *term, bool *some)
 {
     enum template_token_kind kind = peek(p);
@@ -460,7 +460,7 @@ static bool parse_term(struct parser *p, struct template_operand *term, bool *so
         return true;
     case TOKEN_FIELD:
         term->kind = OPERAND_FIELD;
-        p->token--; /* first of the fields */
+        p->token--; /* the first field */
         return true;
     case TOKEN_TRUE:
     case TOKEN_FALSE:
@@ -532,7 +532,7 @@ static bool parse_command(struct parser *p, struct template_command *command)
     }
 }
 
-/* "$x :=", "$x =", and "$k, $v :=" of a range. */
+/* "$x :=", "$x =", or the "$k, $v :=" of a range. */
 static bool parse_names(struct parser *p, bool ranges, struct template_pipe *pipe)
 {
     while (peek(p) == TOKEN_VARIABLE) {
@@ -558,7 +558,8 @@ static bool parse_names(struct parser *p, bool ranges, struct template_pipe *pip
     return true;
 }
 
-/* Only the first command of a pipeline may be a plain value: nothing can be passed to it. */
+/* Only the first command of a pipeline may be a plain value, since nothing can be passed to a
+ * value. */
 static bool takes_value(const struct template_operand *operand)
 {
     return operand->kind != OPERAND_CONSTANT && operand->kind != OPERAND_NIL &&
@@ -605,8 +606,8 @@ static bool expect_close(struct parser *p)
 
 static bool parse_control(struct parser *p, struct template_node *node);
 
-/* The part after {{ else }}; "else if" and "else with" are a nested action, closed by the same
- * end. */
+/* The part after {{ else }}; "else if" and "else with" are a nested action that the same end
+ * closes. */
 static bool parse_else(struct parser *p, struct template_node *node)
 {
     static const enum template_token_kind words[] = {
@@ -626,7 +627,7 @@ static bool parse_else(struct parser *p, struct template_node *node)
                            : template_fail(p->source, node->at, "expected one \"{{ end }}\"");
 }
 
-/* if, with and range, after their keyword, with their end. */
+/* if, with and range, from after their keyword up to their end. */
 static bool parse_control(struct parser *p, struct template_node *node)
 {
     const struct scope *scope = p->scope;
@@ -680,8 +681,8 @@ static bool parse_action(struct parser *p, struct template_node *node)
     }
 }
 
-/* Nodes up to an end or else, which is consumed (of an else the keyword only), or to the template's
- * end. */
+/* Nodes up to an end or else, which is consumed (only the keyword of an else), or to the end of the
+ * template. */
 static bool parse_list(struct parser *p, struct template_node **out, enum list_end *end)
 {
     for (; p->token->kind != TOKEN_END; out = &(*out)->next) {

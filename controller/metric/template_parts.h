@@ -1,5 +1,5 @@
 /* Tokens, tree and values, private to metric/template*.c. They live in the arena of one
- * template_render(), except for cached trees. */
+ * template_render() call, except for cached trees. */
 #ifndef METRIC_TEMPLATE_PARTS_H
 #define METRIC_TEMPLATE_PARTS_H
 
@@ -23,7 +23,7 @@ bool template_fail(const struct template_source *source, const char *at, const c
 /* --- tokens */
 
 enum template_token_kind {
-    TOKEN_END, /* of the template */
+    TOKEN_END, /* end of the template */
     TOKEN_TEXT,
     TOKEN_OPEN,  /* {{ */
     TOKEN_CLOSE, /* }} */
@@ -59,7 +59,7 @@ struct template_token {
     const char *at;
     size_t len;
 };
-/* All tokens of the template, the last is TOKEN_END; NULL after an error, which was set. */
+/* All tokens of the template, ending with TOKEN_END; NULL after an error, which has been set. */
 struct template_token *template_lex(const struct template_source *source);
 
 /* --- values */
@@ -76,7 +76,7 @@ struct template_value {
 };
 /* "string", for messages */
 const char *template_type_name(enum template_type type);
-/* The constant that a token stands for. */
+/* The constant that a token represents. */
 bool template_literal(const struct template_source *source, const struct template_token *token,
                       struct template_value *out);
 
@@ -86,16 +86,16 @@ enum template_operand_kind {
     OPERAND_CONSTANT,
     OPERAND_NIL,
     OPERAND_DOT,
-    OPERAND_FIELD, /* of dot */
+    OPERAND_FIELD, /* a field of dot */
     OPERAND_VARIABLE,
-    OPERAND_GIVEN,   /* function of the caller */
-    OPERAND_BUILTIN, /* function of the language */
-    OPERAND_PIPE,    /* in parentheses */
+    OPERAND_GIVEN,   /* function supplied by the caller */
+    OPERAND_BUILTIN, /* built-in function of the language */
+    OPERAND_PIPE,    /* a pipeline in parentheses */
 };
-/* The name of variables, shared by all with that name. */
+/* The name of a variable, shared by all variables with that name. */
 struct template_name {
-    const char *text; /* with its '$' */
-    int id;           /* from 0 on */
+    const char *text; /* including its '$' */
+    int id;           /* starts at 0 */
     int declared;     /* while parsing: number of visible variables with that name */
 };
 struct template_field {
@@ -119,9 +119,9 @@ struct template_command { /* a function with its arguments, or an operand */
 };
 struct template_pipe {
     const char *at;
-    const struct template_name *names[2]; /* variables that are set to its value */
+    const struct template_name *names[2]; /* variables that are set to the pipeline's value */
     int n_names;
-    bool assigns; /* sets existing variables */
+    bool assigns; /* sets existing variables instead of declaring new ones */
     struct template_command *commands;
 };
 enum template_node_kind {
@@ -143,7 +143,7 @@ struct template_node {
 };
 struct template_tree {
     const char *text;            /* its nodes point into it */
-    struct template_node *nodes; /* the first; NULL if the template is empty */
+    struct template_node *nodes; /* the first node; NULL if the template is empty */
     int n_names;                 /* number of names */
 };
 bool template_parse(const struct template_source *source, const struct template_token *tokens,
@@ -151,7 +151,7 @@ bool template_parse(const struct template_source *source, const struct template_
 
 /* --- functions of the language */
 
-/* The context of a call: the source for errors, `at` for their position. */
+/* The context of a call: the source for errors, and `at` for their position. */
 struct template_call {
     const struct template_source *source;
     const char *at;
@@ -160,7 +160,7 @@ struct template_call {
 };
 struct template_builtin {
     const char *name;
-    int least, most; /* number of arguments; most -1: any */
+    int least, most; /* number of arguments; most -1: no limit */
     bool stops_at;   /* and, or: the first argument with this truth value is the result */
     bool (*run)(const struct template_call *call, struct template_value *out); /* NULL: and, or */
 };
@@ -168,12 +168,12 @@ const struct template_builtin *template_builtin_find(const char *name, size_t le
 bool template_truth(const struct template_value *value);
 /* NULL if missing. */
 const char *template_entry(struct json_object *map, const char *key, size_t len);
-/* Its *n keys in order. */
+/* The *n keys of the map, in order. */
 const char **template_keys(struct arena *arena, struct json_object *map, size_t *n);
-/* The value as printed by fmt.Print; nil is "<nil>". Owned by the arena, *len bytes. */
+/* The value as fmt.Print prints it; nil is "<nil>". Owned by the arena, *len bytes. */
 const char *template_show(struct arena *arena, const struct template_value *value, size_t *len);
 struct template_value template_text(const char *text, size_t len);
 
-enum { TEMPLATE_TEXT_MAX = 64 * 1024 }; /* of one value */
+enum { TEMPLATE_TEXT_MAX = 64 * 1024 }; /* length limit of one value */
 
 #endif

@@ -1,6 +1,5 @@
-/* template: what Go's text/template renders and refuses, by the rows of template_cases.yaml, and
- * one
- * sentence with its place for what is not served. */
+/* Templates, as rows of template_cases.yaml: what Go's text/template renders and rejects, and one
+ * sentence with a position for what is not supported. */
 #include "metric/template.h"
 
 #include "base/buf.h"
@@ -42,7 +41,7 @@ CASE(go_renders_and_refuses_the_same)
         try_row(arena, json_elem(rows, i));
 }
 
-/* Templates on which Go would not end either, or not soon. */
+/* Templates that would not end in Go either, or not soon. */
 CASE(what_a_template_may_cost_has_an_end)
 {
     static const char *const cases[][2] = {
@@ -92,7 +91,7 @@ CASE(templates_share_a_budget)
         strstr(ei.text, "the templates of its Canary and what they render to are long"));
 }
 
-/* Strings read in one step. */
+/* Long strings, each read in one step. */
 CASE(long_texts_cost_more)
 {
     struct template_budget budget = {.steps = 1000, .bytes = 100000};
@@ -118,13 +117,13 @@ CASE(a_tree_is_parsed_once)
         assert_string_equal(out, "podinfopodinfo");
         assert_int_equal(template_kept_count(kept), 1);
     }
-    /* another owner has its own; with other functions it is another template */
+    /* another owner has its own tree; with other functions it is another template */
     assert_int_equal(template_render(arena, text, functions, 1000, &b, &out, &ei), ERR_OK);
     assert_int_equal(template_kept_count(kept), 1);
     assert_int_equal(template_render(arena, text, others, 1000, &b, &out, &ei), ERR_OK);
     assert_string_equal(out, "otherother");
     assert_int_equal(template_kept_count(kept), 2);
-    /* an invalid one fails each time, with the position */
+    /* an invalid template fails each time, with the position */
     for (int i = 0; i < 2; i++) {
         assert_int_equal(template_render(arena, "a\n{{ x }}", functions, 9, &a, &out, &ei),
                          ERR_INVALID);
@@ -134,7 +133,7 @@ CASE(a_tree_is_parsed_once)
     template_kept_free(kept);
 }
 
-/* A large one gets a part of the room, and used ones are not parsed again. */
+/* A large template uses a part of the room, and templates that are in use are not parsed again. */
 CASE(trees_are_kept_by_owner)
 {
     struct template_kept *kept = template_kept_new(100 * 4096);
@@ -157,7 +156,7 @@ CASE(trees_are_kept_by_owner)
     assert_int_equal(template_render(arena, "{{ name }}", functions, 1000, &modest, &out, &ei),
                      ERR_OK);
     assert_int_equal(template_kept_count(kept), count);
-    /* one larger than its part is rendered, but not cached */
+    /* a template larger than its part is rendered, but not cached */
     const char *large = arena_printf(arena, "%*s{{ name }}", 200 * 1024, "");
     assert_int_equal(template_render(arena, large, functions, 1024 * 1024, &modest, &out, &ei),
                      ERR_OK);
@@ -165,8 +164,8 @@ CASE(trees_are_kept_by_owner)
     template_kept_free(kept);
 }
 
-/* As many variables as fit into a text, each used while all are visible: looked up, not
- * searched. */
+/* As many variables as fit into a text, each used while all are visible: they are looked up, not
+ * searched for. */
 CASE(many_variables_are_cheap)
 {
     struct buf text;

@@ -1,10 +1,11 @@
-/* Alertmanager, API v2. The address is that of the server; a token is sent as a bearer token. */
+/* Alertmanager, API v2. The address is the server's; a token is sent as a bearer token. */
 #include <string.h>
 
 #include "base/json.h"
 #include "notify/notify.h"
 
-/* Alerts with equal labels are the same alert: with the key among them, a repeat is recognised. */
+/* Alerts with equal labels are the same alert: since the key is one of them, a repeated alert is
+ * recognised. */
 static struct json_object *labels(const struct alert *alert)
 {
     struct json_object *out = json_object_new_object();

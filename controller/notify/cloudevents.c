@@ -1,7 +1,7 @@
 /*
- * A receiver of CloudEvents 1.0, in the structured JSON mode of their HTTP binding. What changes what
- * serves is an event of CDEvents 0.4.1 (service deployed, upgraded, rolledback), with the alert in its
- * customData; other alerts are events of type app.flagger.alert.
+ * A receiver of CloudEvents 1.0, in the structured JSON mode of their HTTP binding. An alert about
+ * a change of what serves is an event of CDEvents 0.4.1 (service deployed, upgraded, rolledback),
+ * with the alert in its customData; other alerts are events of type app.flagger.alert.
  */
 #include <ctype.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static struct json_object *object(struct arena *arena)
     return json_own(arena, json_object_new_object());
 }
 
-/* "clusters/eu/", for what must be unique among clusters. */
+/* "clusters/eu/", a prefix for names that must be unique among clusters. */
 static const char *cluster_path(struct arena *arena, const struct alert *alert)
 {
     return alert->cluster && *alert->cluster
@@ -25,7 +25,7 @@ static const char *cluster_path(struct arena *arena, const struct alert *alert)
                : "";
 }
 
-/* A URI reference: the path of the Canary in its API, below the cluster's name. */
+/* A URI reference: the path of the Canary in its API, after the cluster's name. */
 static const char *source_of(struct arena *arena, const struct alert *alert)
 {
     return arena_printf(arena, "/%sapis/flagger.app/v1beta1/namespaces/%s/canaries/%s",
@@ -37,7 +37,7 @@ static const char *environment_of(struct arena *arena, const struct alert *alert
     return arena_printf(arena, "%snamespaces/%s", cluster_path(arena, alert), alert->namespace_);
 }
 
-/* The repository as the container runtime reads it: with its registry. */
+/* The repository as the container runtime reads it: including its registry. */
 static const char *repository_of(struct arena *arena, const char *repository)
 {
     size_t host = strcspn(repository, "/");
@@ -49,7 +49,7 @@ static const char *repository_of(struct arena *arena, const char *repository)
     return arena_printf(arena, "docker.io/%s%s", has_path ? "" : "library/", repository);
 }
 
-/* Percent-encoded but for the slashes. */
+/* Percent-encoded except for the slashes. */
 static const char *encoded_path(struct arena *arena, const char *path)
 {
     const char *out = "";
@@ -65,8 +65,8 @@ static const char *encoded_path(struct arena *arena, const char *path)
 }
 
 /*
- * The package URL of an image, "pkg:oci/NAME@DIGEST?repository_url=...&tag=...": what the image names
- * neither by digest nor by tag is left out. A service without an image is pkg:generic/NAME.
+ * The package URL of an image, "pkg:oci/NAME@DIGEST?repository_url=...&tag=...", without the digest
+ * or the tag if the image has none. A service without an image is pkg:generic/NAME.
  */
 static const char *purl_of(struct arena *arena, const struct alert *alert)
 {
@@ -88,7 +88,7 @@ static const char *purl_of(struct arena *arena, const struct alert *alert)
                         colon ? url_encode(arena, colon + 1) : "");
 }
 
-/* The alert as the notifier webhook sends it. */
+/* The alert as the webhook notifier sends it. */
 static struct json_object *alert_data(struct arena *arena, const struct alert *alert)
 {
     struct json_object *out = object(arena);

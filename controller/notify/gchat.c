@@ -1,5 +1,5 @@
 /* Google Chat: a card, as its incoming webhooks accept it (Chat API, cards v1). Texts are HTML, and
- * may contain the answer of a webhook. */
+ * may contain the response of a webhook. */
 #include "base/json.h"
 #include "notify/notify.h"
 

@@ -1,14 +1,14 @@
 /*
- * Microsoft Teams. The URL of a workflow, the current interface, takes an Adaptive Card; any other
- * is that of a retired Office 365 connector, which takes a MessageCard.
+ * Microsoft Teams. The URL of a workflow, the current interface, accepts an Adaptive Card; any
+ * other URL belongs to a retired Office 365 connector, which accepts a MessageCard.
  */
 #include <string.h>
 
 #include "base/json.h"
 #include "notify/notify.h"
 
-/* Facts of both kinds have a value; their name is "name" in a MessageCard, "title" in an Adaptive
- * Card. */
+/* Facts of both kinds have a value; their name is in "name" in a MessageCard, and in "title" in an
+ * Adaptive Card. */
 static struct json_object *facts(const struct alert *alert, const char *key)
 {
     struct json_object *out = json_object_new_array();
@@ -94,7 +94,7 @@ static bool ends_with(const char *text, size_t len, const char *end)
     return len >= end_len && strncmp(text + len - end_len, end, end_len) == 0;
 }
 
-/* Workflows live at hosts of Azure Logic Apps and of the Power Platform. */
+/* Workflows have hosts in the domains of Azure Logic Apps and of the Power Platform. */
 static bool is_workflow(const char *url)
 {
     const char *host = strstr(url, "://");

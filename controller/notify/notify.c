@@ -41,7 +41,7 @@ static bool is_url(const char *text)
     return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
 }
 
-/* The content type of a template's output is not declared, so it is guessed. */
+/* A template does not declare the content type of its output, so it is guessed. */
 static const char *content_type(const struct notifier *notifier, const char *text)
 {
     if (notifier->content_type)
@@ -83,7 +83,8 @@ enum err notify_request(struct arena *arena, const struct notifier *notifier,
 
 /* --- replies */
 
-/* Slack's Web API answers 200 to rejected messages: {"ok": false, "error": "invalid_auth"}. */
+/* Slack's Web API responds with 200 to rejected messages: {"ok": false, "error":
+ * "invalid_auth"}. */
 static const char *slack_error(struct arena *arena, const struct http_result *result)
 {
     struct json_object *reply;
@@ -99,7 +100,7 @@ static const char *slack_error(struct arena *arena, const struct http_result *re
     return error ? error : "ok is false";
 }
 
-/* Errors that are temporary according to its documents. */
+/* Errors that are temporary according to Slack's documentation. */
 static bool slack_error_passes(const char *error)
 {
     static const char *const passing[] = {"ratelimited", "rate_limited",    "internal_error",
@@ -111,7 +112,7 @@ static bool slack_error_passes(const char *error)
     return false;
 }
 
-/* No connection: the certificate may be corrected. */
+/* There was no connection: the certificate may still be corrected. */
 static bool may_pass(const struct http_result *result)
 {
     if (result->err != ERR_OK)
@@ -119,7 +120,7 @@ static bool may_pass(const struct http_result *result)
     return result->status == 429 || (result->status >= 500 && result->status != 501);
 }
 
-/* The path of a chat service's URL is the secret. */
+/* In a chat service's URL, the path is the secret. */
 static const char *redact_url(struct arena *arena, const char *text, const char *url)
 {
     enum { LEAST = 6 };
@@ -134,7 +135,7 @@ static const char *redact_url(struct arena *arena, const char *text, const char 
     return text;
 }
 
-/* In one line, shortened for people. */
+/* As one line, shortened for readers. */
 static const char *shown(struct arena *arena, const struct address *address, const char *text)
 {
     if (address->token && *address->token)

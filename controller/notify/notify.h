@@ -12,13 +12,13 @@
 struct address {
     const char *url;
     const char *token;    /* NULL if none */
-    const char *proxy;    /* NULL: that of the environment */
+    const char *proxy;    /* NULL: the one from the environment */
     const char *username; /* "flagger" */
     const char *channel;  /* "general" */
-    const char *template; /* spec.body, NULL if none; for notifiers that support it */
+    const char *template; /* spec.body, NULL if there is none; for notifiers that support it */
 };
 
-/* Receiver of alerts. */
+/* A receiver of alerts. */
 struct channel {
     const char *name; /* name of the entry in analysis.alerts */
     const struct notifier *notifier;
@@ -32,7 +32,7 @@ struct alert_field {
     const char *name, *value;
 };
 enum { ALERT_FIELDS_MAX = 8 };
-#define ALERT_REASON "Reason" /* name of the field with the reason */
+#define ALERT_REASON "Reason" /* name of the field that holds the reason */
 
 /* The change that a release has made to the service. */
 enum alert_change { ALERT_NO_CHANGE, ALERT_DEPLOYED, ALERT_UPGRADED, ALERT_ROLLED_BACK };
@@ -41,13 +41,13 @@ struct alert {
     const char *canary, *namespace_;
     const char *severity; /* "info", "warn", "error" */
     const char *text;
-    const char *key; /* equal for a repeated alert */
+    const char *key; /* the same when an alert is repeated */
     /* For notifiers that report changes. */
     const char *service; /* "deployment/podinfo" */
     const char *cluster; /* NULL if it has no name */
     enum alert_change change;
-    const char *image; /* of a change: what serves after it, "" if there is none */
-    const char *at;    /* of a change: its time, RFC 3339 */
+    const char *image; /* for a change: the image that serves after it, "" if there is none */
+    const char *at;    /* for a change: its time, RFC 3339 */
     struct alert_field fields[ALERT_FIELDS_MAX];
     int n_fields;
 };
@@ -61,7 +61,7 @@ struct notifier {
     const char *(*url)(struct arena *arena, const struct address *address);
     const char *content_type; /* NULL: application/json */
     bool takes_token;         /* sent as a bearer token (RFC 6750) */
-    const char *needs_token;  /* its name; NULL if it is optional */
+    const char *needs_token;  /* name of the required token; NULL if it is optional */
     bool takes_template;      /* spec.body replaces `body` */
 };
 
@@ -74,22 +74,22 @@ const struct notifier *notifier_find(const char *type);
 const char *notifier_names(struct arena *arena);
 
 /*
- * Fills *out, everything in the arena. text: output of the template, NULL if none. ERR_INVALID if
- * the address is not a URL of the required kind, or a token is missing.
+ * Fills *out; everything lives in the arena. text: output of the template, NULL if there is none.
+ * ERR_INVALID if the address is not a URL of the required kind, or a token is missing.
  */
 enum err notify_request(struct arena *arena, const struct notifier *notifier,
                         const struct address *address, const struct alert *alert, const char *text,
                         struct http_request *out, struct errinfo *ei);
 /*
- * NULL if the alert was accepted. Otherwise the reason, in the arena, safe to show: a service may
- * repeat its input, so the path of its URL, the URL's password and the token are removed. *retry: a
- * retry may succeed.
+ * NULL if the alert was accepted. Otherwise the reason, in the arena, which is safe to show: since
+ * a service may repeat its input, the path of its URL, the URL's password and the token are
+ * removed. *retry: a retry may succeed.
  */
 const char *notify_refusal(struct arena *arena, const struct address *address,
                            const struct http_result *result, bool *retry);
-/* "upgraded", as status.pendingAlerts has it; NULL for ALERT_NO_CHANGE. */
+/* "upgraded", as in status.pendingAlerts; NULL for ALERT_NO_CHANGE. */
 const char *alert_change_name(enum alert_change change);
-enum alert_change alert_change_find(const char *name); /* NULL and others: ALERT_NO_CHANGE */
+enum alert_change alert_change_find(const char *name); /* NULL and unknown names: ALERT_NO_CHANGE */
 /* "NAME.NAMESPACE" of the Canary. */
 const char *alert_subject(struct arena *arena, const struct alert *alert);
 /* A one-line summary: "NAME.NAMESPACE: TEXT" and the reason. */
@@ -99,11 +99,11 @@ bool alert_is_error(const struct alert *alert);
 struct json_object *alert_fields(struct arena *arena, const struct alert *alert);
 /* Escapes markup: "&lt;" for "<", as in HTML and Slack. */
 const char *alert_escape(struct arena *arena, const char *text);
-/* "traffic_routing" of "Traffic routing", for names without blanks. */
+/* "traffic_routing" for "Traffic routing": names without blanks. */
 const char *alert_identifier(struct arena *arena, const char *name);
 
-/* A message of Slack's incoming webhooks, which Discord and Rocket.Chat accept as well. color: of
- * the bar beside the text. */
+/* A message for Slack's incoming webhooks, which Discord and Rocket.Chat accept as well. color: the
+ * color of the bar beside the text. */
 struct json_object *slack_message(struct arena *arena, const struct address *address,
                                   const struct alert *alert, const char *color);
 

@@ -23,7 +23,7 @@ struct service {
     const char *type, *address, *token, *url, *auth, *body, *error, *info, *warn, *content_type;
 };
 
-/* The body for each service: rows of services.yaml. */
+/* The body for each service, from the rows of services.yaml. */
 static const struct service *services_read(struct arena *arena, size_t *count)
 {
     static const struct row_column columns[] = {
@@ -206,7 +206,7 @@ CASE(test_what_is_said_is_cut_between_characters)
     }
 }
 
-/* A phone shows one line. */
+/* A phone shows only one line. */
 CASE(test_what_is_seen_first_says_why)
 {
     static const char *const types[] = {"pagerduty", "alertmanager"};
@@ -225,7 +225,7 @@ CASE(test_what_is_seen_first_says_why)
     }
 }
 
-/* Texts may contain the answer of a webhook. */
+/* Texts may contain the response of a webhook. */
 CASE(test_markup_is_shown)
 {
     static const struct {

@@ -20,7 +20,7 @@ static const char *summary(struct arena *arena, const struct alert *alert)
                                        : arena_strndup(arena, text, utf8_cut(text, SUMMARY_MAX));
 }
 
-/* Each alert is an incident of its own; a repeat has the same key and is merged with it. */
+/* Each alert is an incident of its own; a repeated alert has the same key and is merged with it. */
 static struct json_object *body(struct arena *arena, const struct address *address,
                                 const struct alert *alert)
 {

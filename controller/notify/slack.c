@@ -1,9 +1,9 @@
 /*
- * Services that take Slack's messages: Slack, Rocket.Chat and Discord.
+ * Services that accept Slack's messages: Slack, Rocket.Chat and Discord.
  *
- * Slack takes them by an incoming webhook, or by chat.postMessage with a token. Texts are escaped:
- * <!channel> would notify all members, and <URL|word> be a misleading link, and a text may contain
- * the answer of a webhook.
+ * Slack accepts them through an incoming webhook, or through chat.postMessage with a token. Texts
+ * are escaped: <!channel> would notify all members, <URL|word> would be a misleading link, and a
+ * text may contain the response of a webhook.
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@ static struct json_object *slack_body(struct arena *arena, const struct address 
 
 const struct notifier notifier_slack = {.type = "slack", .body = slack_body, .takes_token = true};
 
-/* --- Rocket.Chat, by its incoming webhooks */
+/* --- Rocket.Chat, through its incoming webhooks */
 
 static struct json_object *rocket_body(struct arena *arena, const struct address *address,
                                        const struct alert *alert)
@@ -40,7 +40,7 @@ static struct json_object *discord_body(struct arena *arena, const struct addres
     return slack_message(arena, address, alert, alert_is_error(alert) ? "danger" : "good");
 }
 
-/* Flagger appends it after a query as well, where it is not part of the path. */
+/* Flagger appends the path after a query too, where it is not part of the path. */
 static const char *discord_url(struct arena *arena, const struct address *address)
 {
     size_t path = strcspn(address->url, "?#");

@@ -1,5 +1,5 @@
-/* Any server that accepts a POST: the output of the AlertProvider's template, or else this
- * object. */
+/* Any server that accepts a POST: sends the output of the AlertProvider's template or, if it has
+ * none, this object. */
 #include "base/json.h"
 #include "notify/notify.h"
 

@@ -1,6 +1,6 @@
 /*
- * APISIX: a copy of the rule of the user's ApisixRoute that leads to the apex Service; its priority
- * puts it first (router/OBJECTS.md).
+ * APISIX: a copy of a rule of the user's ApisixRoute, the one that leads to the apex Service. Its
+ * priority makes it win over the original (router/OBJECTS.md).
  */
 #include <string.h>
 
@@ -134,7 +134,7 @@ static enum rule_result wanted(struct tick *tick, const struct weights *weights,
     return RULE_CONTINUE;
 }
 
-/* For a copy that was not created by the Canary. */
+/* For a copy that the Canary did not create. */
 static enum rule_result plain(struct tick *tick, struct json_object *live, struct json_object **out)
 {
     struct json_object *rule = edit_object(tick->arena), *rules = edit_array(tick->arena);
@@ -166,7 +166,7 @@ static enum rule_result apisix_settled(struct tick *tick, const char **why)
     return source_rule(tick, source, why) ? RULE_CONTINUE : RULE_DONE;
 }
 
-/* The source leads to the apex Service. */
+/* The source leads to the apex Service: our copy is deleted, any other copy is reverted. */
 static enum rule_result apisix_revert(struct tick *tick, bool recreate)
 {
     struct json_object *found;

@@ -1,12 +1,13 @@
 /*
  * AWS App Mesh (router/OBJECTS.md), in two API versions with the same content in different formats.
- * Names that end in _v1 are of v1beta1, in _v2 of v1beta2; the rest is of both.
+ * Names that end in _v1 belong to v1beta1, names in _v2 to v1beta2, and all others to both.
  *
  *   v1beta1  a VirtualService that splits, and a VirtualNode for each side and for the apex.
- *            VirtualServices have the name of a Service in the DNS; `A-canary` leads load tests to
- *            the canary.
+ *            VirtualServices have the DNS name of a Service; `A-canary` leads load tests to the
+ *            canary.
  *   v1beta2  a VirtualRouter that splits, the VirtualService that clients in the mesh call, and a
- *            VirtualNode for each side. Router and service `A-canary` lead load tests to the canary.
+ *            VirtualNode for each side. Router and service `A-canary` lead load tests to the
+ *            canary.
  */
 #include <string.h>
 
@@ -21,8 +22,8 @@ struct appmesh {
     const struct split_format *format;
     const char *route;    /* key of a route for HTTP */
     const char *hostname; /* key of a node's DNS name */
-    /* Writes the node into a weighted target; a called service into a backend; the retries of
-     * spec.service into a route. */
+    /* Each writes one thing: the node into a weighted target; a called service into a backend; the
+     * retries of spec.service into a route. */
     void (*target)(struct json_object *target, const char *node);
     void (*backend)(struct json_object *backend, const char *service);
     void (*retries)(struct json_object *policy, int64_t timeout_ms, int64_t attempts);
@@ -55,7 +56,7 @@ static const char *next_event(struct arena *arena, const char **text)
     return word;
 }
 
-/* Other events are Envoy's; the API server would refuse the route. */
+/* Other events are Envoy's; the API server would reject the route. */
 static const char *events_mistake(struct arena *arena, const char *text)
 {
     static const char *const known[] = {"server-error", "gateway-error", "client-error",
@@ -75,7 +76,7 @@ static const char *events_mistake(struct arena *arena, const char *text)
     return NULL;
 }
 
-/* NULL, or the mistake in a spec. */
+/* NULL, or what is wrong with a spec. */
 static const char *appmesh_check(struct arena *arena, const struct canary *canary)
 {
     static const char *const ways[] = {"exact", "prefix", "suffix", "regex", NULL};
@@ -93,7 +94,7 @@ static const char *appmesh_check(struct arena *arena, const struct canary *canar
     return why ? why : headers_mistake(arena, canary, "App Mesh", ways, MAX_HEADERS);
 }
 
-/* Of `match` only the prefix of the first element is used. */
+/* Only the prefix of the first element of `match` is used. */
 static const char *appmesh_ignored(struct arena *arena, const struct canary *canary)
 {
     static const char *const keys[] = {"rewrite", "backendTimeout", "headers", "corsPolicy",
@@ -127,7 +128,7 @@ static int64_t ms_of(const char *text, int64_t missing)
 
 /* --- nodes */
 
-/* {unit: ms, value}, or NULL without spec.service.timeout. */
+/* {unit: ms, value}, or NULL if there is no spec.service.timeout. */
 static struct json_object *appmesh_timeout(struct tick *tick)
 {
     int64_t ms = ms_of(json_str_at(tick->canary->service.json, "timeout", NULL), -1);
@@ -168,8 +169,8 @@ static struct json_object *backends(struct tick *tick, const struct appmesh *wor
 }
 
 /*
- * The node of a side: metadata, listeners, DNS name, called services, access log. The listener
- * given may be edited by the caller.
+ * The node of a side: metadata, listeners, DNS name, called services, access log. The caller may
+ * edit the listener that it passes.
  */
 static struct json_object *appmesh_node(struct tick *tick, const struct appmesh *words,
                                         int64_t port, const char *hostname)
@@ -213,7 +214,7 @@ static struct json_object *targets(struct tick *tick, const struct appmesh *word
     return out;
 }
 
-/* Events for a failed request. */
+/* The events on which a failed request is retried. */
 static struct json_object *retry_events(struct tick *tick, const char *text)
 {
     struct json_object *out = edit_array(tick->arena);
@@ -238,7 +239,7 @@ static void set_retries(struct tick *tick, const struct appmesh *words, struct j
                    attempts > 0 ? attempts : 1);
 }
 
-/* An empty list is refused, so it is removed. */
+/* The API server rejects an empty list, so it is removed. */
 static struct json_object *headers(struct tick *tick)
 {
     struct json_object *out = edit_array(tick->arena);
@@ -275,8 +276,8 @@ static struct json_object *one_route(struct tick *tick, const struct appmesh *wo
     return out;
 }
 
-/* Routes for `weights`; those of an A/B test are named NAME-a and NAME-b. weights NULL: everything
- * to the node `plain`. */
+/* Routes for `weights`; the two routes of an A/B test are named NAME-a and NAME-b. If weights is
+ * NULL, everything goes to the node `plain`. */
 static struct json_object *appmesh_routes(struct tick *tick, const struct appmesh *words,
                                           const char *name, const struct weights *weights,
                                           const struct split *split, const char *plain)
@@ -404,7 +405,7 @@ static const char *check_v1(struct arena *arena, const struct canary *canary)
     return appmesh_check(arena, canary);
 }
 
-/* Its routes have no timeout. */
+/* Routes have no timeout in this version. */
 static const char *ignored_v1(struct arena *arena, const struct canary *canary)
 {
     static const char *const keys[] = {"timeout", NULL};
@@ -428,7 +429,7 @@ static struct json_object *node_v1(struct tick *tick, const char *service)
 }
 
 /* A proxy does not start before its node is known, so nodes are created before the primary's pods.
- * The node of the apex has the primary's endpoints. */
+ * The node of the apex has the endpoints of the primary. */
 static enum rule_result prepare_v1(struct tick *tick)
 {
     const char *const *name = names_v1(tick->arena, tick->canary, &nodes_v1);
@@ -473,7 +474,7 @@ static enum rule_result wanted_v1(struct tick *tick, const struct weights *weigh
     return RULE_CONTINUE;
 }
 
-/* To the node of the apex, which then has the endpoints of its Service. */
+/* Leads to the node of the apex, which then has the endpoints of its Service. */
 static enum rule_result plain_v1(struct tick *tick, struct json_object *live,
                                  struct json_object **out)
 {
@@ -640,7 +641,7 @@ static const char *hostname_v2(struct tick *tick, const char *service)
     return arena_printf(tick->arena, "%s.%s.svc.cluster.local.", service, tick->canary->namespace_);
 }
 
-/* A node with the endpoints of `service`; its members are the pods that `selector` selects. */
+/* A node with the endpoints of `service`; its members are the pods that `selector` matches. */
 static struct json_object *node_v2(struct tick *tick, const char *service,
                                    struct json_object *selector)
 {
@@ -701,8 +702,8 @@ static enum rule_result wanted_v2(struct tick *tick, const struct weights *weigh
     return RULE_CONTINUE;
 }
 
-/* To the node of the canary, which then has the endpoints of the apex Service: its pods are members
- * of that node, and would lose their proxies' configuration with it. */
+/* Leads to the node of the canary, which then has the endpoints of the apex Service: the target's
+ * pods are members of that node, and without it their proxies would lose their configuration. */
 static enum rule_result plain_v2(struct tick *tick, struct json_object *live,
                                  struct json_object **out)
 {
@@ -724,7 +725,7 @@ static struct json_object *service_v2(struct tick *tick, const char *name)
     return out;
 }
 
-/* The objects of the mesh except nodes. */
+/* The mesh's objects except the nodes. */
 struct live {
     struct json_object *router; /* router of the canary */
     struct json_object *services[2];

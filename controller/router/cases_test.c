@@ -1,4 +1,4 @@
-/* Routers and the Services of a Canary, by the cases of cases.yaml. */
+/* Routers and the Services of a Canary: cases of cases.yaml. */
 #include "tick/cases_test.h"
 #include "router/router.h"
 #include "router/shared/services.h"
@@ -76,8 +76,8 @@ static void add_weights(struct json_object *tree, int64_t *sum)
     }
 }
 
-/* Puts what the plan wrote into the route, beside what was there before; returns the sum of its
- * weights. */
+/* Puts what the plan wrote into the route, in addition to its previous content; returns the sum of
+ * its weights. */
 static int64_t put_planned(struct fixture *f)
 {
     int64_t sum = 0;
@@ -94,7 +94,7 @@ static int64_t put_planned(struct fixture *f)
     return sum;
 }
 
-/* Routes this weight over the objects of the case, in an arena of its own, and reads it back. */
+/* Routes this weight with the objects of the case, in its own arena, and reads it back. */
 static void check_weight(const struct called *called, const struct router *router, int weight,
                          bool sums)
 {
@@ -114,9 +114,9 @@ static void check_weight(const struct called *called, const struct router *route
     arena_free(f.arena);
 }
 
-/* with: {sums: true}: the only weights in the object are those of the two sides. What the router says
- * it can write is written and read back: each near the ends, and of those between, which differ in no
- * kind, every thirteenth (proto/weight_test.c has all). */
+/* with: {sums: true}: the only weights in the object are those of the two sides. Weights that the
+ * router reports as possible are written and read back: each one near the ends and, since the
+ * others are all of the same kind, every thirteenth between them (proto/weight_test.c has all). */
 static enum rule_result each_weight(struct called *called)
 {
     const struct router *router = router_called(called);
@@ -143,7 +143,7 @@ static enum rule_result settled(struct called *called)
     return verdict;
 }
 
-/* with: {anew: false}; true where nothing is said */
+/* with: {anew: false}; true if it is missing */
 static bool is_anew(const struct called *called)
 {
     return json_bool_at(called->with, true, "anew", NULL);
@@ -166,7 +166,7 @@ static enum rule_result check(struct called *called)
     return RULE_CONTINUE;
 }
 
-/* --- Services: pods of a side have the label that Services select by, and one more */
+/* --- Services: pods of a side have the label that Services select, and one more */
 
 static struct json_object *selector(void *arg, bool primary, struct json_object *live)
 {
@@ -181,8 +181,8 @@ static bool answer(void *arg, bool primary)
     return !json_bool_at(arg, false, "nobody", NULL);
 }
 
-/* with: {nobody: true}: no pod answers; {ports: [...]}: discovered ones; {settled: true}: old ports
- * go */
+/* with: {nobody: true}: no pod responds; {ports: [...]}: discovered ports; {settled: true}: old
+ * ports are removed */
 static struct service_pods pods_of(const struct called *called)
 {
     struct json_object *with = called->with;

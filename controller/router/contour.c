@@ -15,7 +15,8 @@ static const struct kube_resource http_proxies = {.group = "projectcontour.io",
                                                   .kind = "HTTPProxy",
                                                   .meshed = true};
 
-/* In an A/B test the route for all other requests has both sides too, after those that split. */
+/* In an A/B test the route for all other requests also has both sides; it comes after the routes
+ * that split. */
 static const struct split_format *contour_format(const struct canary *canary)
 {
     static const struct split_format format = {
@@ -35,8 +36,8 @@ static struct json_object *condition(struct arena *arena, const char *kind)
     return kind ? json_sub(out, kind) : out;
 }
 
-/* Conditions of a StringMatch and of Contour; headers have no prefix and suffix condition, which
- * become "contains", as in Flagger. */
+/* The conditions of a StringMatch and their names in Contour. Headers have no prefix and suffix
+ * conditions, so these become "contains", as in Flagger. */
 struct word {
     const char *ours, *theirs;
 };
@@ -74,7 +75,7 @@ static void add_fields(struct arena *arena, struct json_object *conditions, cons
         add_field(arena, conditions, kind, keys[i], json_at(map, keys[i], NULL), words);
 }
 
-/* The path, in the first condition: a route may have one. */
+/* The path goes into the first condition, since a route may have only one. */
 static void set_path(struct arena *arena, struct json_object *conditions,
                      struct json_object *service_match)
 {
@@ -180,7 +181,8 @@ static const char *contour_ignored(struct arena *arena, const struct canary *can
     return ignored_of_service(arena, canary, keys, match_keys);
 }
 
-/* A weight of 0 is Contour's default. The header is for Linkerd behind it. */
+/* A weight of 0 is Contour's default, so it is left out. The header is for Linkerd behind
+ * Contour. */
 static struct json_object *service_of(struct tick *tick, const char *name, int weight)
 {
     int port = tick->canary->service.port;
@@ -212,7 +214,7 @@ static struct json_object *timeouts(struct arena *arena, struct json_object *ser
     return out;
 }
 
-/* (Flagger writes an empty value if there is none, which Contour's schema refuses.) */
+/* (If there is no value, Flagger writes an empty one, which Contour's schema rejects.) */
 static struct json_object *retries(struct arena *arena, struct json_object *service)
 {
     struct json_object *given = json_at(service, "retries", NULL);
@@ -237,7 +239,7 @@ static struct json_object *retries(struct arena *arena, struct json_object *serv
     return out;
 }
 
-/* canary -1: everything to the apex Service. */
+/* canary -1: everything goes to the apex Service. */
 static void add_route(struct tick *tick, struct json_object *routes, struct json_object *live,
                       struct json_object *special, int primary, int canary)
 {
@@ -268,7 +270,7 @@ static struct json_object *with_routes(struct tick *tick, struct json_object *ro
     return out;
 }
 
-/* All conditions of a route must match: each element of a test gets a route of its own. */
+/* All conditions of a route must match, so each element of an A/B test gets its own route. */
 static enum rule_result wanted(struct tick *tick, const struct weights *weights,
                                const struct split *split, struct json_object *live,
                                struct json_object **out)
@@ -304,7 +306,8 @@ static const struct route route = {.resource = &http_proxies,
                                    .plain = plain,
                                    .introduces = true};
 
-/* Contour reports whether the proxy is valid. A proxy that no root includes yet is not judged. */
+/* Contour reports whether the proxy is valid. A proxy that no root proxy includes yet is not
+ * judged. */
 static enum rule_result proxy_settled(struct tick *tick, const struct kube_resource *resource,
                                       struct json_object *live, const char **why)
 {
@@ -334,7 +337,7 @@ static const struct kube_resource *const resources[] = {&kube_services, &http_pr
 
 /* --- routes of the user */
 
-/* A service of a route. One that gets copies has no share. */
+/* A service of a route. A service that gets copies of requests has no share. */
 static const char *ref_service(struct arena *arena, const struct canary *canary,
                                struct json_object *backend)
 {
@@ -370,7 +373,7 @@ static const struct router refs = {
     ROUTE_REFS_ROUTER,
 };
 
-/* By root proxies, in any namespace. */
+/* Through root proxies, in any namespace. */
 static bool led_to(struct json_object *object)
 {
     (void)object;

@@ -1,7 +1,7 @@
 /*
- * Gateway API (router/OBJECTS.md): HTTPRoute v1 and v1beta1, and GRPCRoute v1, which has a provider
- * name of its own: Flagger writes an HTTPRoute for gRPC as well, and manifests with gatewayapi:v1
- * must keep that. The rules of a route are made in router/shared/httproute.c.
+ * Gateway API (router/OBJECTS.md): HTTPRoute v1 and v1beta1, and GRPCRoute v1, which has its own
+ * provider name: Flagger writes an HTTPRoute for gRPC too, and manifests with gatewayapi:v1 must
+ * keep working that way. router/shared/httproute.c writes the rules of a route.
  */
 #include <string.h>
 
@@ -75,7 +75,7 @@ static struct json_object *accepted_condition(struct json_object *parent_status)
     return json_find(json_at(parent_status, "conditions", NULL), "type", "Accepted", NULL);
 }
 
-/* True if the status is for this parent: every field of the spec's reference is equal in it. */
+/* True if the status is about this parent: it repeats every field of the reference in the spec. */
 static bool is_same_parent(struct json_object *parent, struct json_object *status)
 {
     struct json_object *ref = json_at(status, "parentRef", NULL);
@@ -143,7 +143,7 @@ static const struct split_format *httproute_format(const struct canary *canary)
     return &format;
 }
 
-/* The cookie that a list of filters sets; `taken_back`: the one that it deletes. */
+/* The cookie that a list of filters sets or, if `taken_back`, deletes. */
 static const char *cookie_of(struct arena *arena, struct json_object *filters, bool taken_back)
 {
     for (size_t i = 0; i < json_len(filters); i++) {
@@ -166,7 +166,7 @@ static const char *backend_cookie(struct arena *arena, struct json_object *backe
     return cookie_of(arena, json_at(backend, "filters", NULL), taken_back);
 }
 
-/* Flagger deletes a cookie with a filter of the rule, we with one of the backend. */
+/* Flagger deletes a cookie with a filter of the rule; we use a filter of the backend. */
 static const char *previous_cookie(struct arena *arena, const struct canary *canary,
                                    struct json_object *rule)
 {
@@ -192,7 +192,8 @@ static void httproute_read(struct arena *arena, const struct canary *canary,
 
 /*
  * Fields of spec.service that a route cannot express. They have no effect, as in Flagger, which
- * logs it for `allowOrigins` only; here the Canary's author gets a message (decide/accept.c).
+ * logs this for `allowOrigins` only; here the author of the Canary gets a message
+ * (decide/accept.c).
  */
 
 /* Not listed, since nothing is lost: the name of a match, and fields of other meshes (Istio's
@@ -201,7 +202,7 @@ static const char *const of_match[] = {
     "withoutHeaders", "authority",       "scheme", "ignoreUriCase", "port", "gateways",
     "sourceLabels",   "sourceNamespace", NULL};
 static const char *const of_service[] = {"retries", "trafficPolicy", NULL};
-/* Fields that the old version and GRPCRoute lack, and those that only GRPCRoute lacks. */
+/* Fields that the old version and GRPCRoute lack, then fields that only GRPCRoute lacks. */
 static const char *const of_rich[] = {"timeout", "backendTimeout", "corsPolicy", NULL};
 static const char *const of_http[] = {"rewrite", NULL};
 static const char *const patterns[] = {"prefix", "regex", NULL};
@@ -224,9 +225,9 @@ static const char *httproute_ignored(struct arena *arena, const struct canary *c
 }
 
 /*
- * The route of a deleted Canary: one rule to the apex Service, as in spec.service. It outlives the
- * Canary. (Flagger leaves a route to two Services that are about to be deleted, and the garbage
- * collector deletes the route as well.)
+ * The route of a deleted Canary: one rule that leads to the apex Service, as spec.service
+ * describes. It outlives the Canary. (Flagger leaves a route to two Services that are about to be
+ * deleted, and the garbage collector deletes the route as well.)
  */
 
 static struct json_object *plain_rule(struct tick *tick)
@@ -255,8 +256,8 @@ static bool is_reverted(struct tick *tick, struct json_object *rule)
 }
 
 /*
- * The live rule below the plain one, so that additions of others and of the server's defaults stay.
- * An analysis may have left several rules, or filters of its own.
+ * The live rule that the plain one is applied to, so that additions by others and the server's
+ * defaults stay. An analysis may have left several rules, or filters of its own.
  */
 static struct json_object *base_rule(struct tick *tick, struct json_object *live)
 {
@@ -307,7 +308,7 @@ static enum rule_result httproute_revert(struct tick *tick, bool recreate)
 
 /* --- routes of the user */
 
-/* A backend without group and kind is a Service, without namespace one of the route's. */
+/* A backend without group and kind is a Service; without a namespace it is in the route's. */
 static const char *ref_service(struct arena *arena, const struct canary *canary,
                                struct json_object *backend)
 {
@@ -342,7 +343,7 @@ static const struct kube_resource kind_grpc = {.group = GATEWAY_API,
                                                .plural = "grpcroutes",
                                                .kind = "GRPCRoute",
                                                .meshed = true};
-/* Of the experimental channel, until they came into v1. */
+/* Versions in the experimental channel, before these kinds became part of v1. */
 static const struct kube_version before_tls[] = {
     {GATEWAY_API, "v1alpha3"}, {GATEWAY_API, "v1alpha2"}, {NULL, NULL}};
 static const struct kube_resource kind_tls = {.group = GATEWAY_API,
@@ -385,7 +386,7 @@ static const char *const providers_grpc[] = {"gatewayapi:v1:grpc", NULL};
 static const struct router refs_http = REFS_ROUTER(providers_http, "http");
 static const struct router refs_grpc = REFS_ROUTER(providers_grpc, "grpc");
 
-/* --- the routers: a route of a version, and the row of a router with such a route */
+/* --- the routers: the route of each version, and the table row of a router with such a route */
 
 #define HTTPROUTE_ROUTE(kind, version)                                                             \
     {                                                                                              \
@@ -403,7 +404,7 @@ static const struct router refs_grpc = REFS_ROUTER(providers_grpc, "grpc");
         .disown = route_disown                                                                     \
     }
 
-/* Served before v1; it lacks only the timeouts. */
+/* Served before v1; the timeouts are all that it lacks. */
 static const struct httproute_version version_v1 = {.resource = &kind_v1, .rich = true};
 static const struct route route_v1 = HTTPROUTE_ROUTE(&kind_v1, &version_v1);
 
@@ -450,7 +451,7 @@ const struct router router_gatewayapi_v1beta1 =
     HTTPROUTE_ROUTER(providers_v1beta1, kinds_v1beta1, &route_v1beta1, check_v1beta1,
                      ignored_v1beta1, true, "http", "Gateway API, HTTPRoute v1beta1", &refs_http);
 
-/* Clients of gRPC store no cookies. */
+/* gRPC clients store no cookies. */
 static const struct httproute_version version_grpc = {.resource = &kind_grpc, .calls = true};
 static const struct route route_grpc = HTTPROUTE_ROUTE(&kind_grpc, &version_grpc);
 

@@ -1,5 +1,5 @@
 /*
- * Gloo: a RouteTable to which the user's VirtualService delegates, and an Upstream for each side
+ * Gloo: a RouteTable that the user's VirtualService delegates to, and an Upstream for each side
  * (router/OBJECTS.md).
  */
 #include <string.h>
@@ -21,7 +21,7 @@ static const struct kube_resource upstreams = {.group = "gloo.solo.io",
                                                .kind = "Upstream",
                                                .meshed = true};
 
-/* --- UpstreamGroup, from before RouteTables: used if one with the target's name exists */
+/* --- UpstreamGroup, which predates RouteTable: used if one with the target's name exists */
 
 #define DEFAULT_NAMESPACE "gloo-system"
 
@@ -31,7 +31,7 @@ static const struct kube_resource gloo_groups = {.group = "gloo.solo.io",
                                                  .kind = "UpstreamGroup",
                                                  .meshed = true};
 
-/* Upstreams discovered by Gloo; "*" for any port. */
+/* Upstreams that Gloo has discovered; "*" for any port. */
 static const char *group_upstream(struct arena *arena, const struct canary *canary,
                                   const char *service, const char *port)
 {
@@ -134,7 +134,7 @@ static const struct route gloo_group = {.resource = &gloo_groups,
 
 enum { MAX_HEADERS = 64 };
 
-/* side: "primary" or "canary". The port is that of the spec, "*" for any. */
+/* side: "primary" or "canary". The port is the spec's, or "*" for any. */
 static const char *upstream_name(struct arena *arena, const struct canary *canary, const char *side,
                                  const char *port)
 {
@@ -186,7 +186,7 @@ static const char *gloo_check(struct arena *arena, const struct canary *canary)
 
 /* --- RouteTable */
 
-/* A weight of 0 is omitted, as by Gloo's own tools. */
+/* A weight of 0 is omitted, as Gloo's own tools do. */
 static const struct split_format *gloo_format(const struct canary *canary)
 {
     static const struct split_format format = {.rules = {"spec", "routes"},
@@ -248,7 +248,7 @@ static struct json_object *matchers(struct tick *tick)
     return out;
 }
 
-/* key: "multi" or "single" destination of the action. */
+/* key: "multi" or "single", the kind of destination of the action. */
 static struct json_object *one_route(struct tick *tick, const char *key, struct json_object *to)
 {
     struct json_object *out = edit_object(tick->arena), *action = json_sub(out, "routeAction");
@@ -285,7 +285,7 @@ static enum rule_result wanted(struct tick *tick, const struct weights *weights,
     return RULE_CONTINUE;
 }
 
-/* To the Service itself: the Upstreams are deleted with the Canary. */
+/* Leads to the Service itself, since the Upstreams are deleted with the Canary. */
 static enum rule_result plain(struct tick *tick, struct json_object *live, struct json_object **out)
 {
     struct json_object *routes = edit_array(tick->arena), *to = edit_object(tick->arena);
@@ -303,7 +303,7 @@ static enum rule_result plain(struct tick *tick, struct json_object *live, struc
 
 /* --- Upstreams */
 
-/* settings: the object with the settings, NULL if none. */
+/* settings: the object to take the settings from, NULL if none. */
 static struct json_object *upstream(struct tick *tick, const char *service,
                                     struct json_object *selector, struct json_object *settings,
                                     struct json_object *live)
@@ -358,8 +358,8 @@ static bool need_found(struct tick *tick, const char *const *names, struct found
     return known;
 }
 
-/* An object of another namespace that names certificates or a proxy is read only if it is about a
- * Service of the Canary, as discovered ones are: others may belong to another tenant. */
+/* An object in another namespace that names certificates or a proxy is read only if it is about a
+ * Service of the Canary, as discovered ones are: other objects may belong to another tenant. */
 static bool may_read(const struct tick *tick, struct json_object *settings)
 {
     const char *of = json_str_at(settings, "spec", "kube", "serviceNamespace", NULL);
@@ -371,8 +371,8 @@ static bool may_read(const struct tick *tick, struct json_object *settings)
             !json_at(settings, "spec", "httpProxyHostname", NULL));
 }
 
-/* Before the RouteTable, which leads to them. An Upstream is not created without its settings; an
- * existing one keeps its own. */
+/* The Upstreams come before the RouteTable, which leads to them. An Upstream is not created without
+ * its settings; an existing one keeps its own. */
 static enum rule_result reconcile_table(struct tick *tick)
 {
     const struct canary_service *service = &tick->canary->service;
@@ -410,7 +410,7 @@ static enum rule_result reconcile_table(struct tick *tick)
 
 static const struct route route;
 
-/* An existing UpstreamGroup serves already. */
+/* An existing UpstreamGroup already serves. */
 static const struct route *choose(struct tick *tick)
 {
     struct json_object *group;

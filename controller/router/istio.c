@@ -1,5 +1,5 @@
 /*
- * Istio: a VirtualService of the apex Service's name, and a DestinationRule for each side
+ * Istio: a VirtualService with the name of the apex Service, and a DestinationRule for each side
  * (router/OBJECTS.md).
  */
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "tick/edit.h"
 #include "tick/need.h"
 
-/* All versions have one schema; the newest is tried first. A table each: a cluster may serve them
- * differently. */
+/* All versions have the same schema; the newest is tried first. Each kind has its own table, since
+ * a cluster may serve them in different versions. */
 #define ALSO                                                                                       \
     {                                                                                              \
         {"networking.istio.io", "v1beta1"}, {"networking.istio.io", "v1alpha3"},                   \
@@ -154,7 +154,8 @@ static bool has_key(struct json_object *map, const char *key)
     return false;
 }
 
-/* Both maps; the special one overrides, since a request has one value of a header. */
+/* The entries of both maps; the special map takes precedence, since a request has only one value of
+ * a header. */
 static void join_map(struct arena *arena, struct json_object *match, struct json_object *special,
                      const char *key)
 {
@@ -173,7 +174,7 @@ static void join_map(struct arena *arena, struct json_object *match, struct json
     json_set(match, key, out);
 }
 
-/* Requests that match both: the special one, and one of the service's if there is any. */
+/* Requests that match both: the special match, and one of the service's if there are any. */
 static void add_joined(struct arena *arena, const struct canary *canary, struct json_object *list,
                        struct json_object *special)
 {
@@ -246,7 +247,7 @@ static void istio_read(struct arena *arena, const struct canary *canary, const s
 
 /* --- destinations */
 
-/* In the mesh several ports of a Service share its name, at a gateway they do not. */
+/* Within the mesh several ports of a Service share its name; at a gateway they do not. */
 static bool needs_port(const struct canary *canary)
 {
     struct json_object *gateways = json_at(canary->service.json, "gateways", NULL);
@@ -259,7 +260,7 @@ static bool needs_port(const struct canary *canary)
             strcmp(json_object_get_string(first), "mesh") != 0);
 }
 
-/* cookie NULL: its answers set none. `live`: the rule around it, may be NULL. */
+/* If cookie is NULL, its responses set none. `live`: the rule that contains it, may be NULL. */
 static struct json_object *destination(struct tick *tick, const char *host, int weight,
                                        const char *cookie, struct json_object *live)
 {
@@ -296,7 +297,7 @@ static struct json_object *destinations(struct tick *tick, const struct route_ru
 /* --- actions of a rule */
 
 /* `given` with a null for each of the keys that it lacks: they are ours even if the spec does not
- * set them. Additions of others stay. NULL removes all. */
+ * set them. Additions by others stay. NULL removes them all. */
 static struct json_object *all_keys(struct arena *arena, struct json_object *given,
                                     const char *const keys[])
 {
@@ -375,12 +376,12 @@ static void set_mirror(struct tick *tick, const struct route_rule *rule, struct 
         add_mirror(tick, http);
 }
 
-/* Fields of every HTTP rule, for any destination. */
+/* The fields that every HTTP rule has, whatever its destination. */
 static struct json_object *http_rule(struct tick *tick, const struct route_rule *rule,
                                      struct json_object *matches, struct json_object *to)
 {
     static const char *const retry_keys[] = {"attempts", "perTryTimeout", "retryOn", NULL};
-    /* not allowed beside a route */
+    /* not allowed together with a route */
     static const char *const others[] = {"redirect", "delegate", "directResponse"};
     struct json_object *service = tick->canary->service.json;
     struct json_object *out = edit_object(tick->arena);
@@ -448,7 +449,7 @@ static struct json_object *tcp_rules(struct tick *tick, struct json_object *to)
     return out;
 }
 
-/* Rules of the protocol that the spec had before: ours are removed, others stay. */
+/* Rules of the protocol that the spec used before: ours are removed, others stay. */
 static void remove_rules(struct tick *tick, const struct split_format *format, const char *key,
                          struct json_object *live, struct json_object *spec)
 {
@@ -614,7 +615,7 @@ static const struct route route = {.resource = &virtual_services,
 
 /* --- DestinationRules */
 
-/* The policy is ours entirely, also if there is none; subsets are not ours. */
+/* The whole policy is ours, even if the spec has none; subsets are not ours. */
 static void reconcile_rule(struct tick *tick, const char *name, struct json_object *live)
 {
     struct json_object *policy = json_at(tick->canary->service.json, "trafficPolicy", NULL);
@@ -627,7 +628,7 @@ static void reconcile_rule(struct tick *tick, const char *name, struct json_obje
     route_beside(tick, &destination_rules, name, live, wanted, false);
 }
 
-/* Before the VirtualService, which leads to them. */
+/* The DestinationRules come before the VirtualService, which leads to them. */
 static enum rule_result istio_reconcile(struct tick *tick)
 {
     const char *const *names = istio_names(tick->arena, tick->canary, &destination_rules);
@@ -682,7 +683,7 @@ static const struct kube_resource *const resources[] = {&kube_services, &destina
 
 /* --- routes of the user */
 
-/* "podinfo-primary", or with the namespace of the Canary behind it, to any part of the cluster's
+/* "podinfo-primary", optionally followed by the Canary's namespace and any part of the cluster's
  * domain. */
 static const char *ref_service(struct arena *arena, const struct canary *canary,
                                struct json_object *backend)
@@ -690,7 +691,7 @@ static const char *ref_service(struct arena *arena, const struct canary *canary,
     const char *host = json_str_at(backend, "destination", "host", NULL);
     const char *dot = host ? strchr(host, '.') : NULL;
     const char *rest = dot ? arena_printf(arena, ".%s.svc.", canary->namespace_)
-                           : ""; /* a prefix of it, or more */
+                           : ""; /* a prefix of it, or more than that */
 
     if (!dot)
         return host;
@@ -726,7 +727,7 @@ static const struct router refs = {
     ROUTE_REFS_ROUTER,
 };
 
-/* By VirtualServices that delegate to it, where it has no hosts (spec.service.delegation). */
+/* Through VirtualServices that delegate to it, if it has no hosts (spec.service.delegation). */
 static bool led_to(struct json_object *object)
 {
     return json_len(json_at(object, "spec", "hosts", NULL)) == 0;

@@ -1,5 +1,5 @@
 /*
- * Knative: the target itself has the shares of its revisions (router/OBJECTS.md).
+ * Knative: the target itself holds the shares of its revisions (router/OBJECTS.md).
  */
 #include "router/router.h"
 
@@ -20,7 +20,7 @@ static struct json_object *spec_traffic(struct json_object *service)
     return json_at(service, "spec", "traffic", NULL);
 }
 
-/* The annotation exists, and the traffic names its revision. Before the first routing there is
+/* Requires the annotation, and traffic that names its revision. Before the first routing there is
  * nothing to repair. */
 static enum rule_result knative_reconcile(struct tick *tick)
 {
@@ -39,8 +39,8 @@ static enum rule_result knative_reconcile(struct tick *tick)
     return RULE_CONTINUE;
 }
 
-/* From the spec; settled() checks that it is in effect. (Flagger reads the status, which is stale
- * after a write.) */
+/* Read from the spec; settled() checks that it is in effect. (Flagger reads the status, which is
+ * stale after a write.) */
 static enum rule_result knative_get(struct tick *tick, struct weights *out)
 {
     struct json_object *service;
@@ -85,7 +85,7 @@ static enum rule_result knative_set(struct tick *tick, const struct weights *wei
     if (!primary)
         return plan_block(tick, "Knative Service %s.%s has no annotation " KNATIVE_PRIMARY,
                           tick->canary->target.name, tick->canary->namespace_);
-    int percent = weight_percent(weights->canary); /* it is whole: accept.c checks it */
+    int percent = weight_percent(weights->canary); /* it is a whole number: accept.c checks that */
     if (knative_share(spec_traffic(service)) != percent || !knative_named(spec_traffic(service)))
         knative_route(tick, service, primary, percent,
                       arena_printf(tick->arena, "weights %s/%s",

@@ -1,13 +1,15 @@
 /*
  * No mesh: plain Services (router/OBJECTS.md). All traffic stays on the primary until the
- * promotion; the canary is tested through its own Service (blue/green on L4).
+ * promotion; the canary is tested through its own Service (blue/green at layer 4).
  *
  * With spec.analysis.steps the apex Service selects the pods of both sides, and the share is the
- * ratio of their numbers. Its annotation has the weight and the selector, so that both are one
- * write, and the weight is read back like that of a mesh. Workers without spec.service take work by
- * themselves: there the pods are all that routes, and the weight is that of the status.
+ * ratio of their numbers. Its annotation holds the weight and the selector, so that both change in
+ * one write, and the weight is read back like a mesh's. Workers without spec.service fetch their
+ * work themselves: there the numbers of pods are the only routing, and the weight comes from the
+ * status.
  *
- * With spec.analysis.bake the apex Service selects the pods of the primary, or those of the canary.
+ * With spec.analysis.bake the apex Service selects either the pods of the primary or those of the
+ * canary.
  */
 #include "router/router.h"
 
@@ -48,7 +50,7 @@ static enum rule_result kubernetes_set(struct tick *tick, const struct weights *
     return RULE_CONTINUE;
 }
 
-/* There is only the apex Service. */
+/* Nothing to do: the apex Service is reverted in the same way for every router. */
 static enum rule_result kubernetes_revert(struct tick *tick, bool recreate)
 {
     (void)tick;
@@ -61,8 +63,8 @@ static enum rule_result kubernetes_revert(struct tick *tick, bool recreate)
 enum { HALF = WEIGHT_ALL / 2, ALL = WEIGHT_ALL };
 
 /*
- * A weight above a half would need more pods than all traffic, or a primary with fewer than it needs
- * to take everything back.
+ * A weight above one half would need more pods than all of the traffic does, or would leave the
+ * primary fewer pods than it needs to take everything back.
  */
 static const char *pods_check(struct arena *arena, const struct canary *canary)
 {
@@ -146,7 +148,7 @@ static const struct router by_pods = {
     .disown = kubernetes_go,
 };
 
-/* The selector of one side is no share. */
+/* The selector selects one side only, so there are no shares. */
 static const char *whole_check(struct arena *arena, const struct canary *canary)
 {
     const char *field = canary->analysis.promotion.n_steps > 0       ? "promotion"

@@ -23,8 +23,8 @@ static const struct kube_resource mesh_http_routes = {.group = "kuma.io",
                                                       .meshed = true};
 #define SERVICE_TAG "kuma.io/service"
 
-/* A cluster-scoped name must include the namespace. (Flagger's does not: two Canaries of one name
- * overwrite each other's routes.) */
+/* A cluster-scoped name must include the namespace. (Flagger's does not: two Canaries with the same
+ * name overwrite each other's routes.) */
 static const char *const *kuma_names(struct arena *arena, const struct canary *canary,
                                      const struct kube_resource *resource)
 {
@@ -99,7 +99,7 @@ static struct json_object *traffic_route(struct tick *tick, struct json_object *
     json_set_str(out, "mesh", mesh_of(tick->canary));
     json_set(spec, "sources", selectors(tick, "*"));
     json_set(spec, "destinations", selectors(tick, apex));
-    json_set(conf, "destination", NULL); /* not allowed beside a split */
+    json_set(conf, "destination", NULL); /* not allowed together with a split */
     json_set(conf, "split", destinations);
     return out;
 }
@@ -131,8 +131,8 @@ static enum rule_result plain_traffic(struct tick *tick, struct json_object *liv
     return RULE_CONTINUE;
 }
 
-/* A route created by Flagger has only the Service's name, and calls of this Service as its
- * destinations. */
+/* A route created by Flagger is named after the Service only, and its destinations match calls to
+ * this Service. */
 static bool is_for_us(struct tick *tick, struct json_object *live)
 {
     struct json_object *first = json_elem(json_at(live, "spec", "destinations", NULL), 0);
@@ -168,7 +168,7 @@ static const struct split_format *format_of_http(const struct canary *canary)
     return &http_format;
 }
 
-/* By labels, which all versions of it support. */
+/* Refers to the Service by labels, which all versions of MeshHTTPRoute support. */
 static struct json_object *mesh_service(struct tick *tick, const char *service)
 {
     struct json_object *out = edit_object(tick->arena), *labels = json_sub(out, "labels");
@@ -248,8 +248,8 @@ static const struct route http = {.resource = &mesh_http_routes,
 
 static const struct route traffic;
 
-/* Uses the existing one. Only if there is none, asks the cluster for the served versions: listing
- * an unserved kind is an error, not an empty list. */
+/* Uses whichever exists. Only if neither does, asks the cluster for the served versions: listing an
+ * unserved kind is an error, not an empty list. */
 static const struct route *choose(struct tick *tick)
 {
     const char *name = name_of_traffic(tick);
@@ -280,8 +280,8 @@ static const struct route traffic = {.resource = &traffic_routes,
 
 /* --- deletion of a Canary */
 
-/* One of ours first leads to the apex Service, and is deleted when this is in effect: calls then go
- * where they went before. So it is never created again. */
+/* A route of ours first leads to the apex Service, and is deleted once that is in effect: calls
+ * then go where they went before. Hence it is never created again. */
 static enum rule_result kuma_revert(struct tick *tick, bool recreate)
 {
     (void)recreate;

@@ -12,7 +12,7 @@
 
 #define DEFAULT_PREFIX "nginx.ingress.kubernetes.io"
 
-enum { LEAST_TOTAL = 100 }; /* of weights without the annotation of a total */
+enum { LEAST_TOTAL = 100 }; /* for weights without the annotation for the total */
 
 /* "nginx.ingress.kubernetes.io/canary-weight" */
 static const char *annotation(struct tick *tick, const char *word)
@@ -22,7 +22,8 @@ static const char *annotation(struct tick *tick, const char *word)
     return arena_printf(tick->arena, "%s/%s", prefix && *prefix ? prefix : DEFAULT_PREFIX, word);
 }
 
-/* --- A/B tests: the controller supports one header or cookie, either of which matches */
+/* --- A/B tests: the controller supports one header and one cookie, and a match of either is
+ * enough */
 
 struct test {
     const char *header, *value, *pattern, *cookie; /* NULL if none */
@@ -60,7 +61,7 @@ static const char *read_header(struct arena *arena, const char *name, struct jso
     return NULL;
 }
 
-/* NULL, or the reason that it cannot be expressed. */
+/* NULL, or why it cannot be expressed. */
 static const char *read_test(struct arena *arena, const struct canary *canary, struct test *test)
 {
     struct json_object *given = canary->analysis.match;
@@ -151,7 +152,7 @@ static const char *value_of(struct tick *tick, struct json_object *live, const c
     return value && *value ? value : NULL;
 }
 
-/* The first annotation counts: the controller checks header and cookie before the weight. */
+/* The first annotation found decides: the controller checks header and cookie before the weight. */
 static struct weights read_copy(struct tick *tick, struct json_object *live)
 {
     const char *is_canary = value_of(tick, live, "canary");
@@ -182,7 +183,7 @@ static const char *own_annotations(struct tick *tick)
 
 static const struct source_ingress source = {
     .own = own_annotations, .write = set_weights, .read = read_copy, .takes = takes};
-/* A canary of another Ingress takes no requests of that one. */
+/* The copy for the canary of another Ingress takes no requests away from that Ingress. */
 static struct json_object *nginx_claims(struct arena *arena, struct json_object *ingress)
 {
     const char *canary =

@@ -103,7 +103,7 @@ const char *router_names_that(struct arena *arena, bool (*can)(const struct rout
 
 /* --- checks of a spec */
 
-enum { MAX_TEXT = 256 }; /* limit of a message of PCRE2, which truncates longer ones */
+enum { MAX_TEXT = 256 }; /* limit of a PCRE2 message; PCRE2 truncates longer ones */
 
 const char *regex_mistake(struct arena *arena, const char *pattern)
 {
@@ -162,7 +162,7 @@ const char *ignored_but_weights(struct arena *arena, const struct canary *canary
 
 static const char *const all_ways[] = {"exact", "prefix", "suffix", "regex", NULL};
 
-/* The kind of a StringMatch, NULL if it is none of these. */
+/* The kind of a StringMatch, NULL if it is none of those listed here. */
 static const char *way_of(struct json_object *match, const char *const ways[])
 {
     for (; *ways; ways++) {
@@ -264,7 +264,7 @@ const char *headers_mistake(struct arena *arena, const struct canary *canary, co
 
 #define TAKE_BACK "Max-Age=-1"
 
-/* Attributes sorted by name, as in Flagger. */
+/* The attributes are sorted by name, as in Flagger. */
 static const char *set_cookie(struct tick *tick, const char *cookie, const char *max_age)
 {
     const struct canary_affinity *affinity = &tick->canary->analysis.affinity;

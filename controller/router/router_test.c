@@ -29,7 +29,7 @@ CASE(test_every_row_is_whole)
 CASE(test_names)
 {
     static const struct {
-        const char *provider, *version; /* of the last resource; NULL if not served */
+        const char *provider, *version; /* version of the last resource; NULL if not served */
     } cases[] = {
         {"kubernetes", "v1"},
         {"gatewayapi:v1", "v1"},
@@ -57,12 +57,12 @@ CASE(test_names)
     }
 }
 
-/* Of the versions that a cluster serves the first counts: the newest, unless the provider names
+/* The first of the versions that a cluster serves is used: the newest, unless the provider names
  * one. */
 CASE(test_versions)
 {
     static const struct {
-        const char *provider, *versions; /* of the last resource */
+        const char *provider, *versions; /* versions of the last resource */
     } cases[] = {
         {"istio", "v1 v1beta1 v1alpha3"},
         {"gatewayapi:v1", "v1 v1beta1"},

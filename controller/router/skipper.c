@@ -1,6 +1,6 @@
 /*
- * Skipper: a copy of the user's Ingress that leads to both sides, with weights in an annotation,
- * and a predicate that puts it before the user's (router/OBJECTS.md).
+ * Skipper: a copy of the user's Ingress that leads to both sides, with weights in an annotation and
+ * a predicate that gives it precedence over the user's Ingress (router/OBJECTS.md).
  */
 #include <string.h>
 
@@ -10,12 +10,12 @@
 
 #define WEIGHTS   "zalando.org/backend-weights"
 #define PREDICATE "zalando.org/skipper-predicate"
-#define FIRST     "Weight(100)" /* before the user's Ingress */
+#define FIRST     "Weight(100)" /* takes precedence over the user's Ingress */
 #define OFF       "False()"     /* takes no requests: the user's Ingress is in effect */
 
 enum { ANNOTATION_MAX = 256 * 1024 };
 
-/* `first` before the predicates of the source, without ours. */
+/* `first`, followed by the predicates of the source except ours. */
 static const char *predicates(struct arena *arena, struct json_object *source, const char *first)
 {
     const char *at = json_str_at(source, "metadata", "annotations", PREDICATE, NULL);
@@ -56,7 +56,7 @@ static struct json_object *weights_of(struct tick *tick, struct json_object *liv
     return out;
 }
 
-/* Weights of others need not add up to 100. */
+/* Weights written by others need not add up to 100. */
 static struct weights read_copy(struct tick *tick, struct json_object *live)
 {
     const struct canary_service *service = &tick->canary->service;

@@ -8,8 +8,8 @@
 #include "router/shared/route.h"
 #include "tick/edit.h"
 
-/* From v1alpha2 on our part of a split has one format. The last CRD of the SMI serves v1alpha4
- * alone. */
+/* From v1alpha2 on, the part of a split that we write has the same format. The last release of the
+ * SMI's CRD serves only v1alpha4. */
 #define GROUP "split.smi-spec.io"
 static const struct kube_version also_v1alpha2[] = {
     {GROUP, "v1alpha4"}, {GROUP, "v1alpha3"}, {NULL, NULL}};
@@ -34,7 +34,7 @@ static const struct split_format *smi_format(const struct canary *canary)
     return &format;
 }
 
-/* Weights of v1alpha1 are quantities, which are strings. */
+/* Weights in v1alpha1 are quantities, which are strings. */
 static void add_backend(struct tick *tick, struct json_object *backends, const char *name,
                         int weight, struct json_object *live)
 {
@@ -50,7 +50,7 @@ static void add_backend(struct tick *tick, struct json_object *backends, const c
     edit_add(backends, backend);
 }
 
-/* For the adapter of Istio, which makes a VirtualService of the split: "smi:v1alpha1:istio". */
+/* For the Istio adapter, which turns the split into a VirtualService: "smi:v1alpha1:istio". */
 static void set_gateways(struct tick *tick, struct json_object *out)
 {
     static const char key[] = "VirtualService.v1alpha3.networking.istio.io/spec.gateways";
@@ -110,7 +110,7 @@ static const struct route route_v1alpha1 = ROUTE(smi_v1alpha1);
 static const struct route route_v1alpha2 = ROUTE(smi_v1alpha2);
 static const struct route route_v1alpha3 = ROUTE(smi_v1alpha3);
 
-/* --- the meshes: names of the provider, version, metrics and description */
+/* --- the meshes: provider names, version, metrics and description */
 
 #define SMI_ROUTER(names, version, family, line)                                                   \
     {                                                                                              \

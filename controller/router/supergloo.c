@@ -1,7 +1,7 @@
 /*
- * SuperGloo, for old documents: RoutingRules of the mesh named by the provider,
- * `supergloo:MESH.NAMESPACE` (router/OBJECTS.md). One rule splits, others have the remaining
- * actions. Backends are the Upstreams that SuperGloo discovers in its own namespace.
+ * SuperGloo, for old documents: RoutingRules of the mesh that the provider names,
+ * `supergloo:MESH.NAMESPACE` (router/OBJECTS.md). One rule splits, the others do everything else.
+ * Backends are the Upstreams that SuperGloo discovers in its own namespace.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@ static const struct kube_resource rules = {.group = "supergloo.solo.io",
                                            .meshed = true};
 
 #define PREFIX "supergloo:"
-/* The rules beside the split. */
+/* The rules besides the split. */
 enum { RETRIES, HEADERS, CORS, MORE };
 static const char *const suffixes[MORE] = {"retries", "headers", "cors"};
 
@@ -117,7 +117,7 @@ static const char *ignored(struct arena *arena, const struct canary *canary)
 
 /* --- rules */
 
-/* The namespace after the dot of the provider; *mesh: the part before it. */
+/* The namespace after the dot in the provider; *mesh: the part before the dot. */
 static const char *mesh_of(struct tick *tick, const char **mesh)
 {
     const char *name = tick->provider + strlen(PREFIX);
@@ -144,7 +144,7 @@ static struct json_object *upstream_ref(struct tick *tick, const char *service)
     return reference(tick, upstream(tick->arena, tick->canary, service, port));
 }
 
-/* A rule for requests of the apex Service. what: its purpose. */
+/* A rule for requests to the apex Service. what: its purpose. */
 static struct json_object *rule(struct tick *tick, const char *what, struct json_object *value)
 {
     struct json_object *out = edit_object(tick->arena), *spec = json_sub(out, "spec");
@@ -209,7 +209,7 @@ static enum rule_result plain(struct tick *tick, struct json_object *live, struc
 
 /* --- the others */
 
-/* A duration in the JSON of protocol buffers: seconds. */
+/* A duration as protocol buffers write it in JSON: in seconds. */
 static void set_duration(struct tick *tick, struct json_object *out, const char *key,
                          const char *text)
 {
@@ -259,7 +259,7 @@ static struct json_object *cors(struct tick *tick, struct json_object *given)
     return rule(tick, "corsPolicy", out);
 }
 
-/* Removes rules that the spec no longer asks for. */
+/* Removes rules that the spec no longer needs. */
 static enum rule_result reconcile(struct tick *tick)
 {
     static struct json_object *(*const make[MORE])(struct tick *,

@@ -1,5 +1,5 @@
 /*
- * Traefik: a TraefikService with weights, to which the user's IngressRoute leads
+ * Traefik: a TraefikService with weights, which the user's IngressRoute leads to
  * (router/OBJECTS.md).
  */
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "router/shared/route_refs.h"
 #include "tick/edit.h"
 
-/* Its name before Traefik 2.10. */
+/* The name of its group before Traefik 2.10. */
 static const struct kube_version also[] = {{"traefik.containo.us", "v1alpha1"}, {NULL, NULL}};
 static const struct kube_resource traefik_services = {.group = "traefik.io",
                                                       .version = "v1alpha1",
@@ -52,7 +52,7 @@ static struct json_object *with_services(struct tick *tick, struct json_object *
     struct json_object *spec = json_sub(out, "spec");
 
     json_set(json_sub(spec, "weighted"), "services", services);
-    json_set(spec, "mirroring", NULL); /* not allowed beside weights */
+    json_set(spec, "mirroring", NULL); /* not allowed together with weights */
     return out;
 }
 
@@ -99,7 +99,7 @@ static const struct kube_resource *const resources[] = {&kube_services, &traefik
 static const struct kube_resource ingress_routes = TRAEFIK_ROUTE("ingressroutes", "IngressRoute");
 static const struct kube_resource tcp_routes = TRAEFIK_ROUTE("ingressroutetcps", "IngressRouteTCP");
 
-/* A service without kind is a Service, without namespace one of the route's. */
+/* A service without a kind is a Service; without a namespace it is in the route's. */
 static const char *ref_service(struct arena *arena, const struct canary *canary,
                                struct json_object *backend)
 {
@@ -147,7 +147,7 @@ static const struct router refs = {
     ROUTE_REFS_ROUTER,
 };
 
-/* By IngressRoutes, in any namespace. */
+/* Through IngressRoutes, in any namespace. */
 static bool led_to(struct json_object *object)
 {
     (void)object;

@@ -1,4 +1,4 @@
-/* The autoscalers of both kinds, by the cases of cases.yaml. */
+/* Both kinds of autoscalers: cases of cases.yaml. */
 #include "tick/cases_test.h"
 #include "scaler/scaler.h"
 

@@ -1,7 +1,7 @@
 /*
  * HorizontalPodAutoscaler (scaler/OBJECTS.md). autoscaling/v2 is read and written, whatever version
- * a Canary names: the API server converts between versions. An HPA ignores a workload at zero
- * replicas, so that there is nothing to pause.
+ * a Canary names: the API server converts between versions. An HPA ignores a workload with zero
+ * replicas, so there is nothing to pause.
  */
 #include "scaler/scaler.h"
 #include "tick/edit.h"

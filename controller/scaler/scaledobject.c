@@ -1,8 +1,8 @@
 /*
- * KEDA ScaledObject (scaler/OBJECTS.md). KEDA scales from and to zero, so a target that is to stay
- * at zero must be paused, before it is scaled down and after its traffic is gone: KEDA removes its
- * pods at once. The primary's copy is never paused, even if the source or the copy was paused by
- * others.
+ * KEDA ScaledObject (scaler/OBJECTS.md). KEDA scales from and to zero, so a target that must stay
+ * at zero has to be paused: before it is scaled down, but after its traffic is gone, since KEDA
+ * then removes its pods at once. The primary's copy is never paused, even if somebody else has
+ * paused the source or the copy.
  */
 #include <string.h>
 
@@ -22,12 +22,12 @@ static const char *const pauses[] = {PAUSED_REPLICAS, "autoscaling.keda.sh/pause
 /* A label with the object's own name, set by KEDA. */
 static const char *const own_name[] = {"scaledobject.keda.sh/name", NULL};
 
-/* Fields of a trigger that select pods by labels: those of kubernetes-workload, and names of
- * others. */
+/* Fields of a trigger that select pods by labels: the kubernetes-workload trigger's, and the names
+ * that others use. */
 static const char *const selector_fields[] = {"podSelector", "labelSelector", "selector", NULL};
 
-/* The value of the primary's pods for a label of the target's; before the primary exists, its
- * future value. */
+/* The value that the primary's pods have for a label of the target; before the primary exists, the
+ * value that they will have. */
 static const char *primary_value(struct tick *tick, struct json_object *primary, const char *key,
                                  const char *value)
 {
@@ -41,7 +41,7 @@ static const char *primary_value(struct tick *tick, struct json_object *primary,
     return NULL;
 }
 
-/* A selector for the target's pods by a label that differs on the primary's. */
+/* A selector for the target's pods by a label that has another value on the primary's. */
 static const char *selector_of(struct tick *tick, struct json_object *target,
                                struct json_object *primary, const char *selector)
 {
@@ -84,7 +84,7 @@ static void rewrite_metadata(struct tick *tick, struct json_object *metadata,
     }
 }
 
-/* Applies the spec's settings for the primary's trigger of this name. */
+/* Applies the spec's settings for the primary's trigger with this name. */
 static void override_metadata(struct tick *tick, struct json_object *metadata, const char *name)
 {
     struct json_object *ref = tick->canary->autoscaler_json;
@@ -120,7 +120,8 @@ static bool rewrite_triggers(struct tick *tick, struct json_object *triggers)
     return true;
 }
 
-/* The whole spec of the source, with fields unknown to this version. NULL if facts are missing. */
+/* The whole spec of the source, including fields that this version does not know. NULL if facts are
+ * missing. */
 static struct json_object *spec_for_primary(struct tick *tick, struct json_object *source,
                                             int floor)
 {
@@ -136,7 +137,7 @@ static struct json_object *spec_for_primary(struct tick *tick, struct json_objec
     if (hpa_name && *hpa_name)
         json_set_str(hpa, "name", arena_printf(tick->arena, "%s-primary", hpa_name));
     scaler_copy_bounds(tick, &bounds, source, spec, floor);
-    /* KEDA scales to this number, below the minimum, if no trigger is active. */
+    /* KEDA scales to this number, which is below the minimum, if no trigger is active. */
     if (floor > 0)
         json_del(spec, "idleReplicaCount");
     return spec;
@@ -176,7 +177,7 @@ static enum rule_result scaledobject_reconcile_primary(struct tick *tick, int fl
     return RULE_CONTINUE;
 }
 
-/* paused NULL: removes the pause. */
+/* If paused is NULL, removes the pause. */
 static enum rule_result annotate_target(struct tick *tick, const char *paused)
 {
     struct json_object *source;
@@ -203,7 +204,7 @@ static enum rule_result scaledobject_resume_target(struct tick *tick)
     return annotate_target(tick, NULL);
 }
 
-/* A pause with another number was set by others. */
+/* A pause with another number was set by somebody else. */
 static enum rule_result scaledobject_leave(struct tick *tick, const char *name)
 {
     struct json_object *source;

@@ -56,7 +56,7 @@ enum rule_result scaler_copy_read(struct tick *tick, const struct kube_resource 
     return known ? verdict : RULE_NEEDS_FACTS;
 }
 
-/* The source's own minimum, not the one that a release has set. */
+/* The source's own minimum, not one that a release has set. */
 static struct json_object *least_of(struct tick *tick, struct json_object *source, const char *key)
 {
     struct json_object *live = json_at(source, "spec", key, NULL);
@@ -210,7 +210,7 @@ static bool goes_on(const char *at)
     return is_alnum(*at) || (*at == '-' && is_alnum(at[1]));
 }
 
-/* The length of `suffix` if it is at `at` and ends the name there, else 0. */
+/* The length of `suffix` if it is at `at` and the name ends after it, else 0. */
 static size_t ends_with(const char *at, const char *suffix)
 {
     size_t len = strlen(suffix);
@@ -225,7 +225,7 @@ static bool in_identifier(char before, char after)
     return before == '_' || (after != '\0' && strchr("_:{[(", after) != NULL);
 }
 
-/* The length of the name at `at`, with its "-canary"; 0 if there is something else. */
+/* The length of the name at `at`, including its "-canary"; 0 if there is something else. */
 static size_t name_at(const char *query, const char *at, const char *name, bool quoted)
 {
     size_t len = strlen(name);

@@ -1,4 +1,4 @@
-/* Targets, their primaries, and the configs that they read, by the cases of cases.yaml. */
+/* Targets, their primaries, and the configs that they read: cases of cases.yaml. */
 #include "tick/cases_test.h"
 #include "target/shared/configs.h"
 #include "target/shared/primary.h"
@@ -51,7 +51,7 @@ static enum rule_result given(struct called *called)
     return RULE_CONTINUE;
 }
 
-/* The same for a workload whose primary is to be created. */
+/* The same for a workload whose primary does not exist yet. */
 static enum rule_result chosen(struct called *called)
 {
     struct target_info *info = called->own;
@@ -105,7 +105,7 @@ static enum rule_result promote(struct called *called)
     return target_of(called)->promote(called->f->tick, called->own);
 }
 
-/* with: {revision: 'x'}: for the hash of that text */
+/* with: {revision: 'x'}: the hash of that text */
 static enum rule_result is_promoted(struct called *called)
 {
     struct target_info info = *(struct target_info *)called->own;
@@ -126,7 +126,7 @@ static enum rule_result compare(struct called *called)
     return verdict;
 }
 
-/* with: {side: primary}; else the canary */
+/* with: {side: primary}; otherwise the canary */
 static enum side side_of(const struct called *called)
 {
     return json_at(called->with, "side", NULL) ? SIDE_PRIMARY : SIDE_CANARY;
@@ -202,7 +202,7 @@ static enum rule_result queue(struct called *called)
     return RULE_CONTINUE;
 }
 
-/* The revisions of primary and target, beside the facts that were read. */
+/* The revisions of primary and target, in addition to the facts that were read. */
 static enum rule_result hashes(struct called *called)
 {
     const struct target_info *info = called->own;
@@ -243,7 +243,7 @@ static enum rule_result template_of_primary(struct called *called)
     return RULE_CONTINUE;
 }
 
-/* with: {spec: {...}}, of pods of the target */
+/* with: {spec: {...}}, for pods of the target */
 static enum rule_result affinity(struct called *called)
 {
     struct json_object *spec = json_copy(unit_arena, json_at(called->with, "spec", NULL));
@@ -255,7 +255,7 @@ static enum rule_result affinity(struct called *called)
     return RULE_CONTINUE;
 }
 
-/* with: {live: the selector that the Service has} */
+/* with: {live: the current selector of the Service} */
 static enum rule_result pods(struct called *called)
 {
     struct json_object *live = json_at(called->with, "live", NULL);
@@ -273,7 +273,7 @@ static enum rule_result ports(struct called *called)
     return RULE_CONTINUE;
 }
 
-/* --- configs; with: {spec: of the pods} */
+/* --- configs; with: {spec: the pods' spec} */
 
 static enum rule_result configs(struct called *called)
 {
@@ -344,7 +344,7 @@ CASES_OF("controller/target/cases.yaml", words, struct target_info);
 
 /* --- cases without rows */
 
-/* Flagger's own hashes: of a DaemonSet, at zero or not, and of a Service. */
+/* Flagger's own hashes: for a DaemonSet, at zero or not, and for a Service. */
 CASE(hashes_are_flaggers)
 {
     struct fixture f = fixture_new("{'spec':{'targetRef':{'kind':'DaemonSet'}}}");

@@ -1,6 +1,6 @@
 /*
- * The DaemonSet target (target/OBJECTS.md). It has no replicas: a
- * node selector that fits no node keeps all its pods away.
+ * The DaemonSet target (target/OBJECTS.md). It has no replicas: a node selector that matches no
+ * node keeps all its pods away.
  */
 #include <string.h>
 
@@ -30,7 +30,7 @@ static bool is_at_zero(struct json_object *daemonset)
     return json_at(daemonset, "spec", "template", "spec", "nodeSelector", ZERO_SELECTOR, NULL);
 }
 
-/* True if it is scaled to zero, and the cluster has observed it and ended all pods. */
+/* True if it is scaled to zero, and the cluster has observed this and ended all pods. */
 static bool is_stopped(struct json_object *daemonset)
 {
     return is_at_zero(daemonset) && !workload_is_unobserved(daemonset) &&
@@ -53,7 +53,7 @@ static enum rule_result daemonset_find(struct tick *tick, struct target_info *ou
     return verdict;
 }
 
-/* The update strategy if it does not replace pods, else NULL. */
+/* The update strategy if it is one that does not replace pods, else NULL. */
 static const char *other_strategy(struct json_object *daemonset)
 {
     const char *type = json_str_at(daemonset, "spec", "updateStrategy", "type", NULL);
@@ -61,10 +61,11 @@ static const char *other_strategy(struct json_object *daemonset)
     return type && *type && strcmp(type, "RollingUpdate") != 0 ? type : NULL;
 }
 
-/* The same sentence whenever it stands in the way. */
+/* The same sentence wherever the strategy is an obstacle. */
 #define OTHER_STRATEGY "daemonset %s.%s must have RollingUpdate strategy but have %s"
 
-/* A Canary that has not begun says so in its condition; what was begun ends (ensure_primary). */
+/* A Canary that has not started reports this in its condition; a release that has started is
+ * finished (ensure_primary). */
 static bool has_begun(const struct tick *tick)
 {
     enum phase phase = tick->canary->status.phase;
@@ -97,7 +98,7 @@ static void plan_selector(struct tick *tick, struct json_object *from, bool zero
     plan_update(tick, &kube_daemonsets, from, to);
 }
 
-/* A running release continues to its end: a rollback must stay possible. */
+/* A running release continues to its end, since a rollback must stay possible. */
 static bool is_running(enum phase phase)
 {
     return phase == PHASE_Progressing || phase == PHASE_WaitingPromotion ||
@@ -118,7 +119,7 @@ static enum rule_result daemonset_ensure_primary(struct tick *tick, const struct
     if (strategy && !is_running(tick->canary->status.phase))
         return plan_stop(tick, OTHER_STRATEGY, tick->canary->target.name, tick->canary->namespace_,
                          strategy);
-    /* Flagger copies the selector if the target is at zero: a primary without pods. */
+    /* If the target is at zero, Flagger copies the selector too: a primary without pods. */
     if (info->primary) {
         if (is_at_zero(info->primary))
             plan_selector(tick, info->primary, false);
@@ -130,7 +131,7 @@ static enum rule_result daemonset_ensure_primary(struct tick *tick, const struct
     return verdict;
 }
 
-/* The condition that the rollout waits for, NULL if complete. */
+/* What the rollout is waiting for, NULL if it is complete. */
 static const char *rollout_waits_for(struct tick *tick, struct json_object *daemonset,
                                      int threshold)
 {

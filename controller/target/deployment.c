@@ -60,7 +60,7 @@ static enum rule_result deployment_ensure_primary(struct tick *tick, const struc
     return RULE_CONTINUE;
 }
 
-/* Replicas as found sufficient for all traffic, or those of the target. */
+/* The replicas that were found sufficient for all traffic, or else the target's. */
 static enum rule_result deployment_recall(struct tick *tick, const struct target_info *info,
                                           const char *hash, struct json_object **out)
 {
@@ -84,7 +84,7 @@ static bool text_is(struct json_object *object, const char *key, const char *tex
 
 /*
  * True if a condition has been in this state for longer than the Canary's deadline. Time before the
- * current phase of the release does not count: it may be about the previous revision.
+ * current phase of the release does not count, since it may be about the previous revision.
  */
 static bool is_overdue(struct tick *tick, struct json_object *condition)
 {
@@ -101,11 +101,12 @@ static bool is_overdue(struct tick *tick, struct json_object *condition)
 }
 
 /*
- * True if too few pods have been available for too long; or if a rollout makes no progress, in a
- * phase that begins with pods of the previous revision, which stay available. The Deployment's own
- * controller judges that too, with a deadline of its own: every reason but that of a complete
- * rollout means that it continues. It does not report on paused ones, for which a release waits no
- * longer than for others; for a pinned one the rules keep the time (decide/rollback.c).
+ * True if too few pods have been available for too long; or if a rollout makes no progress in a
+ * phase that starts with pods of the previous revision, which stay available. The Deployment
+ * controller judges the latter too, with its own deadline: any reason other than a complete rollout
+ * means that it continues. The controller does not report on paused Deployments; a release waits no
+ * longer for them than for others, and for a pinned one the rules keep the time
+ * (decide/rollback.c).
  */
 static bool is_stuck(struct tick *tick, struct json_object *deployment, bool pinned)
 {
@@ -124,8 +125,8 @@ static bool is_stuck(struct tick *tick, struct json_object *deployment, bool pin
            is_overdue(tick, progressing);
 }
 
-/* The condition that the rollout waits for, NULL if complete. All pods of a pinned target are of
- * its pinned revision, whatever the status says about a template pushed since. */
+/* What the rollout is waiting for, NULL if it is complete. All pods of a pinned target have its
+ * pinned revision, whatever the status says about a template that was pushed later. */
 static const char *rollout_waits_for(struct tick *tick, struct json_object *deployment,
                                      int threshold, bool pinned)
 {
@@ -226,7 +227,7 @@ static void deployment_raise_primary(struct tick *tick, const struct target_info
 {
     struct json_object *to = json_copy(tick->arena, info->primary);
 
-    /* as an update: an autoscaler may have asked for still more meanwhile */
+    /* as an update: an autoscaler may have asked for even more in the meantime */
     if (!to || json_int_at(to, 1, "spec", "replicas", NULL) >= replicas)
         return;
     json_set_int(json_sub(to, "spec"), "replicas", replicas);
@@ -247,7 +248,7 @@ static void deployment_size_target(struct tick *tick, const struct target_info *
         plan_replicas(tick, info, replicas);
 }
 
-/* True if the primary follows the target's number. */
+/* True if the primary follows the target's number of replicas. */
 static bool has_number(struct tick *tick, const struct target_info *info)
 {
     return !tick->canary->autoscaler.name && !info->primary_scaled && !info->target_scaled &&
@@ -260,7 +261,7 @@ static int64_t number_of(const struct target_info *info)
                                   : json_int_at(info->object, 1, "spec", "replicas", NULL);
 }
 
-/* The primary's replicas after the release, and until then: "3/12". */
+/* The primary's replicas after the release and, after the slash, until then: "3/12". */
 #define SETTLES_TO "flagger.app/settles-to"
 
 static void deployment_settle_primary(struct tick *tick, const struct target_info *info)
@@ -273,7 +274,7 @@ static void deployment_settle_primary(struct tick *tick, const struct target_inf
     struct json_object *to = json_copy(tick->arena, info->primary);
     int64_t has = json_int_at(to, 1, "spec", "replicas", NULL);
     json_object_object_del(json_at(to, "metadata", "annotations", NULL), SETTLES_TO);
-    /* a number that others have written since stays */
+    /* a number that somebody else has written since then stays */
     if (slash && strtoll(slash + 1, NULL, 10) == has && !info->primary_scaled &&
         strtoll(note, NULL, 10) > 0)
         json_set_int(json_sub(to, "spec"), "replicas", strtoll(note, NULL, 10));
@@ -296,8 +297,8 @@ static enum queue_result deployment_queue(struct tick *tick, const struct target
     return pin_queue(tick, &kind, info, deed);
 }
 
-/* A target that loses its pods is not pinned: the next pods get the next template, or with a queue
- * its own, until it is the turn of the next one. */
+/* A target that loses its pods is not pinned: the next pods get the next template or, if it has a
+ * queue, its own, until the next one's turn. */
 static void deployment_scale_to_zero(struct tick *tick, const struct target_info *info)
 {
     if (info->at_zero)
@@ -339,7 +340,7 @@ static void deployment_restore(struct tick *tick, const struct target_info *info
         plan_replicas(tick, info, least);
 }
 
-/* By the target's strategy, which the promotion copies. (Kubernetes: apps/v1
+/* Depends on the target's strategy, which the promotion copies. (Kubernetes: apps/v1
  * DeploymentStrategy.) */
 static bool deployment_replaces_all(const struct target_info *info)
 {
@@ -349,7 +350,7 @@ static bool deployment_replaces_all(const struct target_info *info)
     return text_is(strategy, "type", "Recreate") || (most && strcmp(most, "100%") == 0);
 }
 
-/* The target's number, without taking a pod from the primary while traffic moves. */
+/* Copies the target's number of replicas, but takes no pod from the primary while traffic moves. */
 static void copy_replicas(struct tick *tick, const struct target_info *info, struct json_object *to)
 {
     int64_t has = json_int_at(info->primary, 1, "spec", "replicas", NULL);

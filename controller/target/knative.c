@@ -1,7 +1,7 @@
 /*
  * The Knative Service target (target/OBJECTS.md). Knative creates a revision for each new template,
- * scales it, and keeps the old ones: there is no copy to make, and the primary is the revision
- * named by an annotation of the target.
+ * scales it, and keeps the old ones: no copy is needed, and the primary is the revision named by an
+ * annotation of the target.
  */
 #include "tick/knative_object.h"
 
@@ -38,8 +38,8 @@ static bool is_routed(struct json_object *service, const char *revision)
 }
 
 /*
- * At the start, an annotation of an older Canary counts only if it names the serving revision or
- * the one that would be chosen now. (Flagger always chooses the latest revision then, ready or
+ * At the start, an annotation left by an older Canary counts only if it names the serving revision
+ * or the one that would be chosen now. (Flagger then always chooses the latest revision, ready or
  * not.)
  */
 static const char *primary_of(const struct tick *tick, struct json_object *service)
@@ -99,7 +99,7 @@ static enum rule_result knative_own_services(struct tick *tick, const struct tar
     return RULE_CONTINUE;
 }
 
-/* Sets only the name: the traffic follows when the revision is ready. */
+/* Sets only the name: the traffic follows once the revision is ready. */
 static enum rule_result knative_ensure_primary(struct tick *tick, const struct target_info *info)
 {
     if (!info->primary)
@@ -108,7 +108,7 @@ static enum rule_result knative_ensure_primary(struct tick *tick, const struct t
     return RULE_CONTINUE;
 }
 
-/* True if it has waited in the current condition for longer than the Canary's deadline. (Flagger
+/* True if it has been in its current condition for longer than the Canary's deadline. (Flagger
  * waits forever.) */
 static bool is_overdue(struct tick *tick, struct json_object *condition)
 {
@@ -161,8 +161,8 @@ static void knative_scale_from_zero(struct tick *tick, const struct target_info 
 
 /*
  * Moves the primary's share to the new revision in the same write, so that annotation and routes
- * always agree. (Flagger writes the annotation, and the routes an interval later; not at all if the
- * canary had no traffic.)
+ * always agree. (Flagger writes the annotation first and the routes an interval later, or never if
+ * the canary had no traffic.)
  */
 static enum rule_result knative_promote(struct tick *tick, const struct target_info *info)
 {
@@ -182,7 +182,7 @@ static bool knative_is_promoted(struct tick *tick, const struct target_info *inf
     (void)tick;
     if (!primary)
         return false;
-    /* may be another revision than the latest */
+    /* may differ from the latest revision */
     spechash_string(primary, hash);
     return strcmp(hash, info->hash) == 0;
 }

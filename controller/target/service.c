@@ -1,7 +1,7 @@
 /*
- * The core Service target (target/OBJECTS.md): Services that others point to pods or to another
- * host (ExternalName). T-primary has the content promoted last, T-canary that of the target; both
- * are copies of the target, and its pods are not managed here.
+ * The core Service target (target/OBJECTS.md): Services that somebody else points to pods or to
+ * another host (ExternalName). T-primary has the content promoted last, T-canary the content of the
+ * target; both are copies of the target, and its pods are not managed here.
  */
 #include <string.h>
 
@@ -68,8 +68,8 @@ static enum rule_result service_read(struct tick *tick, struct target_info *out)
 
 /* --- a copy */
 
-/* Allocated by the cluster for each Service. (Flagger clears only clusterIP, no node ports: the
- * cluster refuses such a copy.) */
+/* Allocated by the cluster for each Service. (Flagger clears only clusterIP and not the node ports:
+ * the cluster rejects such a copy.) */
 static const char *const allocated[] = {"clusterIP", "clusterIPs", "healthCheckNodePort"};
 enum { ALLOCATED = sizeof(allocated) / sizeof(allocated[0]) };
 
@@ -91,7 +91,7 @@ static struct json_object *same_port(struct json_object *ports, struct json_obje
     return NULL;
 }
 
-/* The spec of a copy with the live object `live` (NULL: to be created). */
+/* The spec of a copy whose live object is `live` (NULL: it does not exist yet). */
 static struct json_object *copied_spec(struct tick *tick, const struct target_info *info,
                                        struct json_object *live)
 {
@@ -131,7 +131,7 @@ static struct json_object *metadata_of(struct tick *tick, const struct target_in
     return metadata;
 }
 
-/* The ones that a copy has: all, or, if `included`, those that the primary follows. */
+/* The labels and annotations of a copy: all, or, if `included`, those that the primary follows. */
 static struct json_object *with_metadata(struct tick *tick, const struct target_info *info,
                                          struct json_object *live, struct json_object *base,
                                          bool included)
@@ -161,9 +161,9 @@ static void create_copy(struct tick *tick, const struct target_info *info, const
 
 /*
  * The canary's Service follows the target, except while it has or may have traffic and the target's
- * content was neither analysed nor promoted: then the traffic is moved first. During an analysis
- * the routes may be a step ahead of the status, after a write that was cut off. (Flagger exposes it
- * to users at once, and moves the traffic afterwards.)
+ * content was neither analysed nor promoted: then the traffic is moved away first. During an
+ * analysis the routes may be one step ahead of the status, if a tick was interrupted after writing
+ * them. (Flagger exposes the new content to users at once, and moves the traffic afterwards.)
  */
 static bool must_wait(struct tick *tick, const struct target_info *info)
 {
@@ -207,7 +207,7 @@ static enum rule_result service_ensure_primary(struct tick *tick, const struct t
 
 /* --- a release */
 
-/* Readiness of the endpoints is the responsibility of the Service's owner. */
+/* The owner of the Service is responsible for the readiness of its endpoints. */
 static enum readiness service_ready(struct tick *tick, const struct target_info *info,
                                     enum side side, const char **why)
 {
@@ -231,8 +231,8 @@ static void service_scale_from_zero(struct tick *tick, const struct target_info 
     (void)replicas;
 }
 
-/* Owner and addresses of the primary are kept. (Flagger overwrites its metadata with the target's,
- * and so drops the owner.) */
+/* The primary keeps its owner and addresses. (Flagger overwrites its metadata with the target's,
+ * which drops the owner.) */
 static enum rule_result service_promote(struct tick *tick, const struct target_info *info)
 {
     struct json_object *from = edit_overlay(tick->arena, NULL, info->primary); /* without nulls */
@@ -253,7 +253,8 @@ static bool is_copy(struct tick *tick, const struct target_info *info)
     return json_same(live, copied_spec(tick, info, info->primary));
 }
 
-/* The revision may differ from the current target: the hash of the primary as a target decides. */
+/* The revision may differ from the current target's: the hash of the primary, taken as a target,
+ * decides. */
 static bool service_is_promoted(struct tick *tick, const struct target_info *info)
 {
     struct target_info back = {.object = info->primary};

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* "apps" of "apps/v1"; "" of "v1", and of "core/v1" in old manifests. */
+/* "apps" for "apps/v1"; "" for "v1", and for "core/v1" in old manifests. */
 static bool is_group(const char *api_version, const char *group)
 {
     size_t len = strcspn(api_version, "/");
@@ -24,7 +24,7 @@ const struct target *target_find(const char *api_version, const char *kind)
     return NULL;
 }
 
-/* Kinds that users may try, and the reason that a copy cannot be released (details in
+/* Kinds that users may try, and why a copy of each cannot be released (details in
  * proto/COMPATIBILITY.md). */
 static const struct {
     const char *kind, *why;

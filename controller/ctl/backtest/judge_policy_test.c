@@ -1,4 +1,4 @@
-/* Policies in files: what is taken for one, and what is said of what is none. */
+/* Policies in files: what is accepted as a policy, and the messages for what is not. */
 #include "ctl/backtest/replay.h"
 
 #include <string.h>

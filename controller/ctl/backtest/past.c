@@ -29,7 +29,7 @@ const struct past_series *past_series_of(const struct past *past, const char *na
 
 /* --- times */
 
-/* Unix time; 0 if it says none. */
+/* Unix time; 0 if there is none. */
 static int64_t time_at(struct json_object *object, const char *key)
 {
     const char *text = json_str_at(object, key, NULL);
@@ -70,7 +70,7 @@ static enum err read_series(struct arena *arena, struct past *past, struct json_
     struct json_object *one = json_elem(looks, index);
     struct past_series *series = &past->series[past->n_series];
     int64_t since_ms = time_at(one, "since");
-    /* negative: the first samples were of the primary, before the release */
+    /* negative: the first samples are those of the primary, before the release */
     int64_t shift = zero_ms > 0 && since_ms > 0 ? (since_ms - zero_ms) / SECOND_MS : 0;
 
     series->name = json_str_at(one, "name", NULL);
@@ -106,7 +106,8 @@ static bool read_sums(struct json_object *json, struct judge_counts *canary,
            values[2] <= MOST_REQUESTS;
 }
 
-/* The series of this name, added if missing: at most `room`, with at most `most` samples each. */
+/* The series with this name, added if it is missing: at most `room` series, with at most `most`
+ * samples each. */
 static struct past_series *series_named(struct arena *arena, struct past *past, const char *name,
                                         size_t most)
 {
@@ -148,7 +149,7 @@ static int64_t step_of(struct json_object *step)
     return weight_read(json_at(step, "iteration", NULL), INT_MAX, &weight) ? weight : 0;
 }
 
-/* A step records the weight from then on; its counts are of the time before. */
+/* A step records the weight that applies from then on; its counts are about the time before. */
 static void read_steps_sums(struct arena *arena, struct past *past, struct json_object *steps,
                             int64_t zero_ms)
 {

@@ -7,13 +7,13 @@
 #include "decide/judged.h"
 #include "proto/weight.h"
 
-/* How often the primary is looked at before the canary has requests, at most. */
+/* Maximum number of looks at the primary before the canary has requests. */
 enum { LOOKS_BEFORE = 180, RUNS = 1000, MOST_STRETCHES = SIMULATE_MAX_RUNS };
 static const double SECOND_MS = 1000, WANTED = 0.9;
 
 /* --- the traffic */
 
-/* How many bad requests come together: their scatter beside that of chance. */
+/* How many bad requests come together: their actual scatter divided by that of pure chance. */
 static double clump_of(const struct past_series *series)
 {
     struct judge_evidence evidence;
@@ -85,7 +85,7 @@ struct stretches stretches_of_past(struct arena *arena, const struct past *past)
 
 /* --- the promises */
 
-/* A template counts where the policy says that it is judged. */
+/* A template counts if the policy says that it is judged. */
 static bool is_judged(const struct canary_analysis *analysis, const struct canary_metric *metric)
 {
     return analysis->judge.given && !metric->judge.off &&
@@ -139,7 +139,7 @@ const struct promise *promises_of(struct arena *arena, const struct canary_analy
         n += is_judged(analysis, &analysis->metrics[i]);
     for (int i = 0; stretches->n > 0 && i < analysis->n_metrics; i++) {
         const struct canary_metric *metric = &analysis->metrics[i];
-        if (!is_judged(analysis, metric) || metric->compares) /* not by counts */
+        if (!is_judged(analysis, metric) || metric->compares) /* not judged by counts */
             continue;
         *last = promise_of(arena, &analysis->judge, metric, n, stretches,
                            given->per_second > 0 ? *given : traffic_of(past, metric->name));
@@ -148,9 +148,9 @@ const struct promise *promises_of(struct arena *arena, const struct canary_analy
     return first;
 }
 
-/* --- for people */
+/* --- in words */
 
-/* With so many digits, and never a power of ten. */
+/* Rounds to this number of digits, without an exponent. */
 static const char *number(struct arena *arena, double value, int digits)
 {
     double scale = value > 0 ? pow(10, digits - 1 - floor(log10(value))) : 1;
@@ -158,7 +158,7 @@ static const char *number(struct arena *arena, double value, int digits)
     return arena_printf(arena, "%.12g", round(value * scale) / scale);
 }
 
-/* Two digits are as many as are known. */
+/* No more than two digits are known. */
 static const char *percent(struct arena *arena, double share)
 {
     return share >= 0.995 ? "all" : arena_printf(arena, "%s%%", number(arena, share * 100, 2));

@@ -3,18 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In percentage points; the last one tolerates more than anybody wants. */
+/* In percentage points; the last one tolerates more than anyone wants. */
 static const double points[] = {0, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10};
 enum { POINTS = sizeof(points) / sizeof(points[0]) };
 
 static const char success_rate[] = "request-success-rate", duration[] = "request-duration";
 
-/* What the releases have counted, and the tolerance of each, an index of points. */
+/* The counts of the releases, and the two tolerances, each an index into points. */
 struct wish {
     struct arena *arena;
     const struct pasts *pasts;
     bool success_rate, duration;
-    double slow_ms; /* requests that took longer are the bad ones of request-duration */
+    double slow_ms; /* requests that took longer are the bad requests of request-duration */
     int error_rate, latency;
 };
 
@@ -53,7 +53,7 @@ static const char *judge_text(const struct wish *wish)
     return text;
 }
 
-/* Of the metrics that a release has counted; without thresholds, which are the user's own. */
+/* For the metrics that a release has counted; without thresholds, which are up to the user. */
 static const char *policy_text(const struct wish *wish, const struct past *past)
 {
     const char *text = arena_printf(wish->arena, "%smetrics:\n", judge_text(wish));
@@ -97,7 +97,7 @@ static enum err count(const struct wish *wish, struct proposal *out, struct erri
     return ERR_OK;
 }
 
-/* The least tolerance of one of the two, the other being what it is. */
+/* Finds the smallest value for one of the two tolerances while the other is unchanged. */
 static enum err least(const struct wish *wish, int *tolerance, struct proposal *out,
                       struct errinfo *ei)
 {
@@ -112,7 +112,7 @@ static enum err least(const struct wish *wish, int *tolerance, struct proposal *
     return count(wish, out, ei);
 }
 
-/* By when they began; where that is unknown, the later one in the list is newer. */
+/* Compares the times at which they began; if one is unknown, the later one in the list is newer. */
 static bool is_older(const struct past *one, const struct past *other)
 {
     const char *began = json_str_at(one->json, "began", NULL);

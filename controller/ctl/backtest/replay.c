@@ -13,13 +13,13 @@ enum { SECOND_MS = 1000, USUAL_WINDOW_S = 60 };
 
 static const char success_rate[] = "request-success-rate", duration[] = "request-duration";
 
-/* A judged metric, and the position in its samples. */
+/* A judged metric, and the current position in its samples. */
 struct seen {
     struct judged_metric judged;
     const struct past_series *series;
     int next;
     int64_t looked_s;
-    struct judge_counts canary, primary; /* since then */
+    struct judge_counts canary, primary; /* counts since then */
 };
 
 struct run {
@@ -29,9 +29,9 @@ struct run {
     const struct past_series *clock; /* source of steps and requests; NULL if nothing was counted */
     struct seen seen[JUDGED_METRICS];
     int n_seen;
-    int failed;           /* checks */
-    int64_t failed_s;     /* the last of them */
-    int owed;             /* steps made in the past and not allowed yet */
+    int failed;           /* number of failed checks */
+    int64_t failed_s;     /* time of the last one */
+    int owed;             /* steps that the release made but that are not allowed yet */
     int64_t waits_from_s; /* below 0: no step waits */
     struct replay out;
     bool over;
@@ -88,7 +88,8 @@ static bool has_values(const struct run *run, const char *name)
     return false;
 }
 
-/* A template is judged if it was: whether it has queries, the policy does not say. */
+/* A template is judged if the release judged it, since the policy does not say whether it has
+ * queries. */
 static bool is_judged(const struct run *run, const struct canary_metric *metric)
 {
     if (!run->analysis->judge.given || metric->judge.off || metric->compares)
@@ -104,7 +105,7 @@ static bool can_be_checked(const struct run *run, const struct canary_metric *me
            (is_named(metric, success_rate) && past_series_of(run->past, success_rate));
 }
 
-/* The bound of slow requests is that of the counts, not of the policy. */
+/* The limit for slow requests is the one used for the counts, not the policy's. */
 static void note_bound(struct run *run, const struct canary_metric *metric,
                        const struct past_series *series)
 {
@@ -118,7 +119,7 @@ static void note_bound(struct run *run, const struct canary_metric *metric,
                                series->bad));
 }
 
-/* Optional in files written by hand. */
+/* What makes a request bad, which is optional in files written by hand. */
 static const char *bad_of(const struct canary_metric *metric, const struct past_series *series)
 {
     if (series && series->bad)
@@ -168,8 +169,8 @@ static bool all_compared(const struct run *run)
     return true;
 }
 
-/* The history keeps no looks at numbers and histograms: such a metric is left out. The sentence if
- * there is no other one. */
+/* The history keeps no looks at numbers and histograms, so such a metric is left out. Returns a
+ * sentence if there is no other metric. */
 static const char *not_compared(struct run *run, const struct canary_metric *metric)
 {
     const char *text = arena_printf(run->arena,
@@ -181,7 +182,7 @@ static const char *not_compared(struct run *run, const struct canary_metric *met
     return all_compared(run) ? text : NULL;
 }
 
-/* The part of the policy that cannot be replayed; NULL if all can. */
+/* The part of the policy that cannot be replayed; NULL if everything can. */
 static const char *missing(struct run *run)
 {
     const char *none = NULL;
@@ -260,7 +261,7 @@ static double part_of(const struct past_series *series, int i, int64_t from_s, i
     return last_s > first_s ? (double)(last_s - first_s) / (double)(end_s - begin_s) : 0;
 }
 
-/* Of the canary's requests in the metric's window that ends now. */
+/* The share for the canary's requests in the metric's window that ends now. */
 static bool rate_of(const struct past_series *series, const struct canary_metric *metric,
                     int64_t at_s, double *value)
 {
@@ -306,7 +307,7 @@ static struct metric_check check_of(const struct canary_metric *metric)
                                                                             : SOURCE_QUERY};
 }
 
-/* An interval has one check, no matter how many metrics fail it. */
+/* An interval counts as one check, no matter how many metrics fail it. */
 static bool counts_as_failed(const struct run *run, int64_t at_s)
 {
     return run->failed == 0 || at_s - run->failed_s >= interval_of(run);
@@ -322,7 +323,7 @@ static void check(struct run *run, int64_t at_s)
             !counts_as_failed(run, at_s))
             continue;
         run->failed_s = at_s;
-        if (++run->failed >= run->analysis->threshold) /* it takes effect at the next one */
+        if (++run->failed >= run->analysis->threshold) /* takes effect at the next check */
             end(run, REPLAY_ROLLED_BACK, at_s + interval_of(run),
                 arena_printf(run->arena, "%d failed checks, of %s the last", run->failed,
                              metric->name));
@@ -359,7 +360,7 @@ static void allow(struct run *run)
         run->seen[i].judged.from = run->seen[i].judged.evidence.canary.total;
 }
 
-/* True if the release made a step at this sample. Nothing is asked before its first step. */
+/* True if the release made a step at this sample. Nothing is checked before its first step. */
 static bool made_step(const struct run *run, int64_t at_s)
 {
     const struct past_series *clock = run->clock;
@@ -397,7 +398,7 @@ static void step(struct run *run, int64_t at_s)
             arena_printf(run->arena, "too little traffic: %s", too_little(run)));
 }
 
-/* --- all of it */
+/* --- the whole replay */
 
 static int compare(const void *a, const void *b)
 {
@@ -467,7 +468,7 @@ struct replay replay_run(struct arena *arena, const struct past *past, const str
 
 /* --- policies */
 
-/* "deploy/strict.yaml" is "strict". */
+/* "strict" for "deploy/strict.yaml". */
 static const char *name_of(struct arena *arena, const char *file)
 {
     const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
@@ -483,7 +484,7 @@ static bool is_canary(struct json_object *doc)
     return kind && strcmp(kind, "Canary") == 0;
 }
 
-/* The document to use: the only Canary, or the only document. */
+/* The document to use: the only Canary, or else the only document. */
 static enum err choose(const char *file, struct json_object *docs, size_t *index,
                        struct errinfo *ei)
 {
@@ -544,7 +545,7 @@ static struct json_object *canary_around(struct arena *arena, struct json_object
     return canary;
 }
 
-/* "spec.analysis.judge.every: expected ..." of a Canary is "judge.every: expected ..." of it. */
+/* Turns "spec.analysis.judge.every: expected ..." for a Canary into "judge.every: expected ...". */
 static const char *within(const char *sentence)
 {
     static const char above[] = "spec.analysis";
@@ -572,7 +573,7 @@ static struct json_object *policy_schema(struct arena *arena)
     return schema;
 }
 
-/* The schema is asked first, because it also finds fields that are not read. */
+/* The schema is checked first, because it also finds fields that are not read. */
 static enum err view(struct arena *arena, struct lint_part *part, struct policy *out,
                      struct errinfo *ei)
 {

@@ -1,4 +1,4 @@
-/* Past releases under other policies, and what is read of them. */
+/* Past releases under other policies, and what is read from them. */
 #include "ctl/backtest/replay.h"
 
 #include <math.h>
@@ -31,8 +31,8 @@ static struct past *past_of(struct arena *arena, struct json_object *entry)
     return pasts.first;
 }
 
-/* Looks each ten seconds at weights of 20, 40 and so on, six of each: 100 requests of the canary,
- * of which so many are bad, and 1000 of the primary with ten bad. */
+/* A look every ten seconds, at weights of 20, 40 and so on, six of each: 100 requests of the
+ * canary, of which `bad` are bad, and 1000 of the primary, of which ten are bad. */
 static struct json_object *release_of(struct arena *arena, const char *outcome, int looks, int bad)
 {
     struct json_object *entry = rows_json(
@@ -63,7 +63,7 @@ CASE(a_bad_release_that_was_promoted_would_have_been_rolled_back)
 
     assert_int_equal(replay.end, REPLAY_ROLLED_BACK);
     assert_true(replay.at_s > 30 && replay.at_s < 130);
-    /* each look of ten seconds had a hundred */
+    /* each look of ten seconds had a hundred requests */
     assert_true(fabs(replay.requests - (double)(replay.at_s - 30) * 10) < 1e-9);
     assert_non_null(strstr(replay.why, "request-success-rate: canary "));
     assert_non_null(strstr(replay.why, "requests failed"));
@@ -95,7 +95,7 @@ CASE(each_end_of_a_replay)
         const char *why;
     } rows[] = {
         {"promoted", 18, 1, JUDGE RATE, REPLAY_PROMOTED, ""},
-        /* nobody knows what would have come */
+        /* nothing is known of what would have come */
         {"failed", 3, 1, JUDGE RATE, REPLAY_UNDER_WAY, ""},
         {"cancelled", 3, 1, JUDGE RATE, REPLAY_UNDER_WAY, ""},
         {"promoted", 18, 1, "judge: {type: sequential, minRequests: 700}\n" RATE, REPLAY_UNDER_WAY,
@@ -108,11 +108,11 @@ CASE(each_end_of_a_replay)
          "judge: {type: sequential, minRequests: 700, maxWait: 5s, onInconclusive: "
          "rollback}\n" RATE,
          REPLAY_ROLLED_BACK, "too little traffic"},
-        /* more is tolerated than there is */
+        /* the tolerance is larger than the difference */
         {"promoted", 18, 5,
          "judge: {type: sequential, minRequests: 100, tolerate: {errorRate: 10 %-points}}\n" RATE,
          REPLAY_PROMOTED, ""},
-        /* thresholds, of the counts */
+        /* thresholds, checked by the counts */
         {"promoted", 18, 5,
          "interval: 10s\nthreshold: 3\nmetrics: [{name: request-success-rate, interval: 10s, "
          "thresholdRange: {min: 99}}]\n",
@@ -128,7 +128,7 @@ CASE(each_end_of_a_replay)
          "judge: {type: sequential}\nmetrics: [{name: request-duration, thresholdRange: {max: "
          "500}}]\n",
          REPLAY_UNKNOWN, "no counts of request-duration were kept"},
-        /* what is known is enough, whatever is not */
+        /* what is known is enough, whatever is unknown */
         {"promoted", 18, 9,
          JUDGE "metrics: [{name: request-success-rate, thresholdRange: {min: 0}}, {name: "
                "request-duration, thresholdRange: {max: 500}}]\n",
@@ -143,7 +143,7 @@ CASE(each_end_of_a_replay)
     }
 }
 
-/* The history has values of the canary at each step, and no looks at both sides. */
+/* The history has the canary's values at each step, but no looks at both sides. */
 CASE(numbers_and_histograms_are_not_compared_again)
 {
     static const char memory[] = "{name: memory, templateRef: {name: memory}, compare: primary}";
@@ -167,7 +167,7 @@ CASE(numbers_and_histograms_are_not_compared_again)
     assert_int_equal(replay.end, REPLAY_UNKNOWN);
 }
 
-/* Of a release that was judged by thresholds alone, values are known and no counts. */
+/* For a release that was judged only by thresholds, values are known but no counts. */
 CASE(thresholds_are_asked_of_the_values_that_were_kept)
 {
     static const char text[] =
@@ -181,7 +181,7 @@ CASE(thresholds_are_asked_of_the_values_that_were_kept)
         "threshold: 2\nmetrics: [{name: request-duration, thresholdRange: {max: 500}}]\n");
 
     assert_int_equal(replay.end, REPLAY_ROLLED_BACK);
-    assert_int_equal(replay.at_s, 240); /* an interval behind the second failed check */
+    assert_int_equal(replay.at_s, 240); /* one interval after the second failed check */
     replay = replay_of(arena, rows_json(arena, text),
                        "threshold: 2\nmetrics: [{name: request-duration, thresholdRange: {max: "
                        "650}}]\n");
@@ -190,7 +190,8 @@ CASE(thresholds_are_asked_of_the_values_that_were_kept)
     assert_int_equal(replay.end, REPLAY_UNKNOWN);
 }
 
-/* Values are of the last checks alone; counts are of the whole release, and of each window. */
+/* Values are those of the last checks only; counts are those of the whole release, and of each
+ * window. */
 CASE(counts_go_before_values)
 {
     static const char policy[] =
@@ -205,7 +206,7 @@ CASE(counts_go_before_values)
                        "success-rate','value':100}]}]"));
     replay = replay_of(arena, entry, policy);
     assert_int_equal(replay.end, REPLAY_ROLLED_BACK);
-    /* checks at 40, 50 and 60 s, for looks begin at 30 s; an interval later it is acted on */
+    /* checks at 40, 50 and 60 s, since looks begin at 30 s; takes effect one interval later */
     assert_int_equal(replay.at_s, 70);
 }
 
@@ -223,7 +224,7 @@ CASE(requests_are_spread_over_a_long_look)
     assert_int_equal(replay.at_s, 50);
 }
 
-/* Before looks were kept, steps had sums. */
+/* Before looks were kept, steps had cumulative counts. */
 CASE(sums_at_the_steps_are_looks_of_an_older_history)
 {
     static const char text[] =

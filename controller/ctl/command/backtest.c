@@ -24,7 +24,7 @@ static const struct option_row rows[] = {
                    "back, and what it finds"),
     {0}};
 
-/* Releases by policies. */
+/* Releases and policies, and the result for each pair. */
 struct comparison {
     struct arena *arena;
     struct pasts pasts;
@@ -73,10 +73,10 @@ static bool is_otherwise(const struct past *past, const struct replay *replay)
 
 struct sums {
     int of[REPLAY_ROLLED_BACK + 1]; /* by enum replay_end */
-    int good, bad;                  /* rolled back of those that were promoted, and that failed */
+    int good, bad; /* releases rolled back that had been promoted, and that had failed */
     int otherwise;
-    double requests, fewer; /* of canaries that were rolled back */
-    int64_t seconds;        /* the same */
+    double requests, fewer; /* requests to canaries that were rolled back */
+    int64_t seconds;        /* the same for the time */
 };
 
 static struct sums sum_up(const struct comparison *table, int policy)

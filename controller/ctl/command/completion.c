@@ -1,4 +1,5 @@
-/* completion: the script for a shell, which asks `__complete` for each word; below, its answers. */
+/* completion: the script for a shell, which calls `__complete` for each word; its answers are
+ * below. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,9 +82,9 @@ const struct ctl_command ctl_completion = {
 };
 
 /*
- * --- __complete WORD...: what the last word may become, for completion scripts and for kubectl,
- * which asks its plugins so (kubectl_complete-canary). A candidate a line, behind a tab what it is;
- * the last line is ":4", or ":0" where names of files are wanted as well.
+ * --- __complete WORD...: possible values of the last word, for completion scripts and for kubectl,
+ * which asks its plugins in this way (kubectl_complete-canary). One candidate per line, followed by
+ * a tab and its description; the last line is ":4", or ":0" if file names are possible as well.
  */
 
 enum { MOST_WORDS = 256 };
@@ -125,7 +126,7 @@ static const struct option_row *row_of(const struct option_row *rows, const char
     return NULL;
 }
 
-/* The row that the last word is a value of; NULL if it is no value. */
+/* The row of the flag whose value the last word is; NULL if the word is not a value. */
 static const struct option_row *awaited(const struct ctl *ctl, const struct option_row *rows)
 {
     const char *before = ctl->n_args > 1 ? ctl->args[ctl->n_args - 2] : "";
@@ -136,7 +137,7 @@ static const struct option_row *awaited(const struct ctl *ctl, const struct opti
 
 /* --- Canaries */
 
-/* Collects kubectl's flags and their values, which say where to look. */
+/* Collects kubectl's flags and their values, which determine where to look. */
 static int collect_flags(const struct ctl *ctl, const struct option_row *rows, char **argv,
                          int argc)
 {
@@ -184,7 +185,7 @@ static void offer_words(const struct ctl *ctl, const char *words, const char *wo
         offer(ctl, word, *list, NULL);
 }
 
-/* True if names of files are wanted as well. */
+/* True if file names are possible as well. */
 static bool offer_arguments(const struct ctl *ctl, const struct ctl_command *command,
                             const char *word)
 {

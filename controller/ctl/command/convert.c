@@ -1,4 +1,4 @@
-/* convert: Rollouts of Argo as Deployments, Canaries and MetricTemplates. */
+/* convert: turns Rollouts of Argo into Deployments, Canaries and MetricTemplates. */
 #include "ctl/convert/rollout.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static const struct option_row rows[] = {
     INPUTS_ROWS(&opt.inputs),
     {0}};
 
-/* The word as a shell takes it. */
+/* The word, quoted for a shell. */
 static const char *quoted(const struct ctl *ctl, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

@@ -1,5 +1,5 @@
-/* fleet: Applications with the clusters that they are on, and what their Canaries do there; and
- * where ReleasePlans stand. */
+/* fleet: Applications with their clusters, and what their Canaries do there; and the state of
+ * ReleasePlans. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -13,27 +13,27 @@
 enum { PATIENCE_MS = 10000 };
 
 /*
- * --- the clusters of Applications and the Canaries on them, read with the person's own rights: in
- * the management cluster to read Applications and the Secrets with kubeconfigs, on members those of
- * the kubeconfigs. Everything lives in ctl->arena.
+ * --- the clusters of Applications and the Canaries on them, read with the user's own rights: those
+ * in the management cluster for Applications and Secrets with kubeconfigs, and those of the
+ * kubeconfigs on members. Everything lives in ctl->arena.
  */
 
 /* A rollout on one cluster. */
 struct clusters_place {
     const char *cluster;
     const char *trouble;        /* why nothing is known, one sentence; NULL if it is known */
-    struct json_object *canary; /* NULL if it is not there */
+    struct json_object *canary; /* NULL if it does not exist */
 };
 
 struct clusters_rollout {
     const struct application_policy *policy;
-    const char *mistake; /* of its fleet; NULL if none */
+    const char *mistake; /* mistake in its fleet; NULL if none */
     struct clusters_place *places;
     size_t count;
 };
 
 struct clusters_app {
-    struct application app; /* of an invalid one only the names */
+    struct application app; /* only the names if it is invalid */
     const char *mistake;    /* why it cannot be read; NULL if it can */
     struct clusters_rollout *rollouts;
     size_t count;
@@ -59,7 +59,7 @@ struct reading {
     struct ctl *ctl;
     struct place_of_fleets *namespaces;
     struct connection *connections;
-    int left; /* pending answers */
+    int left; /* number of pending replies */
 };
 
 /* --- the cluster of the Applications */
@@ -241,7 +241,7 @@ static enum err visit_application(struct reading *r, struct json_object *object,
     return err;
 }
 
-/* Reads the state on the clusters of an array of Applications, from all clusters at once. */
+/* Reads the state of an array of Applications, from all their clusters at once. */
 static enum err clusters_read(struct ctl *ctl, struct json_object *applications,
                               struct clusters_app **out, struct errinfo *ei)
 {
@@ -260,7 +260,7 @@ static enum err clusters_read(struct ctl *ctl, struct json_object *applications,
     return err;
 }
 
-/* --- Applications and plans, for people and programs */
+/* --- Applications and plans, for users and programs */
 
 enum { MAX_COUNTS = 16 };
 
@@ -426,10 +426,10 @@ static bool is_known(const struct clusters_app *app)
     return known;
 }
 
-/* The arguments. */
+/* What the arguments ask for. */
 struct asked {
     struct json_object *applications, *plans; /* arrays */
-    bool served;                              /* the cluster has one of the two kinds */
+    bool served;                              /* the cluster serves one of the two kinds */
 };
 
 /* The Applications of the namespace, or the named one. */

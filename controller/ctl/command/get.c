@@ -82,7 +82,8 @@ static int get_all(struct ctl *ctl)
     return CTL_DONE;
 }
 
-/* NULL if all is well. The gate is not asked, because the tree is redrawn every few seconds. */
+/* Why it waits; NULL if all is well. The gate is not queried, because the tree is redrawn every few
+ * seconds. */
 static const char *waits_for(const struct ctl *ctl, const struct facts *facts)
 {
     struct why_answer answer;

@@ -1,4 +1,4 @@
-/* history: the releases that a Canary remembers (status.history), and the one that runs. */
+/* history: the releases that a Canary remembers (status.history), and the one under way. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -13,7 +13,7 @@ static const char *text_of(struct json_object *entry, const char *key)
     return text ? text : "";
 }
 
-/* The duration so far or in all; "-" if its start was not seen. */
+/* The duration so far or in total; "-" if its start was not seen. */
 static const char *duration_of(const struct ctl *ctl, struct json_object *entry)
 {
     const char *ended = json_str_at(entry, "ended", NULL);
@@ -73,7 +73,7 @@ static bool holds(struct json_object *list, struct json_object *request)
     return false;
 }
 
-/* The ReleaseRequests of a release, late ones about its revision included; only the last are
+/* The ReleaseRequests for a release, including late ones about its revision; only the last ones are
  * recorded. */
 static struct json_object *requests_of(const struct ctl *ctl, struct json_object *entry,
                                        struct json_object *latest)
@@ -91,7 +91,7 @@ static struct json_object *requests_of(const struct ctl *ctl, struct json_object
     return out;
 }
 
-/* Prints the approvals at its gates and the requests of people. */
+/* Prints the approvals at its gates and the requests of users. */
 static void print_people(const struct ctl *ctl, struct json_object *entry,
                          struct json_object *asked)
 {
@@ -110,8 +110,8 @@ static void print_people(const struct ctl *ctl, struct json_object *entry,
     }
 }
 
-/* latest: status.requests. A revision released twice has two entries; they are shown with the later
- * one. */
+/* latest: status.requests. If a revision was released twice, it has two entries; the requests are
+ * shown with the later one. */
 static void print_all_people(const struct ctl *ctl, struct json_object *list,
                              struct json_object *latest)
 {
@@ -133,7 +133,8 @@ static void print_all_people(const struct ctl *ctl, struct json_object *list,
     }
 }
 
-/* Revisions that wait until the release has ended, in the words of the controller; "" if there are none. */
+/* Revisions that wait until the release has ended, in the controller's words; "" if there are
+ * none. */
 static const char *waiting_of(struct json_object *canary)
 {
     struct json_object *condition = glance_condition(canary, "Superseded");
@@ -142,7 +143,7 @@ static const char *waiting_of(struct json_object *canary)
     return status && strcmp(status, "True") == 0 ? text_of(condition, "message") : "";
 }
 
-/* Newest first. */
+/* The releases, newest first. */
 static struct json_object *releases_of(const struct ctl *ctl, struct json_object *canary)
 {
     struct json_object *list = json_own(ctl->arena, json_object_new_array());

@@ -28,7 +28,7 @@ static const struct option_row rows[] = {
     {0}};
 
 struct counts {
-    int of[2]; /* by level */
+    int of[2]; /* number of mistakes by level */
     size_t objects;
 };
 
@@ -48,7 +48,7 @@ static const char *plural(int n)
     return n == 1 ? "" : "s";
 }
 
-/* Documents that were left out are counted, and named with -v. */
+/* Documents that were left out are counted, and listed with -v. */
 static void print_text(const struct ctl *ctl, const struct lint_mistake *first,
                        const struct lint_skipped *skipped, const struct counts *counts)
 {

@@ -118,14 +118,14 @@ static void print_end(const struct ctl *ctl, const struct simulation *plan)
                 duration(ctl, last->at_ms), first_line(ctl, last->said));
 }
 
-/* How long a step of a rollback lasts. */
+/* Duration of a step of a rollback. */
 static const char *lasts(const struct ctl *ctl, const struct canary_return_step *step,
                          const struct simulation *plan)
 {
     return duration(ctl, step->for_ms > 0 ? step->for_ms : plan->interval_ms);
 }
 
-/* Each share of the primary in a rollback that is not at once. */
+/* Prints each share of the primary, if a rollback is not immediate. */
 static void print_way_back(const struct ctl *ctl, const struct canary *canary,
                            const struct simulation *plan)
 {
@@ -139,7 +139,7 @@ static void print_way_back(const struct ctl *ctl, const struct canary *canary,
         fprintf(ctl->out, "A rollback gives the primary %sthen all.\n", text);
 }
 
-/* Each number that is compared with the primary's. */
+/* Prints each number that is compared with the primary's. */
 static void print_compared(const struct ctl *ctl, const struct canary_analysis *analysis)
 {
     for (int i = 0; i < analysis->n_metrics; i++) {
@@ -288,9 +288,9 @@ static void add_objects(struct json_object *items, struct json_object *list)
 
 struct plans {
     const struct settings *settings;
-    const struct lint_mistake *mistakes; /* of the files */
-    struct json_object *data;            /* of each Canary */
-    struct json_object *items;           /* the objects of all of them */
+    const struct lint_mistake *mistakes; /* mistakes in the files */
+    struct json_object *data;            /* result for each Canary */
+    struct json_object *items;           /* the objects of all Canaries */
     int canaries;
 };
 
@@ -310,7 +310,7 @@ static int fail_by_lint(const struct ctl *ctl, const struct lint_mistake *mistak
                     *mistake->path ? ": " : "", mistake->text, ctl->program);
 }
 
-/* As lint names it. */
+/* The label that lint uses. */
 static const char *label_of(const struct ctl *ctl, struct json_object *canary)
 {
     const char *namespace_ = json_str_at(canary, "metadata", "namespace", NULL);
@@ -320,7 +320,7 @@ static const char *label_of(const struct ctl *ctl, struct json_object *canary)
                         namespace_ && *namespace_ ? "/" : "", name ? name : "");
 }
 
-/* A Canary without a namespace is in that of its workload, as for lint. */
+/* A Canary without a namespace is in its workload's, as for lint. */
 static struct json_object *placed(const struct ctl *ctl, const struct manifests *manifests,
                                   struct json_object *canary)
 {
@@ -344,7 +344,7 @@ static struct json_object *placed(const struct ctl *ctl, const struct manifests 
     return canary;
 }
 
-/* Of the last release in the history of the Canary that counted requests; NULL if there is none. */
+/* The last release in the Canary's history that counted requests; NULL if there is none. */
 static const struct past *last_counted(struct ctl *ctl, struct json_object *canary)
 {
     struct pasts pasts;
@@ -352,7 +352,7 @@ static const struct past *last_counted(struct ctl *ctl, struct json_object *cana
     const struct past *last = NULL;
 
     pasts_init(&pasts);
-    /* A history that cannot be read says nothing of the traffic; backtest says why. */
+    /* A history that cannot be read says nothing about the traffic; backtest reports why. */
     if (pasts_add_canary(ctl->arena, &pasts, canary, &ei) != ERR_OK)
         return NULL;
     for (const struct past *past = pasts.first; past; past = past->next)
@@ -414,7 +414,7 @@ static bool is_canary(struct json_object *object)
            strncmp(version, "flagger.app/", strlen("flagger.app/")) == 0;
 }
 
-/* The first error of anything but the Canaries that are planned; NULL if there is none. */
+/* The first error in anything other than the planned Canaries; NULL if there is none. */
 static const struct lint_mistake *error_beside(const struct ctl *ctl, const struct plans *plans,
                                                struct json_object *objects)
 {
@@ -443,7 +443,7 @@ static void print_data(struct ctl *ctl, const struct plans *plans)
     print_object(ctl, list);
 }
 
-/* Lint knows what the API server refuses and what other Canaries claim. */
+/* Lint knows what the API server rejects and what other Canaries claim. */
 static const struct lint_mistake *lint_all(struct ctl *ctl, const struct settings *settings,
                                            const struct input *input)
 {

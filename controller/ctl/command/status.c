@@ -1,4 +1,4 @@
-/* status: the outcome of a revision, for people and for pipelines. */
+/* status: the outcome of a revision, for users and for pipelines. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -29,7 +29,7 @@ static const struct option_row rows[] = {
                    "else with 4; 0: as long as it takes"),
     {0}};
 
-/* One poll. CTL_SERVER: *trouble is the reason, *err says whether to retry. */
+/* One poll. CTL_SERVER: *trouble is the reason, and *err determines whether to retry. */
 static enum err look(struct ctl *ctl, struct verdict_answer *out, struct json_object **canary,
                      struct errinfo *ei)
 {
@@ -75,7 +75,7 @@ struct waiting {
     struct ctl *ctl;
     int64_t until_ms; /* monotonic; 0 if none */
     bool changed;
-    const char *told; /* the last sentence on ctl->err */
+    const char *told; /* the last sentence written to ctl->err */
 };
 
 static void on_change(void *arg, enum watch_event event, struct json_object *object)
@@ -112,7 +112,7 @@ static bool is_over(const struct waiting *w, const struct verdict_answer *answer
     return true;
 }
 
-/* True if done; *code is the exit code. */
+/* True if it is done; *code is the exit code. */
 static bool look_again(struct waiting *w, int *code)
 {
     struct ctl page = *w->ctl;

@@ -1,8 +1,8 @@
 /*
  * The commands that steer a release: promote, abort, pause, resume, restart, skip-analysis and
- * renew-primary. Each writes a ReleaseRequest about the revision that the person sees, waits until
- * the controller has carried it out or refused it, and prints the result. Undo begins a release of an
- * earlier revision first.
+ * renew-primary. Each writes a ReleaseRequest about the revision that the user sees, waits until
+ * the controller has carried it out or refused it, and prints the result. Undo starts a release of
+ * an earlier revision first.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static const struct option_row undo_rows[] = {
 struct asking {
     struct ctl *ctl;
     const char *name, *action, *revision, *by;
-    const char *uid; /* of the request */
+    const char *uid; /* uid of the request */
 };
 
 /* --- which revision */
@@ -69,7 +69,7 @@ static bool is_phase(struct json_object *canary, const char *const *names)
     return false;
 }
 
-/* Chooses the revision under release, else the one that the target has. */
+/* Chooses the revision being released, or else the target's. */
 static enum err choose_revision(struct asking *asking, struct json_object *canary,
                                 struct errinfo *ei)
 {
@@ -111,8 +111,8 @@ static const char *ask_name(struct ctl *ctl)
     return json_str_at(answer, "status", "userInfo", "username", NULL);
 }
 
-/* The person's name by the API server; if it cannot say, the user of the kubeconfig or of the
- * machine. */
+/* The user's name according to the API server; if it cannot tell, the user of the kubeconfig or of
+ * the machine. */
 static const char *who(struct ctl *ctl)
 {
     const char *name = ask_name(ctl);
@@ -124,7 +124,7 @@ static const char *who(struct ctl *ctl)
     return name && *name ? name : "somebody";
 }
 
-/* --- asking */
+/* --- requests */
 
 static struct json_object *request_of(const struct asking *asking, struct json_object *canary)
 {
@@ -157,7 +157,7 @@ static bool is_over(int64_t deadline_ms)
     return clock_monotonic_ms() >= deadline_ms;
 }
 
-/* Reports once that another person requests something at the same time. */
+/* Reports once that another user has made a request at the same time. */
 static void tell_other(const struct asking *asking, bool *told)
 {
     struct json_object *other = NULL;
@@ -185,7 +185,7 @@ static int fail_create(struct ctl *ctl, enum err err, const struct errinfo *ei)
     return read_fail(ctl, err, ei);
 }
 
-/* Writes the request; there is one of a Canary at a time. */
+/* Writes the request; a Canary has at most one at a time. */
 static int create(struct asking *asking, struct json_object *canary, int64_t deadline_ms)
 {
     struct ctl *ctl = asking->ctl;
@@ -245,7 +245,7 @@ static int tell_outcome(const struct asking *asking, struct json_object *entry)
     return CTL_DONE;
 }
 
-/* The object is gone, and the status has no record of it. */
+/* True if the object is gone and the status has no record of it. */
 static bool is_turned_away(const struct asking *asking)
 {
     struct json_object *object = NULL;
@@ -282,7 +282,8 @@ static int wait_for_answer(const struct asking *asking, int64_t deadline_ms)
     }
 }
 
-/* The release has ended: an abort is done if it failed, any other request if it did not. */
+/* The release has ended: an abort has succeeded if the release failed, any other request if it did
+ * not. */
 static int wait_for_end(const struct asking *asking, int64_t deadline_ms)
 {
     static const char *const rest[] = {"Initialized", "Succeeded", "Failed", NULL};
@@ -360,9 +361,11 @@ static int steer_run(struct ctl *ctl)
     return code == CTL_DONE && opt.wait ? wait_for_end(&asking, deadline(END_MS)) : code;
 }
 
-/* --- undo: an earlier pod template, which Kubernetes keeps, and no checks of it */
+/* --- undo: brings back an earlier pod template, which Kubernetes keeps, and checks nothing about
+ * it */
 
-/* The workloads of which Kubernetes keeps earlier pod templates, and in which objects. */
+/* Kinds of workloads for which Kubernetes keeps earlier pod templates, and the objects that have
+ * them. */
 static const struct template_keeper {
     const char *kind;
     const struct kube_resource *resource, *kept_in;
@@ -384,18 +387,18 @@ struct undo {
     const char *name;
     struct json_object *canary, *target;
     const struct template_keeper *keeper;
-    const char *now;              /* revision of the target */
-    const char *to;               /* revision that is wanted; NULL: the newest that may be */
+    const char *now;              /* current revision of the target */
+    const char *to;               /* requested revision; NULL: the newest that is allowed */
     struct json_object *template; /* its pod template; NULL: none was found */
-    const char *found;            /* revision of that */
-    int64_t number;               /* the same */
+    const char *found;            /* revision of that template */
+    int64_t number;               /* its number */
     const char *known;            /* "77c1aa, 5d4f8b": revisions whose template is kept */
-    bool ends;                    /* it is the primary's: its push ends the release that runs */
+    bool ends;                    /* it is the primary's: pushing it ends the running release */
 };
 
 /* --- which revision */
 
-/* How the last release of a revision ended; NULL if the history has none. */
+/* Outcome of the last release of a revision; NULL if it is not in the history. */
 static const char *outcome_of(const struct undo *undo, const char *revision)
 {
     struct json_object *past = json_at(undo->canary, "status", "history", NULL);
@@ -408,8 +411,9 @@ static const char *outcome_of(const struct undo *undo, const char *revision)
     return NULL;
 }
 
-/* The revision that was promoted before the present one. NULL if the history has none: it does not
- * record the first revision of the Canary, and find_template() takes the newest template then. */
+/* The revision that was promoted before the current one. NULL if it is not in the history, which
+ * does not record the first revision of the Canary; find_template() then uses the newest
+ * template. */
 static const char *promoted_before(const struct undo *undo)
 {
     struct json_object *past = json_at(undo->canary, "status", "history", NULL);
@@ -457,7 +461,7 @@ static bool is_of_target(const struct undo *undo, struct json_object *object)
     return false;
 }
 
-/* As it was written: Kubernetes adds a label to it, or a directive of a patch. */
+/* The template as the user wrote it: Kubernetes adds a label to it, or a patch directive. */
 static struct json_object *template_in(struct arena *arena, struct json_object *object)
 {
     struct json_object *kept = json_at(object, "spec", "template", NULL);
@@ -482,7 +486,7 @@ static struct json_object *with_template(struct undo *undo, struct json_object *
     return out;
 }
 
-/* The place of an earlier template in the order in which they were applied. */
+/* The number of an earlier template, which increases in the order in which they were applied. */
 static int64_t number_of(struct json_object *object)
 {
     const char *note =
@@ -500,7 +504,7 @@ static bool is_wanted(const struct undo *undo, const char *revision, int64_t num
     return number >= undo->number && !(outcome && strcmp(outcome, "failed") == 0);
 }
 
-/* Takes it if it is the wanted one, or newer than others that may be. */
+/* Takes the template if it is the requested one, or newer than the other ones that are allowed. */
 static void consider(struct undo *undo, struct json_object *object)
 {
     struct arena *arena = undo->ctl->arena;
@@ -547,7 +551,7 @@ static int find_template(struct undo *undo)
                     undo->keeper->kind, undo->name, *undo->known ? undo->known : "no other");
 }
 
-/* --- doing it */
+/* --- carrying it out */
 
 static const char *images_in(struct arena *arena, struct json_object *template)
 {
@@ -575,7 +579,7 @@ static bool agrees_to_undo(const struct undo *undo)
     return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y');
 }
 
-/* A person who has changed the target meanwhile is not overruled. */
+/* If somebody else has changed the target in the meantime, that change is kept. */
 static int write_template(struct undo *undo)
 {
     struct arena *arena = undo->ctl->arena;

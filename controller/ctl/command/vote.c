@@ -1,4 +1,4 @@
-/* approve and reject: a vote at the gate that a release waits at. */
+/* approve and reject: vote at the gate at which a release waits. */
 #include <string.h>
 
 #include "base/file.h"
@@ -37,12 +37,12 @@ struct vote {
     struct ctl *ctl;
     struct json_object *canary;
     struct gate gate;
-    struct json_object *state; /* the gate's answer about the Canary */
+    struct json_object *state; /* the gate's response about the Canary */
     const char *who;
     struct canary view;
-    bool viewed;          /* view can be read */
-    const char *revision; /* checksum of the one that --revision asks for, NULL: of any */
-    bool guessed;         /* ... as it will be if no config has changed */
+    bool viewed;          /* view could be read */
+    const char *revision; /* checksum of the revision given by --revision, NULL: any */
+    bool guessed;         /* ... as it will be if no config changes */
 };
 
 static enum err read_token(struct ctl *ctl, struct gate *gate, struct errinfo *ei)
@@ -71,7 +71,7 @@ static enum err open_gate(struct vote *vote, struct errinfo *ei)
     return read_token(ctl, &vote->gate, ei);
 }
 
-/* --- the two names of a revision: its hash, which people see of the Canary, and its checksum */
+/* --- the two names of a revision: its hash, which users see in the Canary, and its checksum */
 
 static const char *checksum_of(const struct vote *vote, const char *hash)
 {
@@ -81,7 +81,7 @@ static const char *checksum_of(const struct vote *vote, const char *hash)
     return checksum;
 }
 
-/* Sets what --revision asks for. */
+/* Finds the revision given by --revision. */
 static void find_revision(struct vote *vote)
 {
     const char *hash = vote->view.status.last_applied_spec;
@@ -112,9 +112,9 @@ static const char *hash_of(const struct vote *vote, const char *checksum)
     return hash && strcmp(checksum_of(vote, hash), checksum) == 0 ? hash : checksum;
 }
 
-/* --- a person's vote */
+/* --- a user's vote */
 
-/* False if impossible; *code is the exit code. */
+/* False if it is not possible; *code is the exit code. */
 static bool begin(struct ctl *ctl, struct vote *vote, int *code)
 {
     struct errinfo ei = {0};
@@ -174,7 +174,7 @@ struct wait {
     const char *revision, *hook;
 };
 
-/* The i-th of what waits at the gate and fits the flags; false if there is none behind it. */
+/* The i-th wait at the gate that matches the flags; false if there are no more. */
 static bool next_wait(const struct vote *vote, size_t *i, struct wait *out)
 {
     struct json_object *waits = json_at(gate_of_kind(vote->state, "gate"), "waits", NULL);
@@ -203,7 +203,7 @@ static void tell(const struct ctl *ctl, struct json_object *result, const char *
         print_object(ctl, result);
 }
 
-/* "; 1 of 2 approvals" where a quorum is not reached. */
+/* "; 1 of 2 approvals" if a quorum is not reached yet. */
 static const char *votes_text(const struct ctl *ctl, struct json_object *result)
 {
     long long votes = json_int_at(result, 0, "votes", NULL);
@@ -265,7 +265,7 @@ static int vote_yes(struct ctl *ctl)
     }
     if (said > 0)
         return CTL_DONE;
-    if (vote.revision && !vote.guessed) { /* before it asks */
+    if (vote.revision && !vote.guessed) { /* before the hook is called */
         wait = (struct wait){.revision = vote.revision, .hook = opt.hook};
         return approve(&vote, &wait);
     }
@@ -273,7 +273,7 @@ static int vote_yes(struct ctl *ctl)
                     ctl->args[0], vote.gate.url, ctl->program, ctl->args[0]);
 }
 
-/* An open rollback gate ends the release of its revision. */
+/* Opening a rollback gate ends the release of its revision. */
 static int roll_back(const struct vote *vote, const struct wait *wait)
 {
     struct ctl *ctl = vote->ctl;
@@ -291,7 +291,7 @@ static int roll_back(const struct vote *vote, const struct wait *wait)
     return CTL_DONE;
 }
 
-/* The gate is closed, and what waits there is rolled back where the Canary asks for that. */
+/* Closes the gate, and rolls back what waits there if the Canary has a rollback hook. */
 static int vote_no(struct ctl *ctl)
 {
     struct vote vote;

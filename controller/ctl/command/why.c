@@ -1,4 +1,4 @@
-/* why: one paragraph that says what holds a release, or a ReleasePlan, and what to do. */
+/* why: one paragraph that explains what holds up a release, or a ReleasePlan, and what to do. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -6,7 +6,7 @@
 #include "ctl/why/why.h"
 #include "fleet/rules/select.h"
 
-/* True if nothing holds the Canary: then the controller itself may be missing. */
+/* True if nothing holds up the Canary: then the controller itself may be missing. */
 static bool leaves_open(const struct why_answer *answer)
 {
     static const char *const open[] = {"under-way", "not-begun", "no-controller"};
@@ -56,7 +56,7 @@ static int print_answer(struct ctl *ctl, const char *name, const struct facts *f
     return CTL_DONE;
 }
 
-/* The name behind "plan/" or "releaseplan/"; NULL if it is a Canary's. */
+/* The name after "plan/" or "releaseplan/"; NULL if it is a Canary's. */
 static const char *plan_name(const char *arg)
 {
     static const char *const kinds[] = {"plan/", "releaseplan/"};

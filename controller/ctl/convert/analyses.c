@@ -150,8 +150,8 @@ const char *argument_value(const struct run *run, const char *name, const char *
     return NULL;
 }
 
-/* The name of the argument in an action "{{ args.NAME }}" at this place; *end is behind it. NULL if
- * it is another action. */
+/* The name of the argument, if the text here is an action "{{ args.NAME }}"; *end points after the
+ * action. NULL if it is another action. */
 static const char *action_argument(struct arena *arena, const char *at, const char **end)
 {
     const char *close = strstr(at, "}}"), *name = at + 2;
@@ -187,7 +187,7 @@ const char *arguments_filled(const struct run *run, const char *text, const char
     return text ? arena_printf(arena, "%s%s", out, text) : NULL;
 }
 
-/* A name of letters, digits and _, as the language of queries has them. */
+/* A name of letters, digits and _, as the query language requires. */
 static const char *variable_name(struct arena *arena, const char *name)
 {
     char *out = arena_strdup(arena, name);
@@ -228,7 +228,7 @@ const char *arguments_as_variables(const struct run *run, const char *text, cons
 
 /* --- success and failure conditions: reading */
 
-/* A text that is read; the first mistake ends it. */
+/* The text that is read; reading ends at the first mistake. */
 struct reading {
     const char *text, *at;
     int depth;
@@ -254,7 +254,7 @@ static void skip_blanks(struct reading *r)
         r->at++;
 }
 
-/* True if the token comes next; it is consumed then. */
+/* True if the token comes next; it is then consumed. */
 static bool take(struct reading *r, const char *token)
 {
     size_t len = strlen(token);
@@ -354,7 +354,7 @@ static struct condition inverse(struct reading *r, const struct condition *a)
 enum operand_type { OPERAND_NUMBER, OPERAND_RESULT, OPERAND_COUNT, OPERAND_NIL };
 struct operand {
     enum operand_type type;
-    double number; /* of a result: in place of one without values */
+    double number; /* default for a result without values */
     bool has_default;
 };
 
@@ -373,7 +373,7 @@ static bool take_number(struct reading *r, double *out)
     return true;
 }
 
-/* ".name", "[0]", "['name']"; only the first element of a list is a value. */
+/* ".name", "[0]", "['name']"; only the first element of a list counts as a value. */
 static void take_accessors(struct reading *r)
 {
     while (r->err == ERR_OK && (*r->at == '.' || *r->at == '[')) {
@@ -397,7 +397,7 @@ static void take_accessors(struct reading *r)
 
 static struct operand take_operand(struct reading *r);
 
-/* The argument of a function of one argument, up to its ")". */
+/* The argument of a function with one argument, up to its ")". */
 static struct operand take_argument(struct reading *r)
 {
     struct operand operand;
@@ -433,7 +433,7 @@ static struct operand take_operand(struct reading *r)
         return operand;
     }
     bool is_true = take(r, "true");
-    if (is_true || take(r, "false")) { /* a web metric has 1 or 0 */
+    if (is_true || take(r, "false")) { /* for a web metric, which is 1 or 0 */
         operand.type = OPERAND_NUMBER;
         operand.number = is_true;
         return operand;
@@ -506,7 +506,7 @@ static bool holds(double value, enum comparison comparison, double bound)
     }
 }
 
-/* len(result) against a number says whether there are values. */
+/* A comparison of len(result) with a number tests whether there are values. */
 static struct condition of_count(struct reading *r, enum comparison comparison, double bound)
 {
     bool empty = holds(0, comparison, bound);
@@ -570,7 +570,7 @@ static struct condition take_comparison_of(struct reading *r)
 
 static struct condition take_or(struct reading *r);
 
-/* all(result, { # < 1 }): of each element. */
+/* all(result, { # < 1 }): a condition for each element. */
 static struct condition take_all(struct reading *r, bool *elements)
 {
     struct operand list = take_operand(r);
@@ -585,7 +585,7 @@ static struct condition take_all(struct reading *r, bool *elements)
     *elements = true;
     if ((braces && !take(r, "}")) || !take(r, ")"))
         refuse(r, "expected a \")\"");
-    c.empty = CONDITION_EMPTY_GOOD; /* that of no element holds */
+    c.empty = CONDITION_EMPTY_GOOD; /* it holds if there are no elements */
     return c;
 }
 
@@ -688,7 +688,7 @@ enum err condition_read(const char *success, const char *failure, struct conditi
     return r.err;
 }
 
-/* No number of a manifest is nearer to zero. */
+/* No number in a manifest is closer to zero. */
 static const double nearest_zero = 1e-300;
 
 double condition_least(const struct condition *c)

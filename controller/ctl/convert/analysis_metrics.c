@@ -1,4 +1,5 @@
-/* Metrics of AnalysisTemplates: a MetricTemplate each, and a check in the analysis of the Canary. */
+/* Metrics of AnalysisTemplates: each becomes a MetricTemplate, and a check in the Canary's
+ * analysis. */
 #include "ctl/convert/parts.h"
 
 #include <ctype.h>
@@ -7,18 +8,18 @@
 
 enum { MOST_METRICS = 200, NAME_MAX_LEN = 253, DEFAULT_METRIC_MS = 60 * 1000, WINDOWS = 10 };
 
-/* A metric that is converted. */
+/* A metric that is being converted. */
 struct metric {
     const struct run *run;
     struct json_object *json;
-    const char *name, *path;       /* "spec.metrics[0]", of its template */
-    struct json_object *provider;  /* of Argo */
+    const char *name, *path;       /* its name, and its path in the template, "spec.metrics[0]" */
+    struct json_object *provider;  /* Argo's provider */
     const char *provider_key;      /* "prometheus" */
     struct json_object *out;       /* spec.provider of the MetricTemplate */
     struct json_object *variables; /* templateVariables of the Canary */
     const char *query;
-    int64_t window_ms;   /* that the backend looks back; 0 if the query says it */
-    const char *change;  /* a comment at spec.provider; NULL if none */
+    int64_t window_ms;   /* time that the backend looks back; 0 if the query determines it */
+    const char *change;  /* a comment for spec.provider; NULL if none */
     const char *renamed; /* "web-new.shop", names that were changed; NULL if none were */
     bool unknown;        /* a variable has no value */
 };
@@ -29,7 +30,8 @@ static void lose(const struct metric *m, const char *key, const char *text)
                     arena_printf(m->run->r->arena, "%s.%s", m->path, key), "%s", text);
 }
 
-/* A field of the provider with the values of arguments; NULL if it is missing or cannot be known. */
+/* A field of the provider with arguments replaced by their values; NULL if it is missing or cannot
+ * be known. */
 static const char *provider_text(const struct metric *m, const char *key)
 {
     const char *why, *text = value_text(m->run->r->arena, json_at(m->provider, key, NULL));
@@ -77,7 +79,7 @@ static void set_secret(struct metric *m, const char *name, const char *keys)
                              m->change ? m->change : "", m->change ? "; " : "", name, keys);
 }
 
-/* --- providers: false if the metric is left out, which was reported */
+/* --- providers: false if the metric is left out, which has been reported */
 
 static void set_headers(struct metric *m)
 {
@@ -109,7 +111,7 @@ static bool from_prometheus(struct metric *m)
     return take_query(m);
 }
 
-/* The only one of the queries of the newer interface; NULL if it is not one. */
+/* The only query, if the newer interface has exactly one; else NULL. */
 static const char *only_query(struct json_object *queries)
 {
     const char *text = NULL;
@@ -146,7 +148,7 @@ static bool from_datadog(struct metric *m)
     return take_query(m);
 }
 
-/* True if the word is in the text, without regard to case. */
+/* True if the text contains the word, ignoring case. */
 static bool has_word(const char *text, const char *word)
 {
     size_t len = strlen(word);
@@ -171,7 +173,7 @@ static bool from_new_relic(struct metric *m)
     return true;
 }
 
-/* Keys as CloudWatch writes them, MetricStat for metricStat. */
+/* Keys in CloudWatch's spelling, MetricStat for metricStat. */
 static struct json_object *with_capitals(struct json_object *value)
 {
     struct json_object *out;
@@ -227,8 +229,8 @@ static bool from_influxdb(struct metric *m)
     return take_query(m);
 }
 
-/* The address, with scheme and host, and the rest of the URL as path. False if only a cluster knows
- * the host. */
+/* Sets the address to scheme and host, and path to the rest of the URL. False if only a cluster
+ * knows the host. */
 static bool set_url(struct metric *m)
 {
     const char *url = json_str_at(m->provider, "url", NULL);
@@ -249,7 +251,7 @@ static bool set_url(struct metric *m)
     return true;
 }
 
-/* "{$.a.b}", as kubectl writes it, is $.a.b here. */
+/* "{$.a.b}", as in kubectl, becomes $.a.b. */
 static const char *json_path(struct metric *m)
 {
     const char *text = json_str_at(m->provider, "jsonPath", NULL);
@@ -264,7 +266,7 @@ static const char *json_path(struct metric *m)
     return *text == '$' ? text : NULL;
 }
 
-/* Argo asks for ten seconds at most where nothing is given, or 0. */
+/* Argo uses a timeout of ten seconds if it is missing, or 0. */
 static void set_web_timeout(struct metric *m)
 {
     enum { DEFAULT_S = 10, MAX_S = 60 };
@@ -304,7 +306,7 @@ static bool from_web(struct metric *m)
     return true;
 }
 
-/* Providers without a row are left out, by their rows in fields.def. */
+/* Providers without a row are left out, as their rows in fields.def say. */
 static const struct provider {
     const char *key, *type;
     bool (*convert)(struct metric *m);
@@ -337,7 +339,7 @@ static bool convert_provider(struct metric *m)
 
 /* --- names */
 
-/* A name of an object: small letters, digits, - and . */
+/* A valid name for an object: lower-case letters, digits, - and . */
 static const char *clean_name(struct arena *arena, const char *text)
 {
     char *out = arena_strndup(arena, text, strnlen(text, NAME_MAX_LEN));
@@ -354,8 +356,8 @@ static const char *clean_name(struct arena *arena, const char *text)
     return *out ? out : "metric";
 }
 
-/* The template is written once for all Canaries of the namespace; another one of its name gets the
- * Canary's in front. Returns its name. */
+/* The template is written once for all Canaries of the namespace; if another one has the same name,
+ * it gets the Canary's name as a prefix. Returns its name. */
 static const char *write_template(const struct metric *m)
 {
     struct rollout *r = m->run->r;
@@ -390,7 +392,7 @@ static const char *write_template(const struct metric *m)
     return name;
 }
 
-/* The metric's name, unless it would ask a built-in query as well, or stands in the list. */
+/* The metric's name, unless it would run a built-in query as well, or is in the list already. */
 static const char *metric_name(const struct metric *m, struct json_object *metrics)
 {
     bool taken = strcmp(m->name, "request-success-rate") == 0 ||
@@ -460,7 +462,7 @@ static void write_range(const struct metric *m, const struct condition *c, struc
 
 /* --- limits */
 
-/* A number of a metric, which may be given by an argument; missing where it is not one. */
+/* A number of a metric, which an argument may supply; missing if it is not a number. */
 static int64_t metric_number(const struct metric *m, const char *key, int64_t missing)
 {
     const char *why, *text = value_text(m->run->r->arena, json_at(m->json, key, NULL));
@@ -482,7 +484,7 @@ static int64_t metric_ms(const struct metric *m, const char *key)
     return value && value_duration(value, &ms) ? ms : 0;
 }
 
-/* One failure more than the limit ends the release; the least limit of all metrics counts. */
+/* One failure more than the limit ends the release; the lowest limit of all metrics counts. */
 static void count_limit(const struct metric *m)
 {
     enum { MOST = 1000000 };
@@ -495,8 +497,8 @@ static void count_limit(const struct metric *m)
 
 /* --- names of Services in queries */
 
-/* The text with the Canary's Service in place of the one of the Rollout that it begins with, "web-new"
- * or "web-new.shop.svc"; NULL if it begins with another name. */
+/* The text, if it begins with the Rollout's Service, "web-new" or "web-new.shop.svc", with that
+ * replaced by the Canary's; NULL if it begins with another name. */
 static const char *renamed_service(const struct metric *m, const char *text, const char *from)
 {
     const struct rollout *r = m->run->r;
@@ -507,8 +509,8 @@ static const char *renamed_service(const struct metric *m, const char *text, con
     return arena_printf(r->arena, "%s-canary%s", r->service ? r->service : r->target, text + len);
 }
 
-/* Values that are names of the Service whose place NAME-canary takes. One of the Service that clients
- * use stays: it led to one version, and here to the primary. */
+/* Renames the Service that NAME-canary replaces, where it is a variable's value. The Service that
+ * clients use keeps its name: it led to one version, and now leads to the primary. */
 static void rename_services(struct metric *m)
 {
     struct rollout *r = m->run->r;
@@ -594,7 +596,7 @@ static void write_metric(struct metric *m, const struct condition *condition)
     const char *template = write_template(m);
 
     rename_services(m);
-    /* The same one may be in several analyses. */
+    /* Several analyses may contain the same metric. */
     for (size_t i = 0; i < json_len(metrics); i++) {
         struct json_object *other = json_elem(metrics, i);
         if (strcmp(json_str_at(other, "templateRef", "name", NULL), template) == 0 &&
@@ -669,7 +671,7 @@ static void convert_run(void *arg, const struct run *run)
         fields_lose(run->r->conversion, FIELD_TEMPLATE, run->label, run->spec);
 }
 
-/* So many intervals, within what can be written. */
+/* This number of intervals, limited to what can be written. */
 static int64_t longest(int64_t interval_ms, int threshold)
 {
     const int64_t most = (int64_t)100 * 366 * 24 * 3600 * 1000;
@@ -745,7 +747,7 @@ static struct duration measure(const struct rollout *r, struct json_object *anal
     enum { LONGEST_DAYS = 366 };
     const int64_t longest = (int64_t)LONGEST_DAYS * 24 * 3600 * 1000;
     struct duration duration = {0};
-    /* Templates that are missing are reported when they are converted. */
+    /* Missing templates are reported when they are converted. */
     struct conversion quiet = *r->conversion;
     struct rollout copy = *r;
 

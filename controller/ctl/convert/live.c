@@ -1,21 +1,22 @@
 /*
- * The order of a switch from Argo's controller to this one, without an outage.
+ * The procedure for a switch from Argo's controller to this one, without an outage.
  *
- * Three kinds of pods have the same version in turn: those of the Rollout, of the Deployment, of the
- * primary. A Service never selects pods that are not ready: Argo's controller is stopped while its
- * hash is taken out of the selector, for it would put it back as long as the Rollout is there; the
- * Rollout is deleted without its ReplicaSets, whose pods go when those of the Deployment serve.
+ * Three kinds of pods have the same version, one after the other: the Rollout's, the Deployment's,
+ * and the primary's. A Service never selects pods that are not ready. Argo's controller is stopped
+ * while its hash is removed from the selector, since it would restore the hash as long as the
+ * Rollout exists. The Rollout is deleted without its ReplicaSets; their pods are removed once the
+ * Deployment's serve.
  */
 #include <string.h>
 
 #include "ctl/convert/parts.h"
 
-/* The steps are numbered as they are written: some are left out. */
+/* The steps are numbered as they are written, since some are left out. */
 struct switching {
     const struct rollout *r;
     struct buf *out;
-    const char *kubectl; /* with the namespace */
-    const char *convert; /* the command line, for this Rollout alone */
+    const char *kubectl; /* the command with the namespace */
+    const char *convert; /* the command line, for this Rollout only */
     int step;
 };
 
@@ -35,7 +36,7 @@ static void begin_step(struct switching *s, const char *what)
     say(s, "\n%d. %s", ++s->step, what);
 }
 
-/* "a=b,c=d" of the selector; NULL if it has no labels. */
+/* "a=b,c=d" for the selector; NULL if it has no labels. */
 static const char *labels_of(const struct rollout *r)
 {
     const char *text = "";
@@ -152,7 +153,7 @@ static void write_canary(struct switching *s)
         r->target, r->service ? r->service : r->target);
 }
 
-/* Routes of Argo that the provider here does not write. */
+/* Argo's routes that the provider here does not write. */
 static void write_routes(const struct switching *s)
 {
     static const struct {
@@ -193,7 +194,8 @@ static void write_rest(struct switching *s)
         "it is Healthy, delete the Deployment.");
 }
 
-/* True for what a shell takes for one word, as all names of a cluster are; NULL is none. */
+/* True if a shell reads the text as one word, as it does all names in a cluster; NULL counts as
+ * none. */
 static bool is_word(const char *text)
 {
     return !text || strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

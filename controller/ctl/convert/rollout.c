@@ -185,7 +185,7 @@ const char *duration_text(struct arena *arena, int64_t ms)
     char text[DURATION_TEXT];
     size_t len = strlen(duration_format(ms * 1000000, text));
 
-    /* 1h0m0s is 1h. */
+    /* 1h0m0s becomes 1h */
     if (len > 3 && strcmp(text + len - 3, "m0s") == 0)
         len -= 2;
     if (len > 3 && strncmp(text + len - 3, "h0m", 3) == 0)
@@ -195,7 +195,7 @@ const char *duration_text(struct arena *arena, int64_t ms)
 
 /* --- Rollouts */
 
-/* The strategy: canary where it is one or there is none. */
+/* The strategy: canary if it is one or if there is none. */
 static bool read_strategy(struct rollout *r)
 {
     struct json_object *strategy = json_at(r->spec, "strategy", NULL);
@@ -252,12 +252,12 @@ static void convert_rollout(struct conversion *conversion, struct json_object *o
     r->analysis = json_sub(json_sub(canary, "spec"), "analysis");
     steps_convert(r);
     metrics_convert(r);
-    /* Behind the templates that it names. */
+    /* after the templates that it names */
     *conversion->last = r->out;
     conversion->last = &r->out->next;
 }
 
-/* --- what no Rollout leads to */
+/* --- objects that no Rollout refers to */
 
 struct leftovers {
     struct conversion *conversion;
@@ -358,7 +358,7 @@ static void write_losses(const struct conversion *conversion, struct buf *out)
     }
 }
 
-/* True if documents of the kind are asked for. */
+/* True if documents of the kind are requested. */
 static bool is_wanted(const struct conversion *conversion, struct json_object *object)
 {
     const char *kind = json_str_at(object, "kind", NULL);
@@ -398,7 +398,7 @@ const char *convert_text(const struct conversion *conversion)
 struct comment {
     struct comment *next;
     const char *path, *text;
-    size_t line; /* while it is written: above which line of the YAML, from 1 */
+    size_t line; /* set while writing: number of the YAML line that it is above, from 1 */
 };
 
 struct commented *commented_new(struct arena *arena, struct json_object *object)
@@ -429,7 +429,8 @@ static void write_line(struct buf *out, int indent, const char *before, const ch
     buf_printf(out, "%*s#%s%s%.*s\n", indent, "", len > 0 ? " " : "", before, (int)len, text);
 }
 
-/* Words of one line of the text, as many as fit into each line; below a "- " they are indented. */
+/* Writes the words of one line of the text, as many as fit into each line; those after a "- " are
+ * indented. */
 static void write_wrapped(struct buf *out, int indent, const char *text, size_t len)
 {
     const char *below = strncmp(text, "- ", 2) == 0 ? "  " : "", *before = "";
@@ -450,7 +451,7 @@ static void write_wrapped(struct buf *out, int indent, const char *text, size_t 
     write_line(out, indent, before, text + from, len - from);
 }
 
-/* One line for readers of YAML as well, which take U+2028 and U+2029 for ends of lines. */
+/* One line, for readers of YAML as well, which treat U+2028 and U+2029 as ends of lines. */
 static const char *one_line(struct arena *arena, const char *text, size_t len)
 {
     char *line = arena_strdup(arena, print_clean(arena, arena_strndup(arena, text, len)));
@@ -487,7 +488,7 @@ struct lines {
     const struct yaml_marks *marks;
 };
 
-/* The line of the field, or of the nearest one above it. */
+/* The line of the field, or of the nearest field above it. */
 static size_t line_of(struct arena *arena, const struct lines *lines, const char *path)
 {
     struct json_object *at = json_elem(lines->docs, 0);
@@ -506,7 +507,7 @@ static size_t line_of(struct arena *arena, const struct lines *lines, const char
     return found.line;
 }
 
-/* Those above a line; with a dash each if there are several. */
+/* Writes the comments above a line, each after a dash if there are several. */
 static void write_comments(struct arena *arena, const struct commented *commented, size_t line,
                            int indent, struct buf *out)
 {
@@ -527,7 +528,7 @@ void commented_write(struct arena *arena, const struct commented *commented, str
     size_t line = 1, len = strlen(text);
     struct errinfo ei;
 
-    /* Without places, which cannot be, all comments stand in front. */
+    /* if positions are missing, which cannot happen, all comments come first */
     if (yaml_parse_marked(arena, "", text, len, len, &lines.docs,
                           (struct yaml_marks **)&lines.marks, &ei) != ERR_OK)
         lines = (struct lines){0};
@@ -541,7 +542,7 @@ void commented_write(struct arena *arena, const struct commented *commented, str
     }
 }
 
-/* --- the fields of Argo Rollouts, their counterparts, and those that have none */
+/* --- the fields of Argo Rollouts, with their counterparts, and the fields without one */
 
 enum fate { SAME, OTHER, LOST };
 
@@ -567,7 +568,7 @@ static const struct field *field_find(enum field_kind kind, const char *path)
     return NULL;
 }
 
-/* True if a row is of a field below this one. */
+/* True if there is a row for a field below this one. */
 static bool has_rows_below(enum field_kind kind, const char *path)
 {
     size_t len = strlen(path);
@@ -581,7 +582,7 @@ static bool has_rows_below(enum field_kind kind, const char *path)
     return false;
 }
 
-/* A value that is walked: its path as rows have it, and with its indices. */
+/* A value that is visited: its path as in the rows, and its path with indices. */
 struct walk {
     struct conversion *conversion;
     enum field_kind kind;
@@ -591,8 +592,8 @@ struct walk {
 static void look_below(const struct walk *walk, struct json_object *value, const char *pattern,
                        const char *path, bool known);
 
-/* A member of the value with this pattern and path. known: a row above names its counterpart. The
- * depth is bound by that of what is read. */
+/* Visits a member of the value, with this pattern and path. known: a row further up names its
+ * counterpart. The depth is limited by that of the input. */
 static void look_at(const struct walk *walk, struct json_object *value, const char *above,
                     const char *key, const char *path, bool known)
 {
@@ -606,7 +607,7 @@ static void look_at(const struct walk *walk, struct json_object *value, const ch
     if (!value)
         return;
     if (field && field->fate == LOST) {
-        /* false is as if it were not there. */
+        /* false counts as missing */
         if (!json_object_is_type(value, json_type_boolean) || json_object_get_boolean(value))
             conversion_lose(walk->conversion, walk->label, path, "%s", field->differs);
     } else if (has_rows_below(walk->kind, pattern)) {

@@ -1,4 +1,5 @@
-/* Rollouts and what becomes of them: rows of cases.yaml; all that is written passes lint and plan. */
+/* Rollouts and the result of their conversion: rows of cases.yaml; everything that is written
+ * passes lint and plan. */
 #include "ctl/convert/rollout.h"
 
 #include <stdio.h>
@@ -24,7 +25,7 @@ struct answer {
     const char *out, *err;
 };
 
-/* One command of kubectl canary; words separated by blanks. */
+/* Runs one command of kubectl canary; words are separated by blanks. */
 static struct answer run(struct arena *arena, const char *line)
 {
     char *argv[MOST_WORDS] = {arena_strdup(arena, "kubectl canary")}, *out = NULL, *err = NULL;
@@ -49,7 +50,7 @@ static struct answer run(struct arena *arena, const char *line)
     return answer;
 }
 
-/* How many of both refuse it. */
+/* Number of the two commands that refuse it. */
 static int lint_and_plan(struct arena *arena, const char *name, const char *text)
 {
     const char *path = unit_put("converted.yaml", text);
@@ -63,7 +64,7 @@ static int lint_and_plan(struct arena *arena, const char *name, const char *text
     return (lint.code != CTL_DONE) + (plan.code != CTL_DONE);
 }
 
-/* The comments change nothing: the YAML is that of the objects. */
+/* The comments change nothing: the YAML contains the same objects. */
 static void read_back(struct arena *arena, const char *name, const struct conversion *conversion,
                       const char *text)
 {
@@ -79,7 +80,7 @@ static void read_back(struct arena *arena, const char *name, const struct conver
     assert_int_equal(json_len(docs), i);
 }
 
-/* The text with each run of blanks, line ends and marks of comments as one blank. */
+/* The text with each sequence of blanks, line ends and comment marks replaced by one blank. */
 static const char *flat(struct arena *arena, const char *text)
 {
     char *out = arena_alloc(arena, strlen(text) + 2), *to = out;
@@ -92,7 +93,7 @@ static const char *flat(struct arena *arena, const char *text)
     return out;
 }
 
-/* How many texts are missing, or there and should not be; each is printed. */
+/* Number of texts that are missing, or present although they should not be; each is printed. */
 static int wrong_texts(struct arena *arena, struct json_object *row, const char *text)
 {
     struct json_object *has = json_at(row, "has", NULL), *lacks = json_at(row, "lacks", NULL);
@@ -118,8 +119,8 @@ static int wrong_texts(struct arena *arena, struct json_object *row, const char 
     return wrong;
 }
 
-/* The Rollout of the row: a plain one with the row's spec, strategy and metadata in it, and the
- * further objects. */
+/* The Rollout of the row: a plain one with the row's spec, strategy and metadata, and the
+ * additional objects. */
 static struct json_object *objects_of(struct arena *arena, struct json_object *base,
                                       struct json_object *row)
 {
@@ -207,7 +208,7 @@ static const char *with_field(struct arena *arena, struct json_object *base, con
         json_set(row, "with", with);
         json_object_put(with);
     } else {
-        /* One strategy only: that of the field, if it is one. */
+        /* only one strategy: the field's, if it is in one */
         json_set(json_at(row, "rollout", NULL), "spec", field);
     }
     return flat(arena, convert_text(convert_objects(arena, &plain, objects_of(arena, base, row))));

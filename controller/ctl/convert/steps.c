@@ -1,4 +1,4 @@
-/* The analysis of a Canary, of the steps of a Rollout or of its blue/green strategy. */
+/* The analysis of a Canary, from the steps of a Rollout or from its blue/green strategy. */
 #include <string.h>
 
 #include "ctl/convert/parts.h"
@@ -12,22 +12,22 @@ enum {
     HALF = 50
 };
 
-/* The time at one weight; the first one is before any weight. */
+/* The time at one weight; the first entry is before any weight. */
 struct hold {
-    int weight; /* proto/weight.h */
+    int weight; /* in the unit of proto/weight.h */
     int64_t ms;
-    bool gate; /* a pause without duration */
+    bool gate; /* a pause without a duration */
 };
 
 struct plan {
     struct rollout *r;
     struct hold holds[MOST_WEIGHTS + 1];
-    int n;                     /* weights */
-    struct json_object *tests; /* of header routes, entries of analysis.match */
-    int mirror;                /* percent of the requests; 0 if none */
+    int n;                     /* number of weights */
+    struct json_object *tests; /* from header routes, entries of analysis.match */
+    int mirror;                /* percentage of the requests; 0 if none */
     int ready_percent;         /* 0 if not given */
-    int replicas;              /* of the canary at the beginning; 0 if not given */
-    const char *path;          /* of the step that is read */
+    int replicas;              /* initial number for the canary; 0 if not given */
+    const char *path;          /* path of the step being read */
 };
 
 static void lose(const struct plan *plan, const char *key, const char *text)
@@ -57,7 +57,7 @@ static void read_weight(struct plan *plan, struct json_object *value)
     plan->holds[++plan->n] = (struct hold){.weight = (int)weight};
 }
 
-/* The sum, within a year. */
+/* The sum, limited to a year. */
 static int64_t longer(int64_t ms, int64_t more)
 {
     const int64_t longest = (int64_t)366 * 24 * 3600 * 1000;
@@ -79,7 +79,7 @@ static void read_pause(struct plan *plan, struct json_object *pause)
         lose(plan, "pause.duration", "expected seconds, or a duration such as 10m: it is left out");
 }
 
-/* A number before the first weight is what the canary begins with; from then on it gets what its
+/* A number before the first weight is the canary's initial one; later the canary gets what its
  * share needs, as with matchTrafficWeight. */
 static void read_scale(struct plan *plan, struct json_object *scale)
 {
@@ -100,7 +100,7 @@ static void read_scale(struct plan *plan, struct json_object *scale)
     }
 }
 
-/* All headers of a route must be there; one without a match ends a route. */
+/* All headers of a route must match; without a match, the route ends. */
 static void read_headers(struct plan *plan, struct json_object *route)
 {
     static const char *const ways[] = {"exact", "prefix", "regex"};
@@ -230,7 +230,7 @@ static void set_interval(struct rollout *r, int64_t ms)
     json_set_str(r->analysis, "interval", duration_text(r->arena, ms));
 }
 
-/* Weights with times of their own, or a person to wait for, or parts of a per cent. */
+/* True if weights have their own times, wait for a user, or are fractions of a percent. */
 static bool needs_steps(const struct plan *plan)
 {
     bool needs = false;
@@ -241,7 +241,7 @@ static bool needs_steps(const struct plan *plan)
     return needs && plan->r->splits;
 }
 
-/* The time at each weight; with steps, whose times are their own, the shortest of them. */
+/* The time at each weight; for steps, which have their own times, the shortest of them. */
 static void set_interval_of_holds(const struct plan *plan)
 {
     struct rollout *r = plan->r;
@@ -281,7 +281,8 @@ static void add_step(const struct plan *plan, struct json_object *steps, const s
     json_object_array_add(steps, step);
 }
 
-/* With traffic routing Argo gives the canary the pods of its weight; an autoscaler sizes it here. */
+/* With traffic routing, Argo gives the canary as many pods as its weight requires; here an
+ * autoscaler sizes it. */
 static void set_scale(const struct plan *plan)
 {
     struct json_object *scale = json_object_new_object();
@@ -341,7 +342,7 @@ static void set_tests(const struct plan *plan)
                   "others to the primary");
 }
 
-/* Without weights, or with a provider that cannot split. */
+/* For an analysis without weights, or a provider that cannot split. */
 static void set_iterations(const struct plan *plan)
 {
     struct rollout *r = plan->r;
@@ -433,7 +434,7 @@ static void convert_green(struct rollout *r)
                      : "autoPromotionEnabled: false");
 }
 
-/* A window of more revisions than the history holds is as good as one of all that it holds. */
+/* A window of more revisions than the history holds is equivalent to one of all that it holds. */
 static void convert_way_back(struct rollout *r)
 {
     enum { MOST = 10 };

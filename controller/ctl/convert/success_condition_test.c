@@ -15,7 +15,7 @@ static const struct row_column columns[] = {
     ROW_TEXT(struct row, success), ROW_TEXT(struct row, failure), ROW_TEXT(struct row, range),
     ROW_TEXT(struct row, mistake)};
 
-/* "[0.95, 1) empty: good", of all elements with "all" in front. */
+/* "[0.95, 1) empty: good", preceded by "all" if it is about all elements. */
 static const char *print(struct arena *arena, const struct condition *c)
 {
     static const char *const empty[] = {[CONDITION_EMPTY_BAD] = "bad",
@@ -47,7 +47,7 @@ CASE(each_condition_is_a_range_or_is_refused)
     }
 }
 
-/* Of each condition, the bounds that are written hold for exactly the same numbers. */
+/* For each condition, the bounds that are written accept exactly the same numbers. */
 CASE(bounds_leave_out_open_ends)
 {
     struct condition c;
@@ -62,7 +62,7 @@ CASE(bounds_leave_out_open_ends)
     assert_true(condition_largest(&c) == 5);
 }
 
-/* Whatever the text, reading ends. */
+/* Reading ends, whatever the text. */
 CASE(deep_and_long_texts_are_refused)
 {
     enum { LONG = 5000, DEEP = 1000 };

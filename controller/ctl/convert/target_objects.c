@@ -1,4 +1,4 @@
-/* The Deployment of a Rollout, and the objects that scale or protect its pods. */
+/* The Deployment for a Rollout, and the objects that scale or protect its pods. */
 #include <string.h>
 
 #include "ctl/convert/parts.h"
@@ -10,7 +10,7 @@ static bool refuse(const struct rollout *r, const char *why)
     return false;
 }
 
-/* Labels or annotations but those of kubectl and of Argo. */
+/* Copies labels or annotations other than those of kubectl and Argo. */
 static void copy_metadata(const struct rollout *r, struct json_object *to, const char *key)
 {
     struct json_object *from = json_at(r->object, "metadata", key, NULL);
@@ -25,7 +25,7 @@ static void copy_metadata(const struct rollout *r, struct json_object *to, const
     }
 }
 
-/* --- the label that tells both sides apart */
+/* --- the label that distinguishes both sides */
 
 static bool has_label_of_selector(struct json_object *labels)
 {
@@ -54,7 +54,7 @@ static void add_label_of_selector(const struct rollout *r, struct json_object *s
 
 /* --- the Deployment */
 
-/* maxSurge and maxUnavailable are for a rolling update of the primary as well. */
+/* maxSurge and maxUnavailable also apply to rolling updates of the primary. */
 static void add_rolling_update(const struct rollout *r, struct json_object *spec)
 {
     static const char *const keys[] = {"maxSurge", "maxUnavailable"};
@@ -93,7 +93,7 @@ static void from_template(struct rollout *r)
     r->selector = json_at(spec, "selector", "matchLabels", NULL);
 }
 
-/* The Deployment of the workloadRef, as it is in the files, with the Rollout's replicas. */
+/* Uses the Deployment of the workloadRef from the files, with the Rollout's replicas. */
 static bool from_workload(struct rollout *r, struct json_object *ref)
 {
     const char *name = json_str_at(ref, "name", NULL), *kind = json_str_at(ref, "kind", NULL);
@@ -176,7 +176,7 @@ static bool on_scaler(void *arg, struct json_object *object)
     return true;
 }
 
-/* True if all labels of the selector are those of the pods. */
+/* True if the pods have all labels of the selector. */
 bool workload_selected(const struct rollout *r, struct json_object *selector)
 {
     struct json_object *labels = json_at(r->template, "metadata", "labels", NULL);

@@ -1,9 +1,10 @@
-/* The provider, the Service and the references of a Canary, of the traffic routing of a Rollout. */
+/* The provider, the Service and the references of a Canary, from the traffic routing of a
+ * Rollout. */
 #include <string.h>
 
 #include "ctl/convert/parts.h"
 
-/* A router of Argo: its key below trafficRouting, or below its plugins. */
+/* A router in Argo: its key in trafficRouting, or in the plugins there. */
 struct routing {
     const char *key, *provider;
     bool plugin, splits, tests, mirrors;
@@ -22,7 +23,7 @@ static void set_ref(struct json_object *spec, const char *key, const char *versi
     json_set_str(ref, "name", name);
 }
 
-/* The name in one of the forms {key: {name}}, {keys: [{name}]}, {key: NAME}; NULL if there is none. */
+/* The name, given as {key: {name}}, {keys: [{name}]} or {key: NAME}; NULL if there is none. */
 static const char *named(struct json_object *routing, const char *key, const char *keys)
 {
     struct json_object *one = json_at(routing, key, NULL), *list = json_at(routing, keys, NULL);
@@ -44,7 +45,7 @@ static void only_first(struct rollout *r, struct json_object *routing, const cha
                         "Service of spec.service");
 }
 
-/* True if a member is there that is not among the names; ends with NULL. */
+/* True if there is a member other than these names, which are NULL-terminated. */
 static bool has_others(struct json_object *object, const char *const *names)
 {
     if (!json_object_is_type(object, json_type_object))
@@ -138,7 +139,7 @@ static void convert_smi(struct rollout *r, struct json_object *routing, struct j
                   "linkerd or osm, whose own measurements are known");
 }
 
-/* Takes the Service of the canary out of the backends. False if it is not in them. */
+/* Removes the canary's Service from the backends. False if it is not among them. */
 static bool drop_backend(const struct rollout *r, struct json_object *rule)
 {
     struct json_object *backends = json_at(rule, "backends", NULL);
@@ -151,7 +152,7 @@ static bool drop_backend(const struct rollout *r, struct json_object *rule)
     return false;
 }
 
-/* The ApisixRoute of the files with one backend in each rule. False if it need not be written. */
+/* The ApisixRoute from the files with one backend in each rule. False if it need not be written. */
 static bool write_apisix(struct rollout *r, const char *name)
 {
     static const char group[] = "apisix.apache.org";
@@ -379,7 +380,7 @@ static bool each_port(const struct rollout *r,
     return false;
 }
 
-/* True for the port of a Service that discovery makes as well: of the same number on both sides. */
+/* True for a port of a Service that discovery adds anyway: with the same number on both sides. */
 static bool is_discovered(void *arg, const struct container_port *port)
 {
     struct json_object *of_service = arg, *target = json_at(of_service, "targetPort", NULL);
@@ -393,7 +394,7 @@ static bool is_discovered(void *arg, const struct container_port *port)
            (json_to_int(target, &number) && number == port->number);
 }
 
-/* True for a port of a container that has the first port's name without being its target. */
+/* True for a container port that has the first port's name but is not its target. */
 static bool is_namesake(void *arg, const struct container_port *port)
 {
     struct json_object *first = arg, *target = json_at(first, "targetPort", NULL);
@@ -428,7 +429,7 @@ static void take_further_ports(struct rollout *r, struct json_object *service,
                   "under the same number");
 }
 
-/* Ports of a Service that exists; the first is that of the route. */
+/* Takes the ports from an existing Service; the first is the route's. */
 static void take_ports(struct rollout *r, struct json_object *service, struct json_object *found)
 {
     struct json_object *ports = json_at(found, "spec", "ports", NULL);

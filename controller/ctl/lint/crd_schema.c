@@ -17,7 +17,8 @@ struct walk {
     struct json_object *root;
 };
 
-/* Returns what should stand there instead, NULL if it is right, or nothing better is known. */
+/* Returns the value that should be there instead, NULL if the value is valid, or if no better one
+ * is known. */
 static struct json_object *check(struct walk *w, struct json_object *node,
                                  struct json_object *value, const struct json_path *place);
 
@@ -67,7 +68,7 @@ static const char *joined(struct walk *w, const char *so_far, const char *word, 
     return arena_printf(w->arena, "%s%s%s", so_far, !*so_far ? "" : last ? " and " : ", ", word);
 }
 
-/* A word that may have been meant by another one; "": it cannot be guessed. */
+/* The word that was probably meant; "" if it cannot be guessed. */
 static const char *hint(struct walk *w, const struct guess *guess)
 {
     if (guess->word && strcmp(guess->word, "email") == 0)
@@ -85,7 +86,7 @@ static bool is_among(struct json_object *list, struct json_object *value)
     return false;
 }
 
-/* Returns what was meant, or else the first of the list. */
+/* Returns the word that was meant, or else the first in the list. */
 static struct json_object *tell_unlisted(struct walk *w, struct json_object *list,
                                          struct json_object *value, const struct json_path *place)
 {
@@ -102,7 +103,7 @@ static struct json_object *tell_unlisted(struct walk *w, struct json_object *lis
     return guess.best ? json_own(w->arena, json_object_new_string(guess.best)) : json_elem(list, 0);
 }
 
-/* "This list, or a text of one of these forms": as of spec.provider. */
+/* "This list, or a text in one of these forms", as for spec.provider. */
 static bool fits_any(struct json_object *branches, struct json_object *value,
                      struct json_object **list)
 {
@@ -202,8 +203,8 @@ static struct json_object *check_array(struct walk *w, struct json_object *node,
     return NULL;
 }
 
-/* Names that stand in so many places that a guess by them leads astray, but where a field has one
- * below it. */
+/* Names that occur in so many places that they are misleading as a guess, except below a field that
+ * has one. */
 static bool is_common(const char *key)
 {
     static const char *const names[] = {"type", "name", "kind", "namespace", "value", "url"};
@@ -214,7 +215,7 @@ static bool is_common(const char *key)
     return false;
 }
 
-/* A field of this name further up or down: "did you mean spec.analysis.maxWeight?" */
+/* A field with this name further up or down: "did you mean spec.analysis.maxWeight?" */
 static const char *elsewhere(struct walk *w, struct json_object *node,
                              const struct json_path *place, const char *key)
 {
@@ -245,7 +246,7 @@ static const char *elsewhere(struct walk *w, struct json_object *node,
     return NULL;
 }
 
-/* It is taken for the field that was meant, where that is not given as well. */
+/* Its value is used for the field that was probably meant, unless that is given as well. */
 static void tell_unknown(struct walk *w, struct json_object *node, struct json_object *value,
                          const struct json_path *place, const char *key)
 {
@@ -275,7 +276,7 @@ static void tell_unknown(struct walk *w, struct json_object *node, struct json_o
     json_object_object_del(value, key);
 }
 
-/* Fields that every object of the API has; names are looked at elsewhere. */
+/* Fields that every object of the API has; names are checked elsewhere. */
 static bool is_meta(const struct json_path *place, const char *key)
 {
     return place->depth == 0 && (strcmp(key, "apiVersion") == 0 || strcmp(key, "kind") == 0 ||
@@ -285,13 +286,13 @@ static bool is_meta(const struct json_path *place, const char *key)
 static void check_unknown(struct walk *w, struct json_object *node, struct json_object *value,
                           const struct json_path *place)
 {
-    struct json_object *copy = json_copy(w->arena, value); /* its keys stay */
+    struct json_object *copy = json_copy(w->arena, value); /* its keys stay the same */
 
     json_object_object_foreach(copy, key, child)
     {
         if (!is_meta(place, key) && !crd_member(node, key))
             tell_unknown(w, node, value, place, key);
-        else if (!child) /* null is as if it were not there */
+        else if (!child) /* null counts as missing */
             json_object_object_del(value, key);
     }
 }
@@ -329,7 +330,8 @@ static void check_required(struct walk *w, struct json_object *node, struct json
     }
 }
 
-/* "At least one of these", or "just one": the first key that a branch asks for stands for it. */
+/* "At least one of these", or "exactly one": each branch is represented by the first key that it
+ * requires. */
 static void check_branches(struct walk *w, struct json_object *branches, bool many,
                            struct json_object *node, struct json_object *value,
                            const struct json_path *place)
@@ -341,7 +343,7 @@ static void check_branches(struct walk *w, struct json_object *branches, bool ma
         const char *key =
             json_object_get_string(json_elem(json_at(json_elem(branches, i), "required", NULL), 0));
         if (!key)
-            return; /* another kind of branches */
+            return; /* a different kind of branches */
         first = first ? first : key;
         names = joined(w, names, key, i == n - 1);
         if (!json_at(value, key, NULL))
@@ -411,7 +413,7 @@ void schema_check_part(struct document *document, struct json_object *schema,
 void schema_check(struct document *document, struct json_object *schema, struct json_object *object)
 {
     schema_check_part(document, schema, object);
-    /* The root asks for no spec, but nothing can be said without one. */
+    /* The root does not require spec, but nothing can be checked without it. */
     if (!json_at(object, "spec", NULL)) {
         const struct json_path spec = json_path_in(&(struct json_path){0}, "spec", 0);
         document_error(document, &spec, "required: expected an object");
@@ -434,7 +436,7 @@ struct json_object *schema_of(struct document *document)
 
 enum { MATCH_STEPS = 100 * 1000, TEXT_MAX = 64 * 1024, MAX_VARIANTS = 5 };
 
-/* Made by the build from proto/crd. */
+/* Generated by the build from proto/crd. */
 extern const char crd_canaries[], crd_metrictemplates[], crd_alertproviders[],
     crd_releaserequests[];
 extern const size_t crd_canaries_len, crd_metrictemplates_len, crd_alertproviders_len,
@@ -455,7 +457,7 @@ struct json_object *crd_schema(struct arena *arena, const char *kind)
     for (size_t i = 0; crd_kinds[i]; i++) {
         if (strcmp(crd_kinds[i], kind) != 0)
             continue;
-        /* They come with the program, and a test reads them. */
+        /* they are part of the program, and a test reads them */
         if (yaml_parse(arena, kind, texts[i], lens[i], JSON_MAX_BYTES, &docs, &ei) != ERR_OK)
             abort();
         struct json_object *versions = json_at(json_elem(docs, 0), "spec", "versions", NULL);
@@ -560,7 +562,7 @@ static struct json_object *sample_number(struct arena *arena, struct json_object
     return json_own(arena, json_object_new_int64(numbers[variant]));
 }
 
-/* The members that some branch asks for, of "one of these must be there". */
+/* The members that some branch requires, for "one of these must be there". */
 static struct json_object *branch_keys(struct json_object *node, int variant)
 {
     struct json_object *any = json_at(node, "anyOf", NULL), *one = json_at(node, "oneOf", NULL);
@@ -569,7 +571,7 @@ static struct json_object *branch_keys(struct json_object *node, int variant)
     return json_at(json_elem(branches, (size_t)variant), "required", NULL);
 }
 
-/* One that has fewer variants than others keeps its first. */
+/* A member with fewer variants than others keeps its first variant. */
 static struct json_object *sample_member(struct arena *arena, struct json_object *node, int variant)
 {
     struct json_object *sample = crd_sample(arena, node, variant);

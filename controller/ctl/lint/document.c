@@ -33,7 +33,7 @@ const char *json_path_text(struct arena *arena, const struct json_path *place)
     return text;
 }
 
-/* The end of the string that begins here, behind its quote; NULL if it has none. */
+/* The position after the closing quote of the string that begins here; NULL if it is not closed. */
 static const char *end_of_string(const char *at)
 {
     for (at++; *at && *at != '"'; at++)
@@ -69,7 +69,7 @@ bool json_path_parse(struct arena *arena, const char *sentence, struct json_path
 
     *out = (struct json_path){0};
     if (*at == '-')
-        return false; /* an option of the controller */
+        return false; /* the name of an option of the controller */
     while (at && *at && *at != ':' && out->depth < JSON_PATH_DEPTH) {
         if (*at == '[') {
             at = parse_bracket(arena, at, out);
@@ -201,7 +201,7 @@ struct json_object *document_object(const struct lint *lint, const struct docume
     return object;
 }
 
-/* Where the place is, or as much of it as there is. */
+/* The position of the path, or of as much of it as exists. */
 static struct yaml_place where(const struct document *document, const struct json_path *place)
 {
     struct yaml_place found = {.line = 1, .column = 1};
@@ -327,13 +327,13 @@ struct repair {
     struct document *document;
     struct arena *arena;
     struct json_object *schema;
-    struct json_object *object; /* as it is repaired so far */
+    struct json_object *object; /* the object as repaired so far */
     struct json_paths given_up;
     repair_ask *ask;
     void *arg;
     int trials;
-    const struct verdicts *last;     /* on `object` */
-    const struct json_path *mistake; /* that is being repaired */
+    const struct verdicts *last;     /* the mistakes of `object` */
+    const struct json_path *mistake; /* the mistake that is being repaired */
 };
 
 void verdicts_add(struct verdicts *verdicts, const char *sentence)
@@ -356,7 +356,7 @@ static bool place_of(struct arena *arena, const char *sentence, struct json_path
     return json_path_parse(arena, sentence, out, &rest);
 }
 
-/* a is b, or below it. */
+/* True if a is b, or below it. */
 static bool is_within(const struct json_path *a, const struct json_path *b)
 {
     return a->depth >= b->depth && json_path_is_near(a, b);
@@ -370,7 +370,7 @@ static bool is_among(const struct verdicts *verdicts, const char *sentence)
     return false;
 }
 
-/* The mistake is gone, and the edit is not the reason of another one. */
+/* True if the mistake is gone, and the edit has not caused another one. */
 static bool is_better(struct repair *repair, const struct verdicts *verdicts,
                       const struct json_path *edited)
 {
@@ -392,7 +392,7 @@ static bool is_better(struct repair *repair, const struct verdicts *verdicts,
     return true;
 }
 
-/* --- edits; NULL for a value takes it away */
+/* --- edits; a NULL value removes the field */
 
 static void put(struct json_object *root, const struct json_path *at, struct json_object *value)
 {
@@ -453,7 +453,7 @@ static bool try_samples(struct repair *repair, const struct json_path *at)
     return false;
 }
 
-/* One of the members too much, or one missing. */
+/* Removes a member that is one too many, or adds one that is missing. */
 static bool try_members(struct repair *repair, const struct json_path *at,
                         struct json_object *value)
 {
@@ -479,7 +479,8 @@ static bool try_members(struct repair *repair, const struct json_path *at,
     return false;
 }
 
-/* An element of a list of plain values: the others may depend on it. */
+/* For an element of a list of plain values, the whole list, since the other elements may depend on
+ * it. */
 static struct json_path whole_of(const struct repair *repair, const struct json_path *place)
 {
     bool element = place->depth > 0 && !place->steps[place->depth - 1].key;
@@ -489,7 +490,7 @@ static struct json_path whole_of(const struct repair *repair, const struct json_
     return *place;
 }
 
-/* The smallest edit that makes the mistake go, at its place or above, but below the spec. */
+/* The smallest edit that removes the mistake, at its place or above it, but below the spec. */
 static bool repair_one(struct repair *repair, const struct json_path *mistake)
 {
     struct json_path at = whole_of(repair, mistake);
@@ -507,9 +508,9 @@ static bool repair_one(struct repair *repair, const struct json_path *mistake)
     return false;
 }
 
-/* --- all of them */
+/* --- repairing everything */
 
-/* Replaces a value that the schema refuses by the sample with the fewest further mistakes. */
+/* Replaces a value that the schema rejects with the sample that has the fewest other mistakes. */
 static void choose(struct repair *repair, const struct json_path *at)
 {
     struct json_object *node = schema_at(repair, at), *sample, *best = NULL;
@@ -534,7 +535,7 @@ static void choose(struct repair *repair, const struct json_path *at)
         put(repair->object, at, best);
 }
 
-/* Tells the new ones; the first that can still be repaired is *next. */
+/* Reports the new mistakes; the first that can still be repaired is *next. */
 static bool tell(struct repair *repair, const struct verdicts *verdicts, struct json_path *next)
 {
     bool more = false;

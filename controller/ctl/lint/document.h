@@ -1,4 +1,4 @@
-/* The objects of the files, their positions, and their mistakes; shared by the files of this
+/* The objects in the files, their positions, and their mistakes; shared by the files in this
  * folder. A JSON path is the place of a field in an object: "spec.analysis.metrics[0].name". */
 #ifndef CTL_DOCUMENT_H
 #define CTL_DOCUMENT_H
@@ -17,11 +17,11 @@ struct json_path {
     } steps[JSON_PATH_DEPTH];
 };
 
-/* The text, as the JSON parser writes it (base/json.h), in the arena. */
+/* The text that the JSON parser writes for it (base/json.h), in the arena. */
 const char *json_path_text(struct arena *arena, const struct json_path *place);
 /*
- * Parses the path at the beginning of a sentence; *rest is the remainder. False if it begins with
- * no field. Keys are in the arena.
+ * Parses the path at the beginning of a sentence; *rest is the remainder. False if the sentence
+ * does not begin with a field. Keys are in the arena.
  */
 bool json_path_parse(struct arena *arena, const char *sentence, struct json_path *out,
                      const char **rest);
@@ -29,12 +29,12 @@ bool json_path_parse(struct arena *arena, const char *sentence, struct json_path
  * not extended. */
 struct json_path json_path_in(const struct json_path *place, const char *key, size_t index);
 struct json_path json_path_above(const struct json_path *place);
-/* The value there; NULL if there is none, or null. */
+/* The value there; NULL if there is none, or if it is null. */
 struct json_object *json_path_get(const struct json_path *place, struct json_object *root);
-/* True if the paths are equal, or one is above the other. */
+/* True if the paths are equal, or one contains the other. */
 bool json_path_is_near(const struct json_path *a, const struct json_path *b);
 
-/* A set of copies. */
+/* A set of copied paths. */
 struct json_paths_item {
     struct json_paths_item *next;
     struct json_path place;
@@ -44,9 +44,9 @@ struct json_paths {
 };
 void json_paths_add(struct arena *arena, struct json_paths *places, const struct json_path *place);
 bool json_paths_have(const struct json_paths *places,
-                     const struct json_path *place); /* exactly this one */
+                     const struct json_path *place); /* exactly this path */
 bool json_paths_have_above(const struct json_paths *places,
-                           const struct json_path *place); /* or one above */
+                           const struct json_path *place); /* or a path above it */
 bool json_paths_have_near(const struct json_paths *places, const struct json_path *place);
 
 /* --- the objects */
@@ -56,15 +56,16 @@ struct document {
     struct lint *lint;
     const char *file;
     const struct yaml_marks *marks;
-    struct json_object *parent; /* of the object: the documents of a file, or the items of a List */
-    size_t index;               /* in it */
+    struct json_object
+        *parent;  /* what contains the object: the documents of a file, or the items of a List */
+    size_t index; /* in `parent` */
     struct json_object *json;
-    const char *api_version, *kind, *name, *namespace_; /* "" where it does not say */
+    const char *api_version, *kind, *name, *namespace_; /* "" if the object has none */
     const char *label;                                  /* "Canary test/podinfo" */
-    struct json_paths reported;                         /* errors of this object */
+    struct json_paths reported;                         /* paths of the object's reported errors */
     struct json_paths changed;                          /* repaired paths of the copy */
     int count;
-    bool compared; /* its claims with those of other Canaries */
+    bool compared; /* its claims have been compared with those of other Canaries */
 };
 
 struct file {
@@ -76,9 +77,9 @@ enum { DOCUMENT_KINDS = 4 };
 
 struct lint {
     struct arena *arena;
-    struct json_object *schemas[DOCUMENT_KINDS]; /* of crd_kinds[], loaded when needed */
+    struct json_object *schemas[DOCUMENT_KINDS]; /* for crd_kinds[], loaded when needed */
     const struct settings *settings;
-    const char *namespace_; /* of objects without one; NULL or "" if any will do */
+    const char *namespace_; /* namespace for objects without one; NULL or "" if they match any */
     struct file *files, **last_file;
     struct document *first, **last;
     struct lint_skipped *skipped, **last_skipped;
@@ -87,8 +88,8 @@ struct lint {
     size_t objects;
 };
 
-/* The object of this kind in the files; one without a namespace matches any. NULL if there is none.
- */
+/* The object of this kind in the files; an object without a namespace matches any. NULL if there is
+ * none. */
 const struct document *document_find(const struct lint *lint, const char *api_group,
                                      const char *kind, const char *namespace_, const char *name);
 /* The object as an API server returns it: stringData of a Secret is merged into data. */
@@ -100,20 +101,20 @@ void document_error(struct document *document, const struct json_path *place, co
 /* Reports a warning at a field, "spec.analysis.threshold". Omitted at or near repaired fields. */
 void document_warn(struct document *document, const char *field, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
-/* Reports a sentence of the rules, "spec.service.port: expected a port number". Omitted at or below
- * repaired fields. */
+/* Reports a sentence from the rules, "spec.service.port: expected a port number". Omitted at or
+ * below repaired fields. */
 void document_sentence(struct document *document, const char *sentence);
 
-/* --- a part of an object in a file of its own, such as an analysis */
+/* --- a part of an object in its own file, such as an analysis */
 
 struct lint_part {
     const char *file;
-    const struct yaml_marks *marks; /* of the file */
-    struct json_object *docs;       /* its documents */
-    size_t index;                   /* of the one that it is, or is in */
+    const struct yaml_marks *marks; /* positions in the file */
+    struct json_object *docs;       /* documents of the file */
+    size_t index;                   /* index of the document that is the part, or contains it */
     struct json_object *json;
-    struct json_object *schema; /* its schema (below); NULL if it has been checked */
-    const char *sentence;       /* another mistake, after its path in the part; NULL if none */
+    struct json_object *schema; /* schema of the part (below); NULL if it has been checked */
+    const char *sentence; /* another mistake, after its path in the part; NULL if there is none */
 };
 
 /* The first mistake in the file, in the arena; NULL if there is none. */
@@ -122,11 +123,11 @@ const struct lint_mistake *lint_part_first(struct arena *arena, const struct lin
 typedef enum rule_result facts_question(struct tick *tick,
                                         void (*found)(void *arg, const char *sentence), void *arg);
 
-/* Asks the rules until no fact is missing. An object that is in no file does not exist. */
+/* Runs the rules until no fact is missing. An object that is not in the files does not exist. */
 void facts_ask(const struct lint *lint, struct tick *tick, facts_question *question,
                void (*found)(void *arg, const char *sentence), void *arg);
 
-/* --- mistakes of an object beyond its schema; for a Canary the rules themselves are asked */
+/* --- mistakes of an object beyond its schema; for a Canary the rules themselves find them */
 
 void canary_check(struct document *document);
 /* Warns about valid but suspicious settings; `canary` is parsed from the repaired manifest. */
@@ -136,7 +137,7 @@ void canary_warn(struct document *document, const struct canary *canary, struct 
  * ReleaseRequests; Applications */
 
 void template_check(struct document *document);
-/* The query of a template can be rendered, whatever its variables are. */
+/* True if the query of a template can be rendered, whatever its variables are. */
 bool template_query(struct arena *arena, const char *query, struct errinfo *ei);
 void provider_check(struct document *document);
 void request_check(struct document *document);
@@ -146,8 +147,8 @@ void application_check(struct document *document);
 void names_warn(struct document *document, const struct canary *canary);
 
 /*
- * --- repair: the parser and the rules report the first mistake they see. To find the others, a
- * wrong value is replaced in a copy by a right one, and they are asked again.
+ * --- repair: the parser and the rules report only the first mistake that they find. To find the
+ * others, a wrong value is replaced in a copy by a valid one, and the check is repeated.
  */
 
 /* Mistakes of an object, as sentences that begin with a path. */
@@ -155,7 +156,7 @@ struct verdicts {
     struct arena *arena;
     const char **sentences;
     size_t count, room;
-    bool unread; /* the object could not even be read; there is one sentence then */
+    bool unread; /* the object could not even be read; there is only one sentence then */
 };
 void verdicts_add(struct verdicts *verdicts, const char *sentence);
 
@@ -167,40 +168,40 @@ void repair_tell_all(struct document *document, struct json_object *schema,
                      struct json_object *object, repair_ask *ask, void *arg);
 
 /*
- * --- crd_schema.c: checks an object against the schema of its CRD, with sentences for people.
+ * --- crd_schema.c: checks an object against the schema of its CRD, with sentences for users.
  *
  * Reports each mistake. `object` is a copy of the document's, and is changed into one that the
- * schema accepts, as far as that is possible, so that the rules can be asked about the rest of it;
- * the places that were changed are added to document->changed.
+ * schema accepts, as far as possible, so that the rules can check the rest of it; the places that
+ * were changed are added to document->changed.
  */
 void schema_check(struct document *document, struct json_object *schema,
                   struct json_object *object);
 
-/* The same of a part of an object, by its part of the schema. */
+/* The same for a part of an object, with its part of the schema. */
 void schema_check_part(struct document *document, struct json_object *schema,
                        struct json_object *object);
 
-/* That of the document's kind, which is one of ours. */
+/* The schema of the document's kind, which is one of ours. */
 struct json_object *schema_of(struct document *document);
 
-/* --- crd_schema.c: the schemas of our own kinds, as the CRDs say them (proto/crd) */
+/* --- crd_schema.c: the schemas of our own kinds, from the CRDs (proto/crd) */
 
-/* The openAPIV3Schema of "Canary", owned by the arena. NULL: not a kind of ours. */
+/* The openAPIV3Schema of "Canary", owned by the arena. NULL: not one of our kinds. */
 struct json_object *crd_schema(struct arena *arena, const char *kind);
-/* The kinds, NULL-ended. */
+/* The kinds, NULL-terminated. */
 extern const char *const crd_kinds[];
 
 /* The schema of a member of what `node` describes; NULL if unknown. */
 struct json_object *crd_member(struct json_object *node, const char *key);
-/* Whatever stands below it is not looked at. */
+/* True if nothing below the node is checked. */
 bool crd_is_open(struct json_object *node);
-/* The whole text matches the schema's pattern, or it has none. */
+/* True if the whole text matches the schema's pattern, or if it has none. */
 bool crd_pattern_fits(struct json_object *node, const char *text);
 /* The pattern in words: "a duration such as 30s or 1m30s". */
 const char *crd_pattern_words(struct arena *arena, struct json_object *node);
 /*
- * The smallest value that the schema takes, owned by the arena; there are some, which `variant`
- * counts from 0. NULL if there are no more.
+ * The smallest value that the schema accepts, owned by the arena; there are several variants,
+ * counted from 0. NULL if there are no more.
  */
 struct json_object *crd_sample(struct arena *arena, struct json_object *node, int variant);
 

@@ -51,7 +51,8 @@ static const char *text_at(struct json_object *json, const char *a, const char *
     return text ? text : "";
 }
 
-/* A values file, a list of a JSON patch, and whatever else has neither apiVersion nor kind. */
+/* False for a values file, a list with a JSON patch, and anything else without apiVersion and
+ * kind. */
 static bool is_object(struct json_object *json)
 {
     return json_at(json, "apiVersion", NULL) || json_at(json, "kind", NULL);
@@ -97,7 +98,7 @@ static void add_object(struct lint *lint, const char *file, const struct yaml_ma
     lint->last = &document->next;
 }
 
-/* "FILE:LINE:COLUMN: what is wrong", or without line and column for a byte that is no text. */
+/* "FILE:LINE:COLUMN: what is wrong", or without line and column if the file is not text. */
 static void add_syntax(struct lint *lint, const char *file, const char *text)
 {
     struct lint_mistake *mistake = ARENA_NEW(lint->arena, struct lint_mistake);
@@ -118,7 +119,7 @@ static void add_syntax(struct lint *lint, const char *file, const char *text)
     mistake->text = arena_strdup(lint->arena, text);
 }
 
-/* Queries of MetricTemplates have braces as well, with other words in them. */
+/* Queries of MetricTemplates also have braces, but with other words in them. */
 size_t lint_template_line(const char *text, bool broken)
 {
     static const char *const values[] = {".Values", ".Release", ".Chart", NULL};
@@ -141,7 +142,8 @@ size_t lint_template_line(const char *text, bool broken)
     return 0;
 }
 
-/* True if the file is a template, which is left out, or a mistake where it was named itself. */
+/* True if the file is a template, which is left out; it is a mistake if the file itself was
+ * named. */
 static bool is_template(struct lint *lint, const char *file, const char *text, bool broken,
                         bool found)
 {
@@ -195,7 +197,7 @@ void lint_add(struct lint *lint, const char *file, const char *text, size_t len,
 
 /* --- patches of a kustomization, which are parts of objects */
 
-/* The folder of a file, with its '/'; "" for the current one. */
+/* Length of the file's folder, including its '/'; 0 for the current one. */
 static size_t folder_len(const char *file)
 {
     const char *slash = strrchr(file, '/');
@@ -210,7 +212,7 @@ static bool is_same_folder(const char *one, const char *other)
     return len == folder_len(other) && strncmp(one, other, len) == 0;
 }
 
-/* "./a.yaml" is "a.yaml". */
+/* "./a.yaml" is the same as "a.yaml". */
 static bool is_path(const char *file, size_t folder, const char *path)
 {
     while (strncmp(path, "./", 2) == 0)
@@ -262,7 +264,7 @@ static struct json_path top(const char *key)
     return json_path_in(&(struct json_path){0}, key, 0);
 }
 
-/* Labels and annotations are texts: a number or true without quotes is refused. */
+/* Labels and annotations are strings: a number or true without quotes is rejected. */
 static void check_texts(struct document *document, const char *field)
 {
     const struct json_path metadata = top("metadata"), map = json_path_in(&metadata, field, 0);
@@ -284,8 +286,8 @@ static void check_texts(struct document *document, const char *field)
     }
 }
 
-/* A name of digits without quotes is a number, and refused. A Canary's own reader checks name and
- * namespace. */
+/* A name that consists of digits without quotes is a number, and is rejected. A Canary's own reader
+ * checks name and namespace. */
 static void check_strings(struct document *document)
 {
     static const char *const fields[] = {"name", "namespace", "generateName", "uid",
@@ -334,7 +336,7 @@ static void check_head(struct document *document)
     check_texts(document, "annotations");
 }
 
-/* Something of our group that is no kind of ours. */
+/* Reports an object of our group whose kind is not one of ours. */
 static void check_unknown(struct document *document)
 {
     const struct json_path kind = top("kind");
@@ -353,8 +355,8 @@ static void check_unknown(struct document *document)
         guess.best ? "?" : "");
 }
 
-/* Two objects of one kind and name: the API server keeps the last. Those of two folders are
- * overlays of one base, say. */
+/* Two objects with the same kind and name: the API server keeps the last. In different folders they
+ * may be overlays of the same base. */
 static void check_twice(struct document *document)
 {
     for (const struct document *d = document->lint->first; d != document; d = d->next)
@@ -397,9 +399,9 @@ static void check(struct document *document)
             checks[i](document);
 }
 
-/* --- two Canaries that claim the same: one of them would be refused */
+/* --- two Canaries that claim the same: one of them would be rejected */
 
-/* The one that stands first in the files is the older one. */
+/* The Canary that comes first in the files counts as the older one. */
 static struct json_object *as_made(struct lint *lint, const struct document *document,
                                    size_t number)
 {
@@ -424,7 +426,7 @@ static void free_claims(void *claims)
     claims_free(claims);
 }
 
-/* Objects without a namespace are in one namespace with those of their folder. */
+/* Objects without a namespace are in the same namespace as those in their folder. */
 static bool is_beside(const struct document *one, const struct document *other)
 {
     if (*one->namespace_ || *other->namespace_)
@@ -432,7 +434,7 @@ static bool is_beside(const struct document *one, const struct document *other)
     return is_same_folder(one->file, other->file);
 }
 
-/* Compares the Canaries beside this one, which is the first of them. */
+/* Compares this Canary, which comes first, with those in the same namespace. */
 static void check_claims_beside(const struct document *begin, size_t *number)
 {
     struct lint *lint = begin->lint;
@@ -521,7 +523,7 @@ struct question {
     void *arg;
 };
 
-/* The object as an API server returns it, in the namespace that was asked for. */
+/* The object as an API server returns it, in the requested namespace. */
 static struct json_object *as_asked(const struct lint *lint, const struct document *document,
                                     const struct need *need)
 {
@@ -532,8 +534,8 @@ static struct json_object *as_asked(const struct lint *lint, const struct docume
     return object;
 }
 
-/* Their namespace is the Canary's where they say none, and then so is any; a Canary that says none
- * may be in any, which kustomize, helm or -n gives it. */
+/* Looks in the namespace of the need. If that is the Canary's and the Canary does not name one, any
+ * namespace matches: kustomize, helm or -n will set it. */
 static void answer(void *arg, struct tick *tick, const struct need *need)
 {
     const struct question *question = arg;

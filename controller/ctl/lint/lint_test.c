@@ -1,4 +1,5 @@
-/* Broken manifests: rows of cases.yaml, each an edit of a manifest and all that is found then. */
+/* Broken manifests: rows of cases.yaml, each with an edit of a manifest and all mistakes found
+ * then. */
 #include "ctl/lint/lint.h"
 
 #include <dirent.h>
@@ -14,7 +15,7 @@
 static const char cases[] = "controller/ctl/lint/cases.yaml", manifests[] = "test/data/manifests";
 enum { LEAST_ROWS = 80, MANIFEST_MAX = 1024 * 1024 };
 
-/* "12:5 error spec.provider: expected ...", a line for each. */
+/* "12:5 error spec.provider: expected ...", one line each. */
 static const char *print(struct arena *arena, const struct lint_mistake *mistake, bool errors)
 {
     const char *text = "";
@@ -70,12 +71,12 @@ CASE(each_mistake_has_its_place_and_its_sentence)
     assert_true(json_len(rows) >= LEAST_ROWS);
 }
 
-/* --- every field of the schemas: what has another type than it should is found just there */
+/* --- every field of the schemas: a value of the wrong type is reported exactly there */
 
 struct search {
     struct arena *arena;
     const char *kind;
-    struct json_object *items, *paths; /* what is linted at once, and where each is broken */
+    struct json_object *items, *paths; /* what is checked at once, and where each item is broken */
     size_t count;
 };
 enum { BATCH = 40 };
@@ -105,7 +106,7 @@ static struct json_object *base_of(struct search *search)
     return object;
 }
 
-/* Puts the value at the place, with what must be around it. */
+/* Puts the value at the place, and adds what must surround it. */
 static void plant(struct search *search, struct json_object *object, struct json_object *node,
                   const struct json_path *place, struct json_object *value)
 {
@@ -206,7 +207,7 @@ CASE(every_field_of_another_type_is_found)
     }
 }
 
-/* What is required and missing is told, whatever else is there. */
+/* A required field that is missing is reported, whatever else is there. */
 static void remove_each(struct arena *arena, const char *kind, struct json_object *root,
                         struct json_object *node, const struct json_path *place)
 {
@@ -240,7 +241,7 @@ CASE(every_required_field_is_missed)
 
 /* --- the manifests of the field */
 
-/* Those that Flagger's own schema refuses as well. */
+/* Manifests that Flagger's own schema rejects as well. */
 static const char *const refused[] = {"usage-alerting.yaml", NULL};
 
 static int lint_file(struct arena *arena, const char *name)
@@ -306,7 +307,7 @@ CASE(files_keep_their_order_and_know_each_other)
     assert_int_equal(lint_objects(lint), 2);
 }
 
-/* However many there are, they are told within bounds. */
+/* However many there are, they are reported within limits. */
 CASE(mistakes_are_bounded)
 {
     const char *text =

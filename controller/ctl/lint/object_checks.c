@@ -33,7 +33,7 @@ static void ask(void *arg, struct json_object *object, struct verdicts *out)
     facts_ask(document->lint, tick, accept_judge, found, out);
 }
 
-/* --- metrics: the queries are rendered as they will be */
+/* --- metrics: the queries are rendered in the same way as later */
 
 static bool renders(struct document *document, const struct canary *canary, int index,
                     const struct template_means *means, const char *query, struct errinfo *ei)
@@ -67,7 +67,7 @@ static void check_metric(struct document *document, const struct canary *canary,
         document_find(document->lint, metric_templates.group, metric_templates.kind,
                       namespace_ ? namespace_ : document->namespace_, metric->template_ref.name);
     query = template ? json_str_at(template->json, "spec", "query", NULL) : NULL;
-    /* Mistakes of the template itself are reported at the template. */
+    /* Mistakes in the template itself are reported at the template. */
     if (query && template_query(arena, query, &ei) &&
         !renders(document, canary, index, means, query, &ei))
         document_sentence(document, arena_printf(arena, "%s.templateRef: MetricTemplate %s: %s", at,
@@ -83,7 +83,7 @@ static void check_metrics(struct document *document, const struct canary *canary
         check_metric(document, canary, i, &means);
 }
 
-/* --- the target, where it is in the files */
+/* --- the target, if it is in the files */
 
 static enum rule_result read_target(struct tick *tick,
                                     void (*tell)(void *arg, const char *sentence), void *arg)
@@ -104,7 +104,7 @@ static void check_target(struct document *document, struct tick *tick)
     const struct target *target = target_find(ref->api_version, ref->kind);
     struct verdicts verdicts = {.arena = document->lint->arena};
 
-    /* A Service of Knative has no revision before it is in a cluster. */
+    /* A Knative Service has no revision before it is in a cluster. */
     if (!target || kube_resource_same(target->resource, &kube_knative_services) ||
         !document_find(document->lint, target->resource->group, target->resource->kind,
                        document->namespace_, ref->name))
@@ -144,7 +144,7 @@ static struct json_object *checked(struct document *document)
     return object;
 }
 
-/* The variables are set by Canaries: any text will do. */
+/* Canaries set the variables: any text will do. */
 static struct json_object *variables_of(struct arena *arena, const char *query)
 {
     static const char word[] = "variables.";
@@ -160,7 +160,7 @@ static struct json_object *variables_of(struct arena *arena, const char *query)
     return map;
 }
 
-/* The Secret that the spec names, where it is in the files. False: what it says is not known. */
+/* The Secret that the spec names, if it is in the files. False: its content is not known. */
 static bool find_secret(struct document *document, struct json_object *spec,
                         struct json_object **out)
 {
@@ -181,7 +181,7 @@ static bool render(struct arena *arena, const char *query, const char **out, str
                                        .ingress = "app",
                                        .route = "app",
                                        .interval = "1m",
-                                       .workload = "app", /* known where a Canary compares */
+                                       .workload = "app", /* known if a Canary compares */
                                        .variables = variables_of(arena, query)};
 
     return render_query(arena, query, &model, out, ei) == ERR_OK;
@@ -194,7 +194,7 @@ bool template_query(struct arena *arena, const char *query, struct errinfo *ei)
     return render(arena, query, &out, ei);
 }
 
-/* Of another type than was written nothing can be said. */
+/* If a repair has changed the type, nothing can be said. */
 static bool is_changed(struct document *document, const char *field)
 {
     struct json_path place;
@@ -204,7 +204,8 @@ static bool is_changed(struct document *document, const char *field)
            json_paths_have(&document->changed, &place);
 }
 
-/* The query and, of a backend that has them, path and body. False: a mistake, which was reported. */
+/* Renders the query and, if the backend has them, path and body. False: there is a mistake, which
+ * has been reported. */
 static bool render_question(struct document *document, const struct metric_backend *backend,
                             const char *query, struct metric_question *question)
 {
@@ -272,7 +273,7 @@ void template_check(struct document *document)
         document_sentence(document, arena_printf(arena, "spec.provider: %s", ei.text));
 }
 
-/* The address and the token of a Secret come from there. */
+/* If there is a Secret, address and token come from it. */
 static bool address_of(struct document *document, struct json_object *spec, struct address *out)
 {
     struct json_object *secret;
@@ -313,7 +314,7 @@ void provider_check(struct document *document)
         document_sentence(document, arena_printf(arena, "spec.address: %s", ei.text));
 }
 
-/* It is asked for once, at the moment at which it is made. */
+/* A request is evaluated only once, at the moment of its creation. */
 void request_check(struct document *document)
 {
     (void)checked(document);
@@ -333,8 +334,8 @@ bool application_is(const struct document *document)
            strcmp(document->kind, "Application") == 0;
 }
 
-/* The Namespace that may grant it is on a cluster that lint does not see: an error is only one that
- * nothing opens. */
+/* The Namespace that may grant it is in a cluster that lint does not see: it is an error only if
+ * nothing can grant it. */
 static void check_place(struct document *document, const struct application *app, int index)
 {
     static const char *const none[] = {NULL}, *const closed[] = {"flagger-system", NULL};

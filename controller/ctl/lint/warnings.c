@@ -1,4 +1,4 @@
-/* Warnings: settings of a Canary that are accepted, and hardly meant. */
+/* Warnings: settings of a Canary that are accepted, but are hardly intended. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -28,7 +28,7 @@ static const char *field(const struct look *look, const char *name)
     return arena_printf(look->arena, "%s.%s", look->at, name);
 }
 
-/* True if the manifest itself sets the field; look->analysis has defaults as well. */
+/* True if the manifest itself sets the field; look->analysis also contains defaults. */
 static bool given(const struct look *look, const char *key)
 {
     const char *name = look->analysis->legacy ? "canaryAnalysis" : "analysis";
@@ -64,13 +64,13 @@ static void warn_interval(const struct look *look)
                       duration(look->arena, look->analysis->interval_ms));
 }
 
-/* How many intervals an analysis takes at least, with the one before the promotion. */
+/* Minimum number of intervals of an analysis, including the one before the promotion. */
 static int64_t least_intervals(const struct look *look)
 {
     const struct canary_analysis *analysis = look->analysis;
     int step = analysis->step_weight;
     bool all_traffic = look->canary->strategy == STRATEGY_BLUE_GREEN && look->router &&
-                       look->router->weighted && /* to the canary, a step of its own */
+                       look->router->weighted && /* traffic to the canary, a step of its own */
                        analysis->bake.for_ms == 0;
 
     if (analysis->iterations > 0)
@@ -82,7 +82,7 @@ static int64_t least_intervals(const struct look *look)
     return step > 0 ? (analysis->max_weight + step - 1) / step + 1LL : 1;
 }
 
-/* The same as a time: a step may last longer than an interval. */
+/* The same as a duration: a step may last longer than an interval. */
 static int64_t least_ms(const struct look *look)
 {
     int64_t interval = tick_canary_interval_ms(look->canary, look->document->lint->settings);
@@ -172,7 +172,7 @@ static void warn_steps(const struct look *look)
                       weight_text(look->arena, most - most % step), max);
 }
 
-/* A field without effect unless another one is set. */
+/* Warns about a field that has no effect unless another one is set. */
 static void warn_unused(const struct look *look)
 {
     const struct canary_analysis *analysis = look->analysis;
@@ -197,7 +197,7 @@ static void warn_unused(const struct look *look)
         document_warn(look->document, "spec.canaryAnalysis", "has no effect beside spec.analysis");
 }
 
-/* Of the first one: the version of the mesh cannot be seen in a manifest. */
+/* About the first of them: the version of the mesh is not in a manifest. */
 static void warn_fractions(const struct look *look)
 {
     const struct canary_analysis *analysis = look->analysis;
@@ -211,7 +211,7 @@ static void warn_fractions(const struct look *look)
     }
 }
 
-/* A way to the primary. has: the share that it has already. */
+/* A way to the primary. has: the share that the primary already has. */
 static void warn_return(const struct look *look, const struct canary_return *way, const char *name,
                         int has, int64_t least_ms)
 {
@@ -229,8 +229,8 @@ static void warn_return(const struct look *look, const struct canary_return *way
     }
 }
 
-/* The last weight of the analysis leaves the primary a share, unless it bakes; a rollback begins at any
- * of them. */
+/* The last weight of the analysis leaves the primary a share, unless it bakes; a rollback may start
+ * at any weight. */
 static void warn_returns(const struct look *look)
 {
     const struct canary_analysis *analysis = look->analysis;
@@ -255,11 +255,11 @@ static bool is_checked_somewhere(const struct canary_analysis *analysis, const c
     return analysis->n_steps == 0;
 }
 
-/* A metric or hook that is in the checks of no step is never checked. */
+/* A metric or hook that no step lists in its checks is never checked. */
 static void warn_unchecked(const struct look *look)
 {
     const struct canary_analysis *analysis = look->analysis;
-    bool bakes = analysis->bake.for_ms > 0; /* which calls each hook */
+    bool bakes = analysis->bake.for_ms > 0; /* a bake calls every hook */
 
     for (int i = 0; i < analysis->n_metrics; i++) {
         const char *name = analysis->metrics[i].name;
@@ -278,7 +278,7 @@ static void warn_unchecked(const struct look *look)
     }
 }
 
-/* A step that is judged by a load test which it does not run fails every check. */
+/* If a step is judged by a load test that it does not run, every check fails. */
 static void warn_load_tests(const struct look *look)
 {
     const struct canary_analysis *analysis = look->analysis;
@@ -398,7 +398,7 @@ static void warn_metrics(const struct look *look)
 
 /* --- other objects in the files */
 
-/* Warns about pods that would never get ready, so that the release is rolled back. */
+/* Warns about pods that would never become ready, so that the release is rolled back. */
 static void warn_pods(const struct look *look)
 {
     const struct canary_ref *ref = &look->canary->target;
@@ -420,7 +420,7 @@ static void warn_pods(const struct look *look)
                       ref->kind, ref->name);
 }
 
-/* Shares by number of pods: of labels that primary and canary have in common. */
+/* Shares by number of pods: warns about labels that primary and canary have in common. */
 static void warn_labels(const struct look *look)
 {
     const struct canary_ref *ref = &look->canary->target;
@@ -458,7 +458,7 @@ static void warn_scaler(const struct look *look)
 
 /* --- other workloads with the labels of the target's pods */
 
-/* The target in the files, and the label with another value at the primary. */
+/* The target in the files, and the label whose value is different on the primary. */
 struct owned {
     const struct document *target;
     struct json_object *selector; /* matchLabels of the target */
@@ -485,8 +485,8 @@ static bool find_owned(const struct look *look, struct owned *out)
            !json_at(out->target->json, "spec", "selector", "matchExpressions", NULL);
 }
 
-/* The template of the pods that an object of this kind makes, or a pod itself; NULL: it makes none.
- */
+/* The template of the pods that an object of this kind creates, or a pod itself; NULL: it creates
+ * none. */
 static struct json_object *pods_of(const struct document *document)
 {
     static const char *const makers[] = {"Deployment", "DaemonSet", "StatefulSet", "ReplicaSet",
@@ -550,7 +550,7 @@ static void warn_others(const struct look *look)
     }
 }
 
-/* The object in these files, by any of its groups; NULL if none. */
+/* The object in these files, in any of its groups; NULL if none. */
 static const struct document *find_object(const struct lint *lint,
                                           const struct kube_resource *resource,
                                           const char *namespace_, const char *name)
@@ -563,7 +563,7 @@ static const struct document *find_object(const struct lint *lint,
     return found;
 }
 
-/* A route of the user in these files that cannot be written: a release would wait for that. */
+/* Warns about a user's route in these files that cannot be written: a release would wait for it. */
 static void warn_refs(const struct look *look, struct tick *tick)
 {
     const struct canary_service *service = &look->canary->service;

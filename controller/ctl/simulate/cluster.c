@@ -17,7 +17,7 @@ static bool is_knative(const struct kube_resource *resource)
     return kube_resource_same(resource, &kube_knative_services);
 }
 
-/* A companion that is made up selects the pods of the target. */
+/* Makes an assumed companion select the pods of the target. */
 static void select_target(struct cluster *cluster, const struct canary *canary,
                           struct json_object *object)
 {
@@ -86,7 +86,7 @@ static struct json_object *object_of(struct cluster *cluster, const struct canar
     return hold(cluster, resource, namespace_, name, object);
 }
 
-/* The objects of the source, and those that were made since. */
+/* The objects of the source, and those created since. */
 static struct json_object *list_of(struct cluster *cluster, const struct kube_resource *resource,
                                    const char *namespace_)
 {
@@ -241,7 +241,7 @@ struct json_object *settled(struct arena *arena, struct json_object *object)
 
 /* --- Knative */
 
-/* Named after its template: the same template is the same revision. */
+/* Named after its template, so that the same template gives the same revision. */
 static const char *revision_name(struct arena *arena, struct json_object *service)
 {
     char hash[SPECHASH_TEXT] = "0";
@@ -299,8 +299,8 @@ static void revise_template(struct json_object *target)
     struct json_object *containers = json_at(template, "spec", "containers", NULL);
     struct json_object *container = json_elem(containers, 0);
 
-    /* A container's image identifies the revision; without one any other field of the template will
-     * do. */
+    /* A container's image identifies the revision; if there is none, any other field of the
+     * template will do. */
     if (container)
         json_set_str(container, "image", "next");
     else
@@ -330,7 +330,8 @@ static struct json_object *parse(struct arena *arena, const char *text)
                                                                                            : NULL;
 }
 
-/* --- objects that a Canary names; $NAME is its name, $APP the app, and $PORT its port */
+/* --- objects that a Canary names; $NAME is the object's name, $APP the app, and $PORT the app's
+ * port */
 
 static const struct {
     const char *group, *kind, *body;
@@ -357,7 +358,7 @@ static const struct {
      "{\"spec\":{\"scaleTargetRef\":{\"name\":\"$APP\"},\"triggers\":[{\"type\":\"cpu\","
      "\"metadata\":{\"value\":\"80\"}}]}}"},
     {"policy", "PodDisruptionBudget",
-     "{\"spec\":{\"minAvailable\":1}}"}, /* cluster.c: its selector */
+     "{\"spec\":{\"minAvailable\":1}}"}, /* cluster.c adds its selector */
     {"networking.k8s.io", "Ingress",
      "{\"spec\":{\"rules\":[{\"host\":\"app.example\",\"http\":{\"paths\":[{\"path\":\"/\","
      "\"pathType\":\"Prefix\",\"backend\":{\"service\":{\"name\":\"$APP\",\"port\":{\"number\":$"
@@ -397,8 +398,8 @@ static bool is_named(const char *one, const char *other)
     return one && strcmp(one, other) == 0;
 }
 
-/* The API version of a reference is not looked at, as by the rules: a Deployment of extensions/v1beta1
- * is that of apps/v1. */
+/* The API version of a reference is ignored, as in the rules: a Deployment of extensions/v1beta1 is
+ * the one of apps/v1. */
 static bool is_referred_to(const struct canary *canary, const struct kube_resource *resource,
                            const char *name)
 {
@@ -421,7 +422,7 @@ static bool is_referred_to(const struct canary *canary, const struct kube_resour
     return false;
 }
 
-/* The rules make objects of their own beside those that a Canary names. */
+/* The rules create their own objects besides those that a Canary names. */
 static bool is_named_by(const struct canary *canary, const struct kube_resource *resource,
                         const char *name)
 {
@@ -470,7 +471,7 @@ struct json_object *assumed_object(struct arena *arena, const struct canary *can
 
 /* --- metrics */
 
-/* Within the range of the metric. */
+/* A value within the range of the metric. */
 static double good_value(const struct canary_metric *metric)
 {
     if (metric->has_range && metric->has_min && metric->has_max)
@@ -509,7 +510,7 @@ bool assumed_is_count(const struct metric_question *question)
     return strncmp(question->id, "judge[", strlen("judge[")) == 0;
 }
 
-/* Counts of the judge (decide/counts.h): requests enough, of which none is bad. */
+/* Counts for the judge (decide/counts.h): enough requests, none of them bad. */
 static double good_count(const struct canary_metric *metric, const char *question)
 {
     bool is_bad = !canary_metric_is_builtin(metric) && strstr(question, ".part");
@@ -519,7 +520,7 @@ static double good_count(const struct canary_metric *metric, const char *questio
 
 static const double SMALLEST = 1e-3;
 
-/* Of latency: as many requests, of which none is slow. */
+/* For latency: as many requests, none of them slow. */
 static struct metric_answer good_histogram(const struct metric_question *question)
 {
     static const double bounds[] = {0.1, INFINITY}, counts[] = {1000, 1000};
@@ -530,7 +531,7 @@ static struct metric_answer good_histogram(const struct metric_question *questio
         .outcome = METRIC_VALUE, .values = counts, .n_values = 2, .bounds = bounds, .n_bounds = 2};
 }
 
-/* Of a number before the release: it varies a little from look to look. */
+/* A number before the release: it varies a little from look to look. */
 static struct metric_answer good_past(const struct tick *tick, const struct metric_answer *now,
                                       int times)
 {

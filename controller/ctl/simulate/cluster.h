@@ -1,5 +1,5 @@
-/* The cluster of a simulation: objects of the source, changed by plans, and settled by controllers.
- */
+/* The cluster of a simulation: objects of the source, changed by plans and settled by
+ * controllers. */
 #ifndef SIMULATE_CLUSTER_H
 #define SIMULATE_CLUSTER_H
 
@@ -16,39 +16,39 @@ struct cluster {
     struct json_object *assumed; /* names of the assumed objects */
 };
 
-/* Answers a need of the rules. */
+/* Supplies a fact that the rules need. */
 void cluster_answer(struct cluster *cluster, struct tick *tick, const struct need *need);
 /* Lets the controllers catch up: pods get ready, addresses are assigned. */
 void cluster_settle(struct cluster *cluster, const struct canary *canary);
 /* Delivers a new revision of the target. */
 void cluster_push(struct cluster *cluster, const struct canary *canary);
 
-/* --- settling: an object after its controllers have seen it, if all goes well */
+/* --- settling: an object after its controllers have seen it, if everything goes well */
 
-/* A copy with the status that it has when its controller has seen it and its pods are ready; of a
- * kind that has no such status, the object itself. */
+/* A copy with the status that it has once its controller has seen it and its pods are ready; the
+ * object itself, if its kind has no such status. */
 struct json_object *settled(struct arena *arena, struct json_object *object);
-/* Another revision of a target, a copy. */
+/* A copy of a target with another revision. */
 struct json_object *revised(struct arena *arena, struct json_object *target);
 
-/* A Knative Service: its cluster makes a revision of each template. *revision: a new one, NULL if
- * none is needed. */
+/* A Knative Service: its cluster creates a revision for each template. *revision: a new one, NULL
+ * if none is needed. */
 struct json_object *settled_knative(struct arena *arena, struct json_object *service,
                                     struct json_object **revision);
 
-/* --- assumptions: the simplest objects and answers in place of missing ones */
+/* --- assumptions: the simplest objects and responses, in place of missing ones */
 
-/* An object that the Canary names, owned by the arena; NULL if it does not exist until it is made.
- */
+/* An object that the Canary names, owned by the arena; NULL if it does not exist until it is
+ * created. */
 struct json_object *assumed_object(struct arena *arena, const struct canary *canary,
                                    const struct kube_resource *resource, const char *namespace_,
                                    const char *name);
-/* The answer of the load tester to this webhook: figures that the metrics of the Canary accept. */
+/* The response of the load tester to this webhook: figures that the Canary's metrics accept. */
 const char *assumed_load(struct arena *arena, const struct canary_analysis *analysis, int webhook);
-/* The answer with which the check passes. */
+/* The answer that makes the check pass. */
 struct metric_answer assumed_metric(const struct tick *tick,
                                     const struct metric_question *question);
-/* True if it is a count for the judge, which is sampled all the time. */
+/* True if it is a count for the judge, which is sampled continuously. */
 bool assumed_is_count(const struct metric_question *question);
 
 #endif

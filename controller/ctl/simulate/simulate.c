@@ -21,7 +21,7 @@ struct player {
     struct simulation *out;
     struct simulation_step **last;
     const char *broken, *mistake;
-    const char *warned; /* by the last run of the rules that has warned; NULL if none */
+    const char *warned; /* the last run of the rules with a warning; NULL if none */
     struct wake wake;
     int64_t now_ms, pushed_ms;
     bool pushed;
@@ -89,7 +89,7 @@ static enum rule_result ask_rules(void *arg, struct tick *tick)
     return decide(tick);
 }
 
-/* False if a rule broke, or never has what it needs. */
+/* False if a rule broke, or never gets what it needs. */
 static bool run_rules(struct player *p, struct tick *tick, struct simulation_step *step)
 {
     struct question question = {.player = p, .step = step};
@@ -108,7 +108,7 @@ static enum rule_result ask_router(void *arg, struct tick *tick)
     return question->router->get(tick, &question->weights);
 }
 
-/* Asks the router what is routed now; one that cannot tell has all on the primary. */
+/* Asks the router for the current routing; if it does not know, everything is on the primary. */
 static void read_weights(struct player *p, struct arena *arena, struct simulation_step *step)
 {
     struct tick *tick = tick_new(arena, p->canary, p->settings, p->now_ms, true);
@@ -149,7 +149,7 @@ static bool see_canary(struct player *p, struct errinfo *ei)
     return true;
 }
 
-/* After how long the rules run again; -1 if they have nothing to do. */
+/* Time until the rules run again; -1 if they have nothing to do. */
 static int64_t pause_after(struct player *p, const struct tick *tick, bool wrote)
 {
     int64_t interval = tick_interval_ms(tick);
@@ -163,7 +163,7 @@ static int64_t pause_after(struct player *p, const struct tick *tick, bool wrote
     return wake_sleeps(tick->plan) ? -1 : after < 0 ? interval : after;
 }
 
-/* A person resumes what the spec has paused, as every other gate opens. */
+/* A user would resume what the spec has paused, as every other gate is opened. */
 static void resume_at_gate(struct player *p)
 {
     struct json_object *status = json_at(p->cluster.copies.canary, "status", NULL);
@@ -172,7 +172,7 @@ static void resume_at_gate(struct player *p)
         json_del(status, "paused");
 }
 
-/* One run, with an arena of its own: returns as pause_after(). */
+/* One run, with its own arena; the result is that of pause_after(). */
 static int64_t run_in(struct player *p, struct arena *arena, struct simulation_step *step)
 {
     struct tick *tick = tick_new(arena, p->canary, p->settings, p->now_ms, true);
@@ -228,7 +228,7 @@ static void keep(struct player *p, const struct simulation_step *step,
     p->last = &kept->next;
 }
 
-/* Until nothing is left to do. */
+/* Runs the rules until nothing is left to do. */
 static void play(struct player *p)
 {
     const struct simulation_step *before = NULL;
@@ -287,7 +287,7 @@ static void list_objects(struct player *p)
         n++;
     const struct copy **list = arena_array(arena, n, sizeof(void *));
     for (const struct copy *copy = p->cluster.copies.first; copy; copy = copy->next)
-        list[--n] = copy; /* the first that was made comes first */
+        list[--n] = copy; /* in the order of their creation */
     for (const struct copy *copy = p->cluster.copies.first; copy; copy = copy->next, n++) {
         const struct copy *one = list[n];
         if (!one->now || kube_resource_same(one->resource, &kube_knative_revisions))
@@ -299,9 +299,9 @@ static void list_objects(struct player *p)
     }
 }
 
-/* --- the whole */
+/* --- the whole simulation */
 
-/* --- what it waits for: a rule that waits says so in a condition, or warns */
+/* --- what it waits for: a rule that waits reports this in a condition, or warns */
 
 static struct json_object *condition_of(const struct canary *canary, const char *type)
 {
@@ -312,7 +312,7 @@ static struct json_object *condition_of(const struct canary *canary, const char 
     return status && strcmp(status, "False") == 0 ? found : NULL;
 }
 
-/* The condition Accepted=False has the sentence. */
+/* The sentence in the condition Accepted=False. */
 static const char *refusal(const struct canary *canary)
 {
     return json_str_at(condition_of(canary, "Accepted"), "message", NULL);

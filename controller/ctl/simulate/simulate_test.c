@@ -1,5 +1,5 @@
-/* Rehearsals where nothing is there before; that they are what happens:
- * test/golden/cases/providers.yaml. */
+/* Simulations without any existing object; test/golden/cases/providers.yaml checks that they are
+ * what really happens. */
 #include "ctl/simulate/simulate.h"
 
 #include <string.h>

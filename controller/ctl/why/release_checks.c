@@ -16,7 +16,8 @@ static const char *failed_text(struct why *w)
                         failed, threshold, threshold);
 }
 
-/* The check that failed last, if its reason is this; NULL if it did not, or the release is over. */
+/* The check that failed last, if this is its reason; NULL if none failed, or the release is
+ * over. */
 static struct json_object *failed_check(const struct why *w, const char *reason)
 {
     struct json_object *condition = why_condition(w, "ChecksPassed", "False");
@@ -27,7 +28,7 @@ static struct json_object *failed_check(const struct why *w, const char *reason)
     return why_is(json_str_at(condition, "reason", NULL), reason) ? condition : NULL;
 }
 
-/* An object that people look after is missing or wrong: the rules say which, and what it lacks. */
+/* An object that users maintain is missing or wrong: the rules report which, and what it lacks. */
 static bool routes_blocked(struct why *w)
 {
     struct json_object *condition = why_condition(w, "RoutesSettled", "False");
@@ -230,7 +231,7 @@ static bool back_in_steps(struct why *w)
                *reason ? "; the last check: " : "", reason);
 }
 
-/* A rollback has begun, whatever waits for it or held the step before. */
+/* A rollback has started, whatever waits for it or held the step before. */
 const struct why_situation why_verdicts[] = {
     {"judged-worse", judged_worse}, {"too-long", too_long}, {"back-in-steps", back_in_steps}, {0}};
 
@@ -249,9 +250,10 @@ const struct why_situation why_checks[] = {{"routes-blocked", routes_blocked},
                                            {"judge-undecided", judge_undecided},
                                            {0}};
 
-/* --- gates: why one is closed, by its own answer */
+/* --- gates: why one is closed, according to its own response */
 
-/* Since when a gate holds the release, as far as the Canary tells; NULL if none does. */
+/* The start of the hold by a gate, as far as the Canary shows it; NULL if no gate holds the
+ * release. */
 static struct json_object *closed_gate(const struct why *w)
 {
     struct json_object *condition = why_condition(w, "Approved", "False");
@@ -262,7 +264,7 @@ static struct json_object *closed_gate(const struct why *w)
         condition = glance_condition(w->facts->canary, "Promoted");
     else
         return NULL;
-    return condition ? condition : w->status; /* which has a time as well */
+    return condition ? condition : w->status; /* which also has a time */
 }
 
 static const char *gate_type(const struct why *w)
@@ -290,7 +292,7 @@ static const char *gate_name(struct why *w)
     return arena_printf(w->arena, "the gate %s (%s)", print_clean(w->arena, names), gate_type(w));
 }
 
-/* The last answer of a gate's hook; NULL if it has none. */
+/* The last response of a gate's hook; NULL if there is none. */
 static const char *said(struct why *w)
 {
     struct json_object *hooks = json_at(w->status, "release", "hooks", NULL);
@@ -347,7 +349,7 @@ static bool quorum_missing(struct why *w)
                    json_len(json_at(gate, "votes", NULL)), quorum, approvers(w, policy));
 }
 
-/* The refusal did not come from the gate. */
+/* The gate did not respond: the refusal is not its own. */
 static bool gate_silent(struct why *w)
 {
     struct json_object *condition = closed_gate(w);
@@ -383,7 +385,7 @@ static bool gate_closed(struct why *w)
 
     if (!condition)
         return false;
-    if (w->facts->gate_asks_who) /* which the API server would not pass on */
+    if (w->facts->gate_asks_who) /* the API server would not pass it on */
         next =
             arena_printf(w->arena, "%s --gate %s --gate-token-file FILE", next, w->facts->gate_url);
     return why_say(w, next, "%s waits for a person to open %s, for %s%s. %s%s%s", w->name,

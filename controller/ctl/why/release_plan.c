@@ -1,4 +1,4 @@
-/* Why a ReleasePlan waits, and what would let it go on, by its status. */
+/* Why a ReleasePlan waits, and what would let it continue, based on its status. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -12,8 +12,8 @@ struct about {
     struct json_object *plan, *status;
     const char *name, *namespace_;
     const char *message;      /* without a full stop */
-    const char *revision;     /* of the plan */
-    struct json_object *wave; /* in the status: the first that is not passed; NULL if none */
+    const char *revision;     /* the plan's revision */
+    struct json_object *wave; /* in the status: the first wave that is not passed; NULL if none */
     int64_t now_ms;
     struct why_answer *out;
 };
@@ -50,8 +50,8 @@ static const char *since(const struct about *a, const char *type)
                : "?";
 }
 
-/* "; cluster b: test/app waits for its turn; and 3 more", of those of the wave that are not through
- */
+/* "; cluster b: test/app waits for its turn; and 3 more", for those in the wave that are not
+ * finished */
 static const char *who_is_left(const struct about *a)
 {
     enum { TOLD = 3 };
@@ -71,7 +71,7 @@ static const char *who_is_left(const struct about *a)
     return left <= TOLD ? text : arena_printf(a->arena, "%s; and %d more", text, left - TOLD);
 }
 
-/* --- where it stands, a function each */
+/* --- the state of the plan, one function each */
 
 static void say_new(const struct about *a)
 {

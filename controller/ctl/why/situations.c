@@ -1,4 +1,4 @@
-/* The tables of situations in their order, what all of them share, and the last one: phases. */
+/* The tables of situations in their order, what all of them share, and the last table: phases. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -150,7 +150,7 @@ static bool failed(struct why *w)
                    *idle ? ". Also: " : "", idle);
 }
 
-/* Says why a step of the primary waits. */
+/* Explains why a step of the primary waits. */
 static bool primary_waits(struct why *w)
 {
     static const char *const types[] = {"PrimaryWhole", "PrimaryScaled", "PrimaryServes",
@@ -175,7 +175,7 @@ static bool share_waits(struct why *w)
                    w->name, why_since(w, condition), why_message(w, condition));
 }
 
-/* Shares by number of pods. */
+/* Shares by number of pods are not possible. */
 static bool share_impossible(struct why *w)
 {
     struct json_object *condition = why_condition(w, "SharePossible", "False");
@@ -198,7 +198,7 @@ static bool not_begun(struct why *w)
                    w->name, w->facts->live);
 }
 
-/* Approvals of the current release, else of the last one. */
+/* Approvals of the current release, or else of the last one. */
 static const char *approvals(struct why *w)
 {
     struct json_object *release = json_at(w->status, "release", NULL);
@@ -221,7 +221,7 @@ static bool at_rest(struct why *w)
                    w->phase == PHASE_Succeeded ? approvals(w) : "");
 }
 
-/* Until when the analysis must have ended; "" without a limit. */
+/* The time by which the analysis must have ended; "" if there is no limit. */
 static const char *limit(struct why *w)
 {
     const char *most = json_str_at(w->spec, "analysis", "maxDuration", NULL);
@@ -232,7 +232,7 @@ static const char *limit(struct why *w)
     return arena_printf(w->arena, ", at most for %s since %s (maxDuration)", most, began);
 }
 
-/* The step that runs, if its time is not over; "" otherwise. */
+/* The running step, if its time is not over; otherwise "". */
 static const char *stays(struct why *w)
 {
     size_t index;
@@ -338,7 +338,7 @@ static bool labels_shared(struct why *w)
                    why_message(w, condition));
 }
 
-/* A hook that would end the release at once signals nothing. */
+/* A hook that could end the release at once gives no signal. */
 static bool rollback_unasked(struct why *w)
 {
     struct json_object *condition = why_condition(w, "RollbackAsked", "False");
@@ -409,7 +409,7 @@ static bool deleting(struct why *w)
                    why_message(w, condition));
 }
 
-/* Milliseconds since the lease has expired; -1 if it is valid. */
+/* Milliseconds since the Lease expired; -1 if it is valid. */
 static int64_t stale_ms(const struct why *w)
 {
     enum { USUAL_S = 15, PATIENCE = 3 };
@@ -465,7 +465,7 @@ static bool no_controller(struct why *w)
                    w->name, print_age(w->arena, made, w->facts->now_ms), w->namespace_);
 }
 
-/* The plan lies in another cluster, which the reader may not know. */
+/* The plan is in another cluster, which the reader may not know. */
 static bool held_by_plan(struct why *w)
 {
     struct json_object *notes = json_at(w->facts->canary, "metadata", "annotations", NULL);

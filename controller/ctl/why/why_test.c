@@ -10,7 +10,7 @@ enum { NOW_MS = 600000 };
 
 static const char since[] = "1970-01-01T00:05:00Z";
 
-/* The status of a row: as it is given, or made of its phase or its condition. */
+/* The status in a row: as given, or built from its phase or its condition. */
 static struct json_object *status_of(struct json_object *row)
 {
     struct json_object *condition = json_at(row, "condition", NULL);

@@ -1,4 +1,4 @@
-/* Objects: one that the release needs is missing or in the way. */
+/* Objects: an object that the release needs is missing or in the way. */
 #include <string.h>
 
 #include "ctl/why/parts.h"
@@ -107,10 +107,10 @@ const struct why_situation why_objects[] = {
     {"scaler-missing", scaler_missing}, {"queued", queued},
     {"scheduled", scheduled},           {0}};
 
-/* --- pods that do not get ready: of the target in an analysis, of the primary before and after it
- */
+/* --- pods that do not become ready: the target's in an analysis, the primary's before and after
+ * it */
 
-/* A container that waits for this, of the pods of a side; the pod in *pod. */
+/* A container of a side's pods that waits for this reason; its pod in *pod. */
 static struct json_object *waiting_for(struct json_object *pods, const char *const *reasons,
                                        struct json_object **pod)
 {
@@ -136,7 +136,7 @@ static struct json_object *find_waiting(struct why *w, const char *const *reason
     return found ? found : waiting_for(w->facts->primary_pods, reasons, pod);
 }
 
-/* A container that runs once more after it has ended, and is not ready: between two waits. */
+/* A container that runs again after it has ended, and is not ready: between two waits. */
 static struct json_object *restarted(struct json_object *pods, struct json_object **pod)
 {
     for (size_t i = 0; i < json_len(pods); i++) {
@@ -188,7 +188,7 @@ static const char *restarts(const struct why *w, struct json_object *container)
     return count == 1 ? "once" : arena_printf(w->arena, "%lld times", count);
 }
 
-/* The container's last words before it ended. */
+/* Points to the last output of the container before it ended. */
 static bool say_of_container(struct why *w, struct json_object *pod, struct json_object *container,
                              const char *what, const char *how)
 {
@@ -233,7 +233,7 @@ static bool crashing(struct why *w)
             print_clean(w->arena, json_str_at(container, "state", "waiting", "message", NULL))));
 }
 
-/* The condition of a workload, not of the Canary. */
+/* A condition of a workload, not of the Canary. */
 static struct json_object *condition_of(struct json_object *object, const char *type)
 {
     return json_find(json_at(object, "status", "conditions", NULL), "type", type, NULL);
@@ -271,8 +271,8 @@ static bool unschedulable(struct why *w)
     return false;
 }
 
-/* Since when it is waited for: as the rules noted it, as the workload itself says, or since the
- * release has come to where it stands. */
+/* Start of the wait: as the rules recorded it, as the workload itself reports it, or the time at
+ * which the release reached its current state. */
 static const char *not_ready_since(struct why *w, struct json_object *object, const char *side)
 {
     const char *since = json_str_at(why_condition(w, side, "False"), "lastTransitionTime", NULL);
@@ -286,7 +286,7 @@ static const char *not_ready_since(struct why *w, struct json_object *object, co
                  : "";
 }
 
-/* The end of the release; only an analysis has a way back. */
+/* The end of the release; only an analysis can be rolled back. */
 static const char *deadline_text(struct why *w)
 {
     long long deadline = json_int_at(w->spec, 600, "progressDeadlineSeconds", NULL);
@@ -327,7 +327,7 @@ static bool pods_not_ready(struct why *w)
            say_not_ready(w, w->facts->target, "canary");
 }
 
-/* Nothing is released, and the pods that serve are too few, of whatever revision. */
+/* Nothing is being released, and too few pods serve, whatever their revision. */
 static bool primary_short(struct why *w)
 {
     int64_t ready, wanted;

@@ -12,7 +12,7 @@
 /* The write of the inventory. */
 struct app_recorder {
     struct tracked_request *ask;
-    struct timer *timer; /* to the next one */
+    struct timer *timer; /* until the next write */
     struct backoff backoff;
     bool due;
 };
@@ -22,13 +22,13 @@ struct app_teller {
     struct timer *timer;
     struct backoff backoff;
     bool due, ever;
-    char *sent;      /* the last text that was accepted; NULL if none by this process */
-    char *sending;   /* of the one under way */
+    char *sent;      /* the last text that was accepted; NULL if this process has written none */
+    char *sending;   /* the text of the write under way */
     int64_t sent_ms; /* monotonic */
 };
 
 struct app {
-    struct place_owner owner; /* the first: places get a pointer to it */
+    struct place_owner owner; /* must be first: places get a pointer to it */
     struct fleet_daemon *fleet;
     char *namespace_, *name, *label;
     TAILQ_HEAD(, place) places;
@@ -36,12 +36,12 @@ struct app {
     uint64_t view_content;
     int64_t generation;
     char *uid;
-    char *mistake; /* of its spec, one sentence */
+    char *mistake; /* mistake in its spec, one sentence */
     char *trouble; /* why a policy has no clusters */
     char *keeper;  /* another controller that manages it, one sentence */
-    bool releases; /* it has a rollout, as far as can be seen */
+    bool releases; /* it has a rollout, as far as is known */
     bool begun;    /* its inventory has been read */
-    bool lost;     /* ... and was not there, though something was made */
+    bool lost;     /* ... and was missing, although something was created */
     bool ours;     /* it has our finalizer */
     bool deleting;
     int64_t deleted_ms; /* wall clock */
@@ -98,7 +98,7 @@ static bool is_current(const struct app *app)
            management_cache_app_content(app->fleet->management, app->namespace_, app->name);
 }
 
-/* --- as its places know it */
+/* --- the functions that places call */
 
 static struct app *app_of(struct place_owner *owner)
 {
@@ -153,7 +153,7 @@ static struct place *place_of(struct app *app, const char *policy, const char *c
     return place;
 }
 
-/* After a start: what was made before, as the Application remembers it. */
+/* After a start: reads what was created before, as the Application records it. */
 static void read_inventory(struct app *app, struct json_object *tree)
 {
     const char *text = json_str_at(tree, "metadata", "annotations", FLEET_INVENTORY, NULL);
@@ -200,7 +200,7 @@ static void want(struct app *app, const struct application_policy *policy,
     place->leaves = false;
     place_reach(place, mistake ? NULL : access, mistake);
     place_aim(place, policy->rollout);
-    if (place->marked && place->member) { /* all that may have a mark */
+    if (place->marked && place->member) { /* all kinds that may have our mark */
         member_need(place->member, &kube_deployments);
         member_need(place->member, &fleet_templates);
         member_need(place->member, &fleet_ingresses);
@@ -261,7 +261,7 @@ static void choose(struct app *app)
         if (place->wanted || place->leaves)
             continue;
         place->leaves = true;
-        if (strcmp(place->cluster, FLEET_HOST) == 0) /* also where it is no member any more */
+        if (strcmp(place->cluster, FLEET_HOST) == 0) /* even if it is no longer a member */
             place_reach(place, "", NULL);
         place_aim(place, NULL);
         place_abort(place);
@@ -269,7 +269,7 @@ static void choose(struct app *app)
     arena_free(arena);
 }
 
-/* --- those that leave */
+/* --- places that leave */
 
 static void forget(struct app *app, struct place *place, const char *why)
 {
@@ -293,7 +293,7 @@ static void on_abandon(void *arg)
     fleet_daemon_wake_app(app->fleet, app->namespace_, app->name);
 }
 
-/* The time at which a deletion stops waiting for an unreachable cluster. It counts from the
+/* The time at which a deletion stops waiting for an unreachable cluster. It is counted from the
  * deletion, from the last contact or from the start of this process, whichever is latest: a daemon
  * that was down has not tried yet. */
 static int64_t abandon_at(const struct app *app, const struct member *member)
@@ -356,7 +356,7 @@ static void see_deletion(struct app *app, struct json_object *tree)
         app->deleted_ms = clock_wall_ms();
 }
 
-/* Also for an invalid spec. */
+/* Works for an invalid spec as well. */
 static bool has_rollout(struct json_object *tree)
 {
     struct json_object *policies = json_at(tree, "spec", "syncPolicies", NULL);
@@ -367,7 +367,7 @@ static bool has_rollout(struct json_object *tree)
     return false;
 }
 
-/* Kurator's own controller acts on the same rollouts; only one of the two may. */
+/* Kurator's own controller acts on the same rollouts; only one of the two controllers may. */
 static void see_keeper(struct app *app, struct json_object *tree)
 {
     static const char sentence[] =
@@ -395,7 +395,7 @@ static void drop_all(struct app *app)
     }
 }
 
-/* False if there is no memory to read it now. */
+/* False if there is not enough memory to read it now. */
 static bool see(struct app *app)
 {
     struct arena *arena = arena_new();
@@ -410,7 +410,7 @@ static bool see(struct app *app)
             read_view(app);
         app->releases = has_rollout(tree);
         if (!app->releases && !app->ours)
-            set_text(&app->mistake, NULL); /* nothing of it is ours to read */
+            set_text(&app->mistake, NULL); /* nothing in it is for us to read */
         see_keeper(app, tree);
         if (!app->begun && !app->keeper)
             read_inventory(app, tree);
@@ -446,7 +446,7 @@ bool app_settle(struct app *app)
             place_wake(place);
     }
     if (app->ours && TAILQ_EMPTY(&app->places))
-        app_record(app); /* which takes the finalizer away */
+        app_record(app); /* which removes the finalizer */
     if (news || app->teller.ever)
         app_changed(app);
     return true;
@@ -545,10 +545,10 @@ static void app_event(const struct app *app, const char *type, const char *reaso
     arena_free(arena);
 }
 
-/* --- the status: written some time after a change, and only if it differs from the one written
+/* --- the status: written some time after a change, and only if it differs from what was written
  * last */
 
-/* Debounce of status writes: a change is written soon, a burst at intervals. */
+/* Debounce of status writes: a single change is written soon, a burst of changes at intervals. */
 enum { SOON_MS = 300, APART_MS = 2000 };
 
 static void send_status(void *arg);
@@ -591,7 +591,7 @@ static struct json_object *make(const struct app *app, struct arena *arena, stru
     return report_json(arena, &report, old);
 }
 
-/* True if every wanted key is there; other writers may have keys of their own. */
+/* True if every wanted key is there; other writers may have added their own. */
 static bool is_told(struct json_object *there, struct json_object *status)
 {
     json_object_object_foreach(status, key, value)
@@ -681,7 +681,8 @@ static void end_teller(struct app *app)
     free(app->teller.sending);
 }
 
-/* The inventory and the finalizer of an Application, in one write, before anything is made. */
+/* The inventory and the finalizer of an Application are written together, before anything is
+ * created. */
 
 static void send_record(void *arg);
 
@@ -739,7 +740,7 @@ static void mark_sent(struct app *app)
     }
 }
 
-/* Takes over the inventory that was written. */
+/* Adopts the inventory that was written. */
 static void take_sent(struct place *place)
 {
     if (!place->sent)
@@ -824,7 +825,7 @@ static void on_written(void *arg, const struct kube_result *result)
         read_again(app);
         return;
     }
-    if (result->err == ERR_NOT_FOUND) /* gone: the watch will deliver that */
+    if (result->err == ERR_NOT_FOUND) /* the Application is gone, which the watch will report */
         return;
     if (result->err != ERR_OK) {
         try_again(app, result->info);
@@ -834,14 +835,14 @@ static void on_written(void *arg, const struct kube_result *result)
     management_cache_learn_app(app->fleet->management, result->body);
     settle_places(app);
     fleet_daemon_wake_app(app->fleet, app->namespace_,
-                          app->name); /* which drops those that have left it */
+                          app->name); /* which drops the places that have left it */
     if (recorder->due)
         app_record(app);
 }
 
 /* --- the write */
 
-/* Kurator's goes with ours, if this fleet adopts its Applications. */
+/* Removes Kurator's finalizer together with ours, if this fleet adopts Kurator's Applications. */
 static struct json_object *finalizers(const struct app *app, struct arena *arena,
                                       struct json_object *tree, bool any)
 {
@@ -872,7 +873,7 @@ static struct json_object *patch_of(const struct app *app, struct arena *arena,
     return body;
 }
 
-/* The API server refuses the write. */
+/* The API server has rejected the write. */
 static void refuse(struct app *app, size_t len)
 {
     struct errinfo info = {0};
@@ -902,7 +903,7 @@ static void send_record(void *arg)
     if (!tree || strlen(text) > INVENTORY_MAX) {
         refuse(app, strlen(text));
     } else if (!any && !edit_has_finalizer(tree, FLEET_FINALIZER)) {
-        mark_sent(app); /* nothing was made, and nothing is noted */
+        mark_sent(app); /* nothing was created, and nothing has to be recorded */
         settle_places(app);
         fleet_daemon_wake_app(app->fleet, app->namespace_, app->name);
     } else {

@@ -10,7 +10,7 @@
 
 static const struct {
     const struct kube_resource *resource;
-    bool labelled; /* only those with our label are watched */
+    bool labelled; /* only objects with our label are watched */
 } kinds[MEMBER_CACHE_KINDS] = {
     {&fleet_canaries, false},  {&fleet_namespaces, false}, {&kube_services, false},
     {&kube_deployments, true}, {&fleet_templates, true},   {&fleet_ingresses, true},
@@ -46,7 +46,8 @@ uint64_t member_cache_mark(const char *mark)
     return mark ? name_hash(mark, NULL) : 0;
 }
 
-/* The part that is kept: the rules read of the status only the fields of member_cache_canary(). */
+/* The part that is kept: the rules read only the fields of the status that member_cache_canary()
+ * provides. */
 static struct json_object *strip_status(void *arg, struct json_object *object)
 {
     (void)arg;
@@ -74,7 +75,7 @@ static void fill_labels(struct member_canary *canary, struct json_object *labels
     }
 }
 
-/* The texts in one block. */
+/* Stores the texts in one block. */
 static void fill_texts(struct member_canary *canary, struct json_object *object)
 {
     struct json_object *status = json_at(object, "status", NULL);
@@ -402,7 +403,7 @@ static const struct kube_resource *const resources[KINDS] = {
 struct seen {
     struct digest digest;
     uint64_t content;
-    char *labels; /* of a Secret that holds the kubeconfig of a cluster: as JSON; NULL if none */
+    char *labels; /* labels of a Secret with the kubeconfig of a cluster, as JSON; NULL if none */
 };
 
 struct informer {
@@ -422,9 +423,9 @@ struct namespace_snapshot {
 struct management_cache {
     struct members_context *context;
     struct management_cache_owner owner;
-    struct informer *informers; /* of each kind and namespace */
+    struct informer *informers; /* one for each kind and namespace */
     size_t count;
-    struct arena *arena; /* of the snapshots; NULL if there are none */
+    struct arena *arena; /* arena of the snapshots; NULL if there are none */
     struct namespace_snapshot *snapshots;
     bool synced;
 };
@@ -664,7 +665,7 @@ uint64_t management_cache_app_content(const struct management_cache *management,
     return digest ? seen_in(digest)->content : 0;
 }
 
-/* All of a namespace, as a list of the arena; NULL if none. */
+/* All objects in a namespace, as a list in the arena; NULL if there are none. */
 static struct json_object *gather(const struct management_cache *management, enum kind kind,
                                   struct arena *arena, const char *namespace_)
 {

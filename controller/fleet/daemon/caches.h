@@ -1,13 +1,13 @@
 /*
- * The caches of the fleet: of each member cluster, and of the management cluster.
+ * The caches of the fleet: one for each member cluster, and one for the management cluster.
  *
- * Of a member cluster: for Canaries the fields that the rules and the status need, and the
- * compressed object; for other objects that an Application needs the compressed object; for the
- * rest only existence.
+ * The cache of a member cluster holds, for Canaries, the fields that the rules and the status need,
+ * and the compressed object; for other objects that an Application needs, the compressed object;
+ * for all the rest only the fact that they exist.
  *
- * A kind is watched from member_cache_need() on. Deployments, MetricTemplates and Ingresses are
- * watched only with our label (fleet/rules/fleet.h): one that is not in the cache may still exist,
- * and is read.
+ * A kind is watched once member_cache_need() was called. Deployments, MetricTemplates and Ingresses
+ * are watched only with our label (fleet/rules/fleet.h): an object that is not in the cache may
+ * still exist, and is read.
  */
 #ifndef MEMBERS_CACHES_H
 #define MEMBERS_CACHES_H
@@ -21,7 +21,7 @@
 struct member_object {
     struct digest digest;
     uint64_t content; /* hash without status and bookkeeping metadata */
-    uint64_t mark;    /* member_cache_mark() of its mark; 0 if none */
+    uint64_t mark;    /* member_cache_mark() of the object's mark; 0 if none */
 };
 
 struct member_canary {
@@ -29,7 +29,7 @@ struct member_canary {
     enum phase phase;
     int weight, failed_checks, iterations;
     bool suspended, deleting;
-    /* "" if none; all lie in `texts`. */
+    /* "" if none; all are in `texts`. */
     const char *applied, *promoted, *transition, *held_by, *manager;
     char *texts;
     uint64_t *labels; /* name_hash() of each key and value */
@@ -45,12 +45,12 @@ struct member_cache_owner {
     /* True if the object itself must be kept. Not called for Canaries. */
     bool (*wants)(void *arg, const struct kube_resource *resource, const char *namespace_,
                   const char *name);
-    /* A kind has been listed, or listing failed. */
+    /* A kind has been listed, or listing it has failed. */
     void (*settled)(void *arg);
     void *arg;
 };
 
-/* Begins to watch the Canaries. */
+/* Starts to watch the Canaries. */
 struct member_cache *member_cache_new(struct members_context *context, struct kube_client *kube,
                                       const struct member_cache_owner *owner);
 void member_cache_free(struct member_cache *cache);
@@ -60,7 +60,7 @@ void member_cache_need(struct member_cache *cache, const struct kube_resource *r
 bool member_cache_find(const struct member_cache *cache, struct arena *arena,
                        const struct kube_resource *resource, const char *namespace_,
                        const char *name, struct json_object **out);
-/* Takes over the result of a read or a write; calls changed() if it is new. */
+/* Stores the result of a read or a write; calls changed() if it is new. */
 void member_cache_learn(struct member_cache *cache, const struct kube_resource *resource,
                         struct json_object *object);
 void member_cache_learn_gone(struct member_cache *cache, const struct kube_resource *resource,
@@ -82,9 +82,9 @@ void member_cache_marked(const struct member_cache *cache, uint64_t mark,
 
 bool member_cache_synced(const struct member_cache *cache); /* the Canaries have been listed */
 bool member_cache_settled(
-    const struct member_cache *cache); /* no kind is being listed for the first time */
-/* The reason why the cache of Canaries is out of date; NULL if it is not. *missing is set if their
- * CRD is not installed. */
+    const struct member_cache *cache); /* true if no kind is being listed for the first time */
+/* Why the cache of Canaries is out of date; NULL if it is not. *missing is set if their CRD is not
+ * installed. */
 const char *member_cache_trouble(const struct member_cache *cache, bool *missing);
 int64_t member_cache_heard_ms(const struct member_cache *cache); /* monotonic; 0 if never */
 size_t member_cache_canaries(const struct member_cache *cache);
@@ -92,7 +92,7 @@ size_t member_cache_canaries(const struct member_cache *cache);
 /* A copy, as a new reference that shares the rest, without the managed fields and, if `status`,
  * without the status. */
 struct json_object *content_without(struct json_object *object, bool status);
-/* Hash of everything but the status and the metadata that each write changes. */
+/* Hash of everything except the status and the metadata that each write changes. */
 uint64_t content_hash(struct json_object *object);
 
 /*
@@ -116,7 +116,7 @@ struct management_cache_owner {
     void *arg;
 };
 
-/* namespaces: NULL-ended, borrowed; NULL for all. */
+/* namespaces: NULL-terminated, borrowed; NULL for all. */
 struct management_cache *management_cache_new(struct members_context *context,
                                               const char *const *namespaces,
                                               const struct management_cache_owner *owner);
@@ -127,14 +127,14 @@ bool management_cache_synced(const struct management_cache *management);
 const char *management_cache_trouble(const struct management_cache *management);
 
 enum management_found { MANAGEMENT_NONE, MANAGEMENT_FOUND, MANAGEMENT_LATER };
-/* The object, in the arena. MANAGEMENT_LATER: there is no memory for it now. */
+/* The object, in the arena. MANAGEMENT_LATER: there is not enough memory for it now. */
 enum management_found management_cache_app(const struct management_cache *management,
                                            struct arena *arena, const char *namespace_,
                                            const char *name, struct json_object **out);
 enum management_found management_cache_plan(const struct management_cache *management,
                                             struct arena *arena, const char *namespace_,
                                             const char *name, struct json_object **out);
-/* Takes over the object that a write returned. */
+/* Stores the object that a write returned. */
 void management_cache_learn_app(struct management_cache *management, struct json_object *object);
 void management_cache_learn_plan(struct management_cache *management, struct json_object *object);
 /* Hash of an Application or a plan without status and bookkeeping metadata; 0 if there is none. */
@@ -147,7 +147,7 @@ const struct fleet_known *management_cache_known(struct management_cache *manage
                                                  const char *namespace_);
 void management_cache_forget(struct management_cache *management);
 
-/* Calls fn for each. */
+/* Calls fn for each plan. */
 void management_cache_each_plan(const struct management_cache *management,
                                 void (*fn)(void *arg, const char *namespace_, const char *name),
                                 void *arg);

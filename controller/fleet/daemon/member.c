@@ -126,7 +126,7 @@ static void open_cache(struct member *member)
 
 static void probe(void *arg);
 
-/* A list may take a minute to time out; a probe finds a cluster that does not answer sooner. */
+/* A list may take a minute to time out; a probe sooner detects a cluster that does not respond. */
 static void connect_cache(struct member *member)
 {
     open_cache(member);
@@ -134,7 +134,7 @@ static void connect_cache(struct member *member)
     member->timer = timer_start(member->context->loop, PROBE_MS, 0, probe, member);
 }
 
-/* config lives in the member's arena. */
+/* config is in the member's arena. */
 static void connect_to(struct member *member, const struct kube_config *config)
 {
     const struct members_settings *settings = member->context->settings;
@@ -265,7 +265,7 @@ static void on_probed(void *arg, const struct kube_result *result)
         try_later(member, probe);
         return;
     }
-    /* Any answer will do: the watches find out the rest. */
+    /* Any response is enough: the watches find out the rest. */
     member->doubted_ms = 0;
     backoff_reset(&member->backoff);
     member_check(member);
@@ -382,7 +382,7 @@ void member_free(struct member *member)
 
 /* --- the claim */
 
-/* How long a check is valid: concurrent writes share one. */
+/* How long a check is valid: concurrent writes share one check. */
 enum { FRESH_MS = 10000 };
 
 enum claim_state { CLAIM_UNKNOWN, CLAIM_LOOKING, CLAIM_TAKING, CLAIM_OURS, CLAIM_THEIRS };
@@ -394,7 +394,7 @@ struct claim {
     enum claim_state state;
     int64_t looked_ms; /* monotonic */
     struct tracked_request *ask;
-    unsigned round; /* waiters for the check under way */
+    unsigned round; /* round of the waiters for the check under way */
     TAILQ_HEAD(, claim_wait) waits;
 };
 
@@ -446,7 +446,7 @@ static void on_taken(void *arg, const struct kube_result *result)
     struct claim *claim = arg;
 
     claim->ask = NULL;
-    if (result->err == ERR_CONFLICT) { /* another one was faster */
+    if (result->err == ERR_CONFLICT) { /* another fleet was faster */
         look(claim);
         return;
     }
@@ -460,7 +460,7 @@ static void on_taken(void *arg, const struct kube_result *result)
     tell(claim, CLAIM_OURS, ERR_OK, result->info);
 }
 
-/* version: of a Lease without holder; NULL if there is no Lease. */
+/* version: that of a Lease without a holder; NULL if there is no Lease. */
 static void take(struct claim *claim, const char *version)
 {
     struct arena *arena = arena_new();

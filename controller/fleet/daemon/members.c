@@ -32,12 +32,12 @@ struct plan_entry {
 };
 
 struct members {
-    struct fleet_daemon fleet; /* first member: fleet_daemon_*() get a pointer to it */
+    struct fleet_daemon fleet; /* must be first: fleet_daemon_*() get a pointer to it */
     struct members_options options;
     struct member_owner owner;
     struct table apps;    /* entries, by namespace and name */
     struct table plans;   /* plan_entries, by namespace and name */
-    struct table members; /* by namespace and access */
+    struct table members; /* members, by namespace and access */
     TAILQ_HEAD(, entry) woken;
     TAILQ_HEAD(, plan_entry) woken_plans;
     TAILQ_HEAD(, member) ring; /* members with places that may run, round-robin */
@@ -48,7 +48,7 @@ struct members {
     struct timer *identity_timer;
     struct backoff identity_backoff;
     char *identity;
-    /* of members_stop() */
+    /* Callback of members_stop(). */
     void (*stopped)(void *arg, bool quiet);
     void *stopped_arg;
     struct timer *stop_timer;
@@ -102,7 +102,7 @@ static bool may_work(const struct members *members)
 
 static void pump(void *arg);
 
-/* From the loop, never from within the callback that gave cause. */
+/* Works from the loop, never within the callback that caused it. */
 static void pump_soon(struct members *members)
 {
     if (!members->pump_timer)
@@ -201,7 +201,7 @@ static void free_unused(struct members *members)
                 continue;
             (void)table_take(&members->members, member->namespace_, member->access);
             member_free(member);
-            members->unused = true; /* the table has changed: from the beginning */
+            members->unused = true; /* the table has changed: starts over */
             break;
         }
     }
@@ -431,7 +431,7 @@ static void on_changed(void *arg, struct member *member, const struct kube_resou
     }
 }
 
-/* Kinds of few objects are kept whole: load testers, to find them when the inventory is lost, and
+/* Kinds with few objects are kept whole: load testers, to find them if the inventory is lost, and
  * Namespaces, which grant access. */
 static bool wants(void *arg, struct member *member, const struct kube_resource *resource,
                   const char *namespace_, const char *name)
@@ -640,7 +640,7 @@ bool members_ready(const struct members *members)
     return management_cache_synced(members->fleet.management);
 }
 
-/* --- looking */
+/* --- lookups */
 
 void members_snapshot(const struct members *members, struct members_snapshot *out)
 {

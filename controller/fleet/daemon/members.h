@@ -1,7 +1,7 @@
 /*
  * The daemon of the fleet: manages every Application with a rollout and carries out every
  * ReleasePlan of the management cluster, on all their clusters. All I/O of the fleet is in this
- * folder; fleet/rules decides.
+ * folder; the decisions are in fleet/rules.
  */
 #ifndef MEMBERS_MEMBERS_H
 #define MEMBERS_MEMBERS_H
@@ -14,13 +14,13 @@ struct members;
 
 struct members_options {
     struct loop *loop;
-    struct kube_client *kube;    /* of the management cluster */
-    struct http_client *api;     /* of the members' */
-    struct http_client *outside; /* of gates */
+    struct kube_client *kube;    /* client of the management cluster */
+    struct http_client *api;     /* connections to the members' API servers */
+    struct http_client *outside; /* connections to gates */
     const struct members_settings *settings;
-    const char *const *namespaces; /* NULL-ended; NULL for all */
+    const char *const *namespaces; /* NULL-terminated; NULL for all */
     /* Called before every write; NULL if this is the only replica. If set, the daemon connects to
-     * no cluster before members_lead(). */
+     * no cluster before members_lead() is called. */
     bool (*is_leader)(void *arg);
     void *arg;
 };
@@ -31,8 +31,8 @@ void members_free(struct members *members);
 void members_lead(struct members *members, bool leads);
 /* True if the management cluster has been listed. */
 bool members_ready(const struct members *members);
-/* Starts no new write. Calls done from the loop when the writes under way have been answered, or
- * after max_ms; then quiet is false. */
+/* Starts no new writes. Calls done from the loop once the writes under way have been answered, or
+ * after max_ms; in the latter case quiet is false. */
 void members_stop(struct members *members, int64_t max_ms, void (*done)(void *arg, bool quiet),
                   void *arg);
 
@@ -40,9 +40,9 @@ void members_stop(struct members *members, int64_t max_ms, void (*done)(void *ar
 struct members_snapshot {
     const struct fleet_daemon *fleet;
     size_t apps, plans, members;
-    int of[MEMBER_STATES]; /* members, by their state */
-    int waiting, running;  /* places */
-    size_t canaries;       /* that are watched */
+    int of[MEMBER_STATES]; /* number of members in each state */
+    int waiting, running;  /* number of places */
+    size_t canaries;       /* number of watched Canaries */
     bool leads, stopping;
 };
 void members_snapshot(const struct members *members, struct members_snapshot *out);
@@ -60,7 +60,7 @@ bool members_plans(const struct members *members, struct arena *arena, const cha
 struct json_object *members_plan(const struct members *members, struct arena *arena,
                                  const char *namespace_, const char *name);
 
-/* The metrics describe this daemon from now on; NULL if none. */
+/* Makes the metrics describe this daemon; NULL: none. */
 void members_export(const struct members *members);
 
 #endif

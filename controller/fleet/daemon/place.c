@@ -59,7 +59,7 @@ static void place_tell(struct place *place, enum report_state told, const char *
     place_owner_changed(place->owner);
 }
 
-/* The cluster's state comes first: of an unreachable one nothing else is known. */
+/* The cluster's state comes first: if it is unreachable, nothing else is known. */
 static enum report_state state_of(const struct place *place, const char **says)
 {
     const struct member *member = place->member;
@@ -142,7 +142,7 @@ void place_aim(struct place *place, const struct rollout *rollout)
             member_need(place->member, &fleet_templates);
 }
 
-/* It was made for this place. */
+/* True if the object was created for this place. */
 static bool is_listed(const struct place *place, const char *kind, const char *namespace_,
                       const char *name)
 {
@@ -177,15 +177,15 @@ bool place_concerns(const struct place *place, const struct kube_resource *resou
 
 /*
  * --- a run: reads, plans, records the inventory, carries the plan out, and reads again until
- * nothing is left
+ * nothing is left to do
  */
 
-/* The end of a run, with a failure or without (NULL); frees it. */
+/* Ends a run, with a failure or without (NULL), and frees it. */
 static void place_end(struct place *place, const struct errinfo *failure);
 
 enum {
-    PATIENCE_MS = 60000, /* of a whole run; each request has less */
-    MAX_ROUNDS = 24,     /* a plan that comes to no end by then is made anew later */
+    PATIENCE_MS = 60000, /* limit for a whole run; each request gets less */
+    MAX_ROUNDS = 24,     /* a plan that is not finished after so many rounds is made anew later */
     MAX_CONFLICTS = 3,
 };
 
@@ -203,7 +203,7 @@ struct fact {
 struct run {
     struct place *place;
     struct arena *arena;
-    struct view *view; /* NULL of one that leaves */
+    struct view *view; /* NULL for a place that leaves */
     struct application app;
     struct application_policy policy;
     struct fleet_place spec;
@@ -215,8 +215,8 @@ struct run {
     struct claim_wait wait;
     struct timer *deadline;
     int rounds, conflicts;
-    bool distrusts;  /* the watches: all is read */
-    enum err failed; /* of a read; ERR_OK: none */
+    bool distrusts;  /* distrusts the watches: reads everything */
+    enum err failed; /* error of a read; ERR_OK: none */
     struct errinfo failure;
 };
 
@@ -246,7 +246,7 @@ static void fail(struct run *run, enum err err, const struct errinfo *info)
              LOG_STR("policy", place->policy), LOG_STR("cluster", place->cluster));
     place_tell(place, err == ERR_DENIED ? REPORT_Refused : REPORT_Failing, own.text);
     place_end(place, &own);
-    /* No answer at all: others need not find that out one by one. */
+    /* There was no reply at all: others need not find that out one by one. */
     if (err == ERR_RETRY && own.status == 0 && place->member)
         member_doubt(place->member, own.text);
 }
@@ -262,7 +262,7 @@ static void on_deadline(void *arg)
     fail(run, ERR_CANCELLED, &info);
 }
 
-/* Nothing is left to be done now. */
+/* Nothing is left to do for now. */
 static void rest(struct run *run)
 {
     struct place *place = run->place;
@@ -402,7 +402,7 @@ static void on_step(void *arg, const struct kube_result *result)
         run->step = step->next;
         next_step(run);
     } else if (is_other && ++run->conflicts <= MAX_CONFLICTS) {
-        look_again(run, true); /* a conflict */
+        look_again(run, true); /* a conflict, so everything is read again */
     } else {
         fail(run, result->err, result->info);
     }
@@ -464,7 +464,7 @@ static void claim(struct run *run)
         place_set_state(run->place, PLACE_CLAIMING);
 }
 
-/* Records the plan's objects in the inventory before they are made. */
+/* Records the plan's objects in the inventory before they are created. */
 static void record(struct run *run)
 {
     struct place *place = run->place;
@@ -498,7 +498,7 @@ static void add_marked(void *arg, const struct kube_resource *resource, const st
     json_set_str(entry, "name", digest->name);
 }
 
-/* With what has our mark there, where the inventory was lost. */
+/* Includes the objects there that have our mark, if the inventory was lost. */
 static struct json_object *inventory_before(struct run *run)
 {
     struct place *place = run->place;
@@ -539,8 +539,8 @@ static const struct application_policy *policy_of(const struct application *app,
     return NULL;
 }
 
-/* False if its rollout cannot be read, or is not there any more; the Application looks at it anew.
- */
+/* False if its rollout cannot be read or no longer exists; the Application then looks at it
+ * again. */
 static bool aim(struct run *run)
 {
     struct place *place = run->place;

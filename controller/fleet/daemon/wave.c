@@ -13,11 +13,11 @@
 
 /* Debounce: changes within this time are evaluated together. */
 enum { APART_MS = 500 };
-/* So long a new process waits for what its clusters have before it calls one unreachable. */
+/* A new process waits this long for its clusters' objects before it calls a cluster unreachable. */
 enum { BEGIN_MS = 3000 };
-/* A round begins no step after so long: then the rules are asked anew. */
+/* A round starts no steps after this time; the rules are then asked again. */
 enum { STEPS_MS = 5000 };
-/* Rounds take at most a tenth of the time. */
+/* Rounds take at most one tenth of the time. */
 enum { SHARE = 10 };
 
 static const struct machine_state states[] = {
@@ -85,7 +85,8 @@ static void end_round(struct wave *wave)
 
 static void on_step(void *arg, struct wave_step *step);
 
-/* Those of one cluster stand one behind the other: taken at a distance, they do not wait for it. */
+/* The steps of one cluster are adjacent: starting them at a distance avoids waiting for that
+ * cluster. */
 static struct wave_step_spec *next_step(struct round *round)
 {
     size_t at = round->next++ * round->stride % round->n_steps;
@@ -126,7 +127,7 @@ void wave_abort(struct wave *wave, const struct member *member)
 {
     workload_probes_drop(wave->probes, member);
     if (wave->state == WAVE_STEPPING)
-        wave->round.until_ms = 0; /* no other is begun there */
+        wave->round.until_ms = 0; /* no more steps are started there */
     for (int i = wave->n_steps; i > 0; i--)
         if (i <= wave->n_steps && wave_step_member(wave->steps[i - 1]) == member)
             on_step(wave, wave->steps[i - 1]);
@@ -134,7 +135,10 @@ void wave_abort(struct wave *wave, const struct member *member)
 
 static void take_steps(struct wave *wave)
 {
-    enum { STRIDE = 7919, OTHER = 7907 }; /* primes: one of them does not divide it */
+    enum {
+        STRIDE = 7919,
+        OTHER = 7907
+    }; /* primes, at least one of which does not divide the number of steps */
     struct round *round = &wave->round;
 
     round->next = 0;
@@ -175,7 +179,7 @@ static struct kube_request request_of(const struct wave *wave, enum kube_verb ve
                                  .name = wave->name};
 }
 
-/* Conflict: starts again from the object as it is now. */
+/* Conflict: starts again from the current object. */
 static void read_again(struct wave *wave)
 {
     const struct kube_request request = request_of(wave, KUBE_GET);
@@ -202,7 +206,7 @@ static void on_recorded(void *arg, const struct kube_result *result)
     take_steps(wave);
 }
 
-/* --- writing down */
+/* --- writes */
 
 static bool has_finalizer(struct json_object *tree)
 {
@@ -223,7 +227,7 @@ static void send_record(struct wave *wave, struct json_object *tree, struct json
         tracked_send(&wave->fleet->context, wave->fleet->context.kube, &request, on_recorded, wave);
 }
 
-/* The steps of this round are not taken: the next one finds them again. */
+/* The steps of this round are not carried out; the next round will find them again. */
 static void write_finalizer(struct wave *wave, struct json_object *tree, bool wanted)
 {
     struct json_object *body = json_own(wave->round.arena, json_object_new_object());
@@ -255,7 +259,7 @@ static void tell(struct wave *wave, const char *type, const char *reason, const 
     arena_free(arena);
 }
 
-/* False if it is as it is to be. */
+/* False if the status needs no change. */
 static bool write_status(struct wave *wave, struct json_object *tree, struct json_object *status)
 {
     struct arena *arena = wave->round.arena;
@@ -316,7 +320,7 @@ static void set_timer(struct wave *wave, const struct waves_out *out, int64_t no
 
     if (out->again_ms > 0)
         settle_in(wave, left > APART_MS ? left : APART_MS);
-    if (out->ask) /* asked again, should the answer not come */
+    if (out->ask) /* queried again if the response does not arrive */
         settle_in(wave, WAVES_GATE_MS);
     if (out->n_looks > 0)
         settle_in(wave, WAVES_GATE_MS);
@@ -341,7 +345,7 @@ static void act(struct wave *wave, struct json_object *tree, const struct wave_f
     }
     size_t strays = wave_free_strays(wave, facts);
     bool ours = has_finalizer(tree);
-    if (plan->deleting && !ours) { /* it goes, and nothing more is written to it */
+    if (plan->deleting && !ours) { /* the plan is going away, and nothing more is written to it */
         take_steps(wave);
         return;
     }
@@ -365,7 +369,7 @@ static void act(struct wave *wave, struct json_object *tree, const struct wave_f
         take_steps(wave);
 }
 
-/* An invalid plan keeps its holds, and lets go when it is deleted. */
+/* An invalid plan keeps its holds, and lets go once it is deleted. */
 static void tell_mistake(struct wave *wave, struct json_object *tree, const char *text)
 {
     struct arena *arena = wave->round.arena;

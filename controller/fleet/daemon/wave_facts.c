@@ -67,7 +67,7 @@ static void add_canary(struct gathering *g, size_t index, const struct member_ca
     struct waves_cluster *cluster = &g->facts->clusters[index];
     size_t count = cluster->n_canaries;
 
-    if ((count & (count - 1)) == 0) { /* grows at each power of two */
+    if ((count & (count - 1)) == 0) { /* doubles at each power of two */
         struct waves_canary *more =
             arena_array(g->source->arena, count ? count * 2 : 1, sizeof(*more));
         if (count > 0)
@@ -92,7 +92,8 @@ static bool has_labels(const struct member_canary *canary, struct json_object *l
 
 /* --- clusters */
 
-/* By the wall clock, which is read but once: the same answer has the same time in every status. */
+/* Converted to the wall clock, which is read only once: the same contact has the same time in every
+ * status. */
 static int64_t heard_at(const struct member *member)
 {
     static int64_t ahead_ms;
@@ -103,7 +104,7 @@ static int64_t heard_at(const struct member *member)
     return heard_ms > 0 ? heard_ms + ahead_ms : 0;
 }
 
-/* One of this name once. */
+/* Adds a cluster, unless there is one with this name. */
 static size_t add_cluster(struct gathering *g, const struct fleet_member *found)
 {
     struct wave_facts *facts = g->facts;
@@ -155,8 +156,8 @@ static void make_room(struct gathering *g, size_t more)
     g->room = wanted;
 }
 
-/* The plan may hold Canaries of this namespace there. Where it may not, or that is not known yet,
- * the cluster counts as one that is not reached: what is held there stays so. */
+/* True if the plan may hold Canaries of this namespace there. If it may not, or if that is not
+ * known yet, the cluster counts as unreachable, so that what is held there stays held. */
 static bool may_act(struct gathering *g, size_t index, const char *in)
 {
     struct arena *arena = g->source->arena;
@@ -185,11 +186,11 @@ static bool may_act(struct gathering *g, size_t index, const char *in)
     return false;
 }
 
-/* Collects objects of one cluster, of a namespace there. */
+/* Collects objects of one cluster, from one namespace there. */
 typedef void (*fill_fn)(struct gathering *g, size_t index, const struct member_cache *cache,
                         const void *what);
 
-/* The clusters of a destination, each with what `fill` finds in the namespace there. */
+/* Visits the clusters of a destination; `fill` collects what is in the namespace on each. */
 static void visit(struct gathering *g, const struct application_destination *destination,
                   const char *in, fill_fn fill, const void *what)
 {
@@ -242,7 +243,7 @@ static void fill_labelled(struct gathering *g, size_t index, const struct member
             add_canary(g, index, canary);
 }
 
-/* Room for so many more. */
+/* Makes room for `more` names. */
 static void make_names(struct gathering *g, size_t more)
 {
     struct wave_facts *facts = g->facts;
@@ -297,8 +298,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct pair *)a)->cluster.name, ((const struct pair *)b)->cluster.name);
 }
 
-/* A Secret is found in no order: without this each new process would write the same status in
- * another one. */
+/* Secrets are found in no particular order: without sorting, each new process would write the same
+ * status in a different order. */
 static void sort_clusters(struct gathering *g)
 {
     struct wave_facts *facts = g->facts;
@@ -341,9 +342,9 @@ void wave_gather(const struct wave_source *source, struct wave_facts *facts)
 /*
  * --- probes of workloads
  *
- * The revision of a workload is read when the rules ask for it and forgotten soon, because the next
+ * The revision of a workload is read when the rules request it and soon dropped, because the next
  * delivery may come at any time. The number of replicas is read with it if the plan has a budget,
- * and kept.
+ * and is kept.
  */
 
 enum { FRESH_MS = 10000 };
@@ -354,16 +355,16 @@ struct workload_probe {
     char *key;
     struct member *member;
     struct tracked_request *ask, *weighing;
-    const struct target *target; /* NULL: of its kind nothing can be told */
+    const struct target *target; /* NULL: nothing is known about its kind */
     char revision[SPECHASH_TEXT];
     bool known;
-    int64_t at_ms; /* monotonic: when it was answered; 0 if it was not yet */
+    int64_t at_ms; /* monotonic: time of the reply; 0 if there is none yet */
 };
 
 /* Replicas of a primary, when last read. */
 struct weight {
     int replicas;
-    char key[]; /* of the probe */
+    char key[]; /* key of the probe */
 };
 
 struct workload_probes {
@@ -457,8 +458,8 @@ static const char *workload_probes_of(const struct workload_probes *all, const c
                : NULL;
 }
 
-/* Replicas that serve for it when last read, however long ago, at least 1; 0 if never read or
- * unknown. */
+/* Number of replicas that served for this workload when last read, however long ago, at least 1; 0
+ * if never read or unknown. */
 static int workload_probes_replicas(const struct workload_probes *all, const char *key)
 {
     const struct weight *weight =
@@ -472,7 +473,7 @@ int workload_probes_under_way(const struct workload_probes *all)
     return all->under_way;
 }
 
-/* "" stands for an unknown revision: no such workload, or an unsupported kind. */
+/* "" represents an unknown revision: there is no such workload, or its kind is not supported. */
 static void answer(struct workload_probe *probe, struct json_object *workload)
 {
     struct arena *arena = arena_new();
@@ -498,9 +499,10 @@ static void on_read(void *arg, const struct kube_result *result)
     all->seen(all->arg);
 }
 
-/* --- how many serve */
+/* --- number of replicas that serve */
 
-/* Of a DaemonSet as many as it has nodes. One that is scaled to zero counts as one. */
+/* For a DaemonSet, the number of nodes on which it should run. A workload that is scaled to zero
+ * counts as one. */
 static int replicas_of(struct json_object *primary)
 {
     enum { MOST = 1000000 };

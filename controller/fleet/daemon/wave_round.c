@@ -78,7 +78,7 @@ void wave_add_step(struct wave *wave, struct member *member, const char *namespa
                                 .hold = hold};
 }
 
-/* The cluster among the facts; NULL if it is none of the plan's. */
+/* The cluster among the facts; NULL if it is not one of the plan's. */
 static const struct waves_cluster *cluster_of(const struct wave_facts *facts,
                                               const struct member *member)
 {
@@ -88,8 +88,8 @@ static const struct waves_cluster *cluster_of(const struct wave_facts *facts,
     return NULL;
 }
 
-/* The facts borrow the names of what they are of, and mostly stand in the same order: *at is where
- * the next one is looked for. */
+/* The facts borrow the names of their Canaries, and are mostly in the same order: *at is the index
+ * at which to look first. */
 static bool is_fact(const struct waves_cluster *cluster, const struct member_canary *canary,
                     size_t *at)
 {
@@ -103,8 +103,8 @@ static bool is_fact(const struct waves_cluster *cluster, const struct member_can
     return false;
 }
 
-/* Lets go of Canaries on one cluster that it holds and does not mean any more. Where nothing is
- * known of the cluster, all that it holds may still be meant. */
+/* Lets go of the Canaries on one cluster that the plan holds but no longer selects. If nothing is
+ * known about the cluster, it may still select all that it holds. */
 static size_t free_strays_of(struct wave *wave, const struct wave_facts *facts,
                              struct member *member)
 {
@@ -140,7 +140,7 @@ size_t wave_free_strays(struct wave *wave, const struct wave_facts *facts)
 
 /* --- a step: one Canary is held or let go, by a patch of the version that was seen */
 
-enum { PATIENCE_MS = 5000 }; /* a round waits for all of its steps */
+enum { PATIENCE_MS = 5000 }; /* a round waits until all its steps are done */
 
 struct wave_step {
     struct members_context *context;
@@ -191,7 +191,7 @@ static void on_written(void *arg, const struct kube_result *result)
     step->done(step->arg, step);
 }
 
-/* A Canary suspended by a person is never held, so letting go restores the former state. */
+/* A Canary that a user has suspended is never held, so letting go restores the previous state. */
 static struct json_object *patch_of(const struct wave_step *step)
 {
     struct json_object *body = json_own(step->arena, json_object_new_object());
@@ -241,7 +241,8 @@ static void on_claimed(void *arg, enum err err, const struct errinfo *info)
     step->done(step->arg, step);
 }
 
-/* The resourceVersion of the Canary that the rules have seen; NULL if it is another one by now. */
+/* The resourceVersion of the Canary that the rules have seen; NULL if it has been replaced
+ * since. */
 static const char *version_of(const struct wave_step_spec *spec, struct arena *arena)
 {
     const struct member_cache *cache = spec->member->cache;

@@ -25,7 +25,7 @@ static void put_given(struct arena *arena, struct json_object *object, const cha
         edit_put(arena, object, key, value);
 }
 
-/* 99 and not 99.0, as a person writes it. */
+/* Writes 99 and not 99.0, as a user would. */
 static void set_number(struct json_object *object, const char *key, double value)
 {
     if (value == floor(value) && fabs(value) < 1e15)
@@ -46,7 +46,7 @@ struct json_object *derive_port(const struct rollout *rollout, struct json_objec
     return NULL;
 }
 
-/* Some meshes read of each Service what its port speaks. */
+/* Some meshes read from each Service which protocol its port speaks. */
 static void tell_protocol(struct arena *arena, struct json_object *out,
                           const struct rollout *rollout)
 {
@@ -117,7 +117,7 @@ static void add_webhook(struct json_object *list, const struct rollout *rollout,
     edit_add(list, out);
 }
 
-/* An analysis that is skipped is still to be one: Flagger's CRD asks for its steps. */
+/* An analysis must be valid even if it is skipped: Flagger's CRD requires its steps. */
 static void add_steps(struct arena *arena, struct json_object *out,
                       const struct rollout_routing *routing)
 {
@@ -175,7 +175,7 @@ struct json_object *derive_canary(struct arena *arena, const struct rollout *rol
     const struct canary_ref *workload = &rollout->workload;
     struct json_object *out = edit_object(arena), *spec = json_sub(out, "spec");
     struct json_object *port = derive_port(rollout, service);
-    /* Without the Service, what was known when it was there. */
+    /* If the Service is gone, the last known port is used. */
     struct json_object *target_port = port ? json_at(port, "targetPort", NULL)
                                            : json_at(live, "spec", "service", "targetPort", NULL);
 
@@ -200,7 +200,7 @@ struct json_object *derive_canary(struct arena *arena, const struct rollout *rol
 
 enum { LOADER_PORT = 8080, SERVICE_PORT = 80 };
 
-/* Only tools that make requests, because every client that reaches the port can have them run. */
+/* Only tools that make requests, because every client that can reach the port can run them. */
 static const char policies[] =
     "--policy=/etc/flagger/policies/hey.yaml,/etc/flagger/policies/wrk.yaml,"
     "/etc/flagger/policies/ghz.yaml";
@@ -210,8 +210,8 @@ const char *derive_loader_name(struct arena *arena, const struct rollout *rollou
     return arena_printf(arena, "%s-testloader", rollout->workload.name);
 }
 
-/* The labels of its pods. Of a Deployment that is there they stay: its selector cannot be changed.
- */
+/* The labels of its pods. An existing Deployment keeps its labels, since its selector is
+ * immutable. */
 static struct json_object *pod_labels(struct arena *arena, const struct rollout *rollout,
                                       struct json_object *deployment)
 {
@@ -233,8 +233,8 @@ static struct json_object *texts(struct arena *arena, const char *const *list)
     return out;
 }
 
-/* Root starts tasks as a user of their own, and has no other right (deploy/loadtester/README.md).
- */
+/* Root starts each task as a separate user, and has no other rights
+ * (deploy/loadtester/README.md). */
 static void bound(struct arena *arena, struct json_object *container)
 {
     static const char *const add[] = {"SETUID", "SETGID", "KILL", NULL}, *const drop[] = {"ALL",
@@ -282,7 +282,7 @@ static struct json_object *container_of(struct arena *arena, const char *image)
     return out;
 }
 
-/* Room to write, on a root that is read only. */
+/* A writable volume, since the root file system is read-only. */
 static void add_room(struct arena *arena, struct json_object *pod, struct json_object *container,
                      const char *name, const char *path)
 {

@@ -18,7 +18,7 @@ const struct kube_resource fleet_templates = {.group = "flagger.app",
 const struct kube_resource fleet_canaries = {
     .group = "flagger.app", .version = "v1beta1", .plural = "canaries", .kind = "Canary"};
 
-/* All kinds that the fleet makes. */
+/* All kinds that the fleet creates. */
 static const struct kube_resource *const kinds[] = {
     &fleet_ingresses, &kube_deployments, &kube_services, &fleet_templates, &fleet_canaries};
 
@@ -28,7 +28,7 @@ static const struct kube_resource *const kinds[] = {
 struct work {
     struct arena *arena;
     const struct fleet_place *place;
-    const struct rollout *rollout; /* NULL if nothing of it is to be there */
+    const struct rollout *rollout; /* NULL if none of its objects must remain */
     const struct fleet_eyes *eyes;
     const char *mark;
     struct json_object *before; /* the inventory */
@@ -66,7 +66,8 @@ static const char *label(struct work *w, const struct kube_resource *resource,
                         name);
 }
 
-/* One sentence; NULL if the Application may act in this namespace, or that is not known yet. */
+/* Why the Application must not act in this namespace, one sentence; NULL if it may, or if that is
+ * not known yet. */
 static const char *refusal_in(struct work *w, const char *namespace_)
 {
     const struct grants *grants = w->place->grants;
@@ -83,7 +84,7 @@ static const char *refusal_in(struct work *w, const char *namespace_)
     return grants_refusal(w->arena, grants, field, from, namespace_, live);
 }
 
-/* Kurator's mark has no more than the name of a policy, which any author may choose: it counts only
+/* Kurator's mark contains just the name of a policy, which any author may choose: it counts only
  * where the Application may act. */
 static bool is_taken_over(struct work *w, struct json_object *live)
 {
@@ -103,7 +104,8 @@ static bool is_ours(struct work *w, struct json_object *live)
     return is_taken_over(w, live);
 }
 
-/* Equal names in two management clusters. */
+/* The end of a message if the object belongs to a namesake in another management cluster; else
+ * "". */
 static const char *of_other_manager(const struct work *w, struct json_object *live)
 {
     const char *manager = json_str_at(live, "metadata", "annotations", FLEET_MANAGER, NULL);
@@ -143,7 +145,7 @@ static void add_create(struct work *w, const struct kube_resource *resource, con
     step->body = step->object = object;
 }
 
-/* Nothing when both are the same. */
+/* Adds nothing if both are the same. */
 static void add_patch(struct work *w, const struct kube_resource *resource, const char *namespace_,
                       const char *name, struct json_object *from, struct json_object *to)
 {
@@ -202,7 +204,7 @@ struct listed {
     const char *namespace_, *name;
 };
 
-/* An entry of an inventory; false if it says nothing that we could have written. */
+/* Reads an entry of an inventory; false if we cannot have written it. */
 static bool read_entry(struct json_object *inventory, size_t index, struct listed *out)
 {
     struct json_object *entry = json_elem(inventory, index);
@@ -216,7 +218,7 @@ static bool read_entry(struct json_object *inventory, size_t index, struct liste
     return out->resource && out->namespace_ && out->name;
 }
 
-/* The old inventory and the new objects: those not checked now are checked later. */
+/* The old inventory and the new objects: those that are not checked now are checked later. */
 static void list_as_before(struct work *w)
 {
     struct json_object *made = w->plan->inventory;
@@ -251,7 +253,7 @@ struct wish {
     const struct kube_resource *resource;
     const char *name;
     struct json_object *live, *wanted;
-    struct json_object *first; /* initial fields that others may change later; NULL if none */
+    struct json_object *first; /* initial fields, which others may change later; NULL if none */
     bool keep;                 /* it outlives the rollout */
 };
 
@@ -301,7 +303,7 @@ static void lay(struct work *w, const struct wish *wish)
         add_create(w, wish->resource, in, wish->name, to);
 }
 
-/* False if nothing can be made in it yet. */
+/* False if nothing can be created in it yet. */
 static bool want_namespace(struct work *w)
 {
     const char *name = w->rollout->workload.namespace_, *mistake;
@@ -419,8 +421,8 @@ static bool is_wanted_canary(const struct work *w, const struct listed *it)
            strcmp(it->name, w->rollout->workload.name) == 0;
 }
 
-/* On deletion it gives the traffic back and needs the other objects until then, so the plan waits
- * for it. */
+/* A Canary that is being deleted gives the traffic back and needs the other objects until then, so
+ * the plan waits for it. */
 static void send_canaries_away(struct work *w)
 {
     struct listed it;
@@ -439,7 +441,7 @@ static void send_canaries_away(struct work *w)
     }
 }
 
-/* Without the mark: the object has no owner any more. */
+/* A copy without the marks: the object no longer has an owner. */
 static struct json_object *unmarked(struct work *w, struct json_object *live)
 {
     static const char *const marks[] = {FLEET_MARK, FLEET_KEEP, FLEET_MANAGER, KURATORS_MARK,

@@ -1,7 +1,7 @@
 /*
- * What is planned for a member cluster: rows of cases.yaml. Each plan is also carried out on the
- * objects that it was made for, and must leave nothing more to do; and when the rollout goes,
- * nothing of ours may stay.
+ * Plans for a member cluster: rows of cases.yaml. Each plan is also carried out on the objects for
+ * which it was made, and must leave nothing to do; after the rollout is deleted, none of our
+ * objects may remain.
  */
 #include "fleet/rules/fleet.h"
 
@@ -13,7 +13,7 @@
 
 enum { LEAST_ROWS = 32, MAX_ROUNDS = 6 };
 
-/* --- a cluster that is only its objects */
+/* --- a cluster that consists only of its objects */
 
 struct cluster {
     struct arena *arena;
@@ -54,7 +54,7 @@ static bool look(void *arg, const struct kube_resource *resource, const char *na
     return !cluster->blind;
 }
 
-/* What was being deleted is gone. */
+/* Removes the objects that were being deleted. */
 static bool let_go(struct cluster *cluster)
 {
     size_t before = json_len(cluster->objects);
@@ -65,7 +65,7 @@ static bool let_go(struct cluster *cluster)
     return json_len(cluster->objects) < before;
 }
 
-/* As an API server would; what is deleted goes at once. The process ends after so many steps. */
+/* Acts like an API server, but deletes at once. The process ends after this number of steps. */
 static void carry_out(struct cluster *cluster, const struct fleet_plan *plan, int most)
 {
     for (const struct fleet_step *step = plan->first; step && most > 0; step = step->next, most--) {
@@ -92,7 +92,7 @@ static void carry_out(struct cluster *cluster, const struct fleet_plan *plan, in
 static const char *const verbs[] = {
     [FLEET_CREATE] = "create", [FLEET_PATCH] = "patch", [FLEET_DELETE] = "delete"};
 
-/* The label and the uid of the manager stand beside each mark, and are left out of the rows. */
+/* The label and the manager's uid come with each mark, and are left out of the rows. */
 static void drop_company(struct json_object *metadata)
 {
     struct json_object *labels = json_at(metadata, "labels", NULL);
@@ -117,8 +117,8 @@ static void add_company(struct json_object *object)
     json_set_str(json_sub(metadata, "labels"), FLEET_LABEL, FLEET_LABEL_VALUE);
 }
 
-/* A create as the object, without the note of what was applied, which the property of its removal
- * is tested by; a patch without its precondition. */
+/* A create as the object, without the annotation of what was applied, which the check of removals
+ * tests; a patch without its precondition. */
 static struct json_object *step_json(struct arena *arena, const struct fleet_step *step)
 {
     struct json_object *out = json_own(arena, json_object_new_object());
@@ -230,7 +230,7 @@ static struct fleet_plan *plan(struct row *row)
     return fleet_plan(row->arena, &row->place, row->inventory, &row->eyes);
 }
 
-/* Until nothing is left to do; what was to go is then forgotten. */
+/* Repeats until nothing is left to do; what was being deleted is then removed. */
 static struct fleet_plan *settle(struct row *row, const char *name)
 {
     struct fleet_plan *now = NULL;
@@ -247,7 +247,7 @@ static struct fleet_plan *settle(struct row *row, const char *name)
     return now;
 }
 
-/* What the plan makes is what a controller accepts. */
+/* Checks that the controller accepts the Canaries that the plan creates. */
 static void check_canaries(struct row *row, const char *name)
 {
     for (size_t i = 0; i < json_len(row->cluster.objects); i++) {
@@ -271,7 +271,7 @@ static void check_nothing_is_ours(struct row *row, const char *name)
         fail_msg("%s: something is left: %s", name, text);
 }
 
-/* Somebody changes the rollout when all of it has been done. */
+/* A user changes the rollout after all of it has been carried out. */
 static void check_change(struct arena *arena, struct json_object *parts, struct json_object *json,
                          const struct row *settled)
 {
@@ -289,7 +289,7 @@ static void check_change(struct arena *arena, struct json_object *parts, struct 
         fail_msg("%s: found then\n%s", name, json_text(arena, found));
 }
 
-/* Wherever the process ends, the next one comes to the same. */
+/* Wherever the process ends, the next process arrives at the same result. */
 static void check_crashes(struct arena *arena, struct json_object *parts, struct json_object *json,
                           struct row *settled)
 {

@@ -37,7 +37,7 @@ static size_t count_lines(const char *text)
     return count + 1;
 }
 
-/* Sorted, without duplicates. */
+/* Joins the lines, sorted and without duplicates. */
 static const char *join(struct arena *arena, struct lines *lines)
 {
     struct buf text;
@@ -83,7 +83,7 @@ bool inventory_has(const char *whole, const char *part)
     return true;
 }
 
-/* --- as the plan has them */
+/* --- in the form that plans use */
 
 const char *inventory_objects(struct arena *arena, struct json_object *list)
 {
@@ -169,7 +169,7 @@ static void read_group(struct json_reader *r, const char *policy, struct json_ob
             return;
         }
         const char *secret = json_str_at(access, json_object_get_string(name), NULL);
-        if ((out->count & (out->count - 1)) == 0) { /* grows at each power of two */
+        if ((out->count & (out->count - 1)) == 0) { /* doubles at each power of two */
             struct inventory_entry *more =
                 arena_array(r->arena, out->count ? out->count * 2 : 1, sizeof(*more));
             if (out->count > 0)
@@ -216,7 +216,7 @@ enum err inventory_read(struct arena *arena, const char *text, struct inventory 
 
 /* --- written */
 
-/* The group of the policy with just these objects. */
+/* The group of the policy that has exactly these objects. */
 static struct json_object *group_of(struct arena *arena, struct json_object *groups,
                                     const char *objects)
 {
@@ -423,7 +423,7 @@ struct json_object *report_json(struct arena *arena, const struct report *report
     json_set_int(json, "observedGeneration", report->generation);
     add_conditions(arena, json, report, old);
     if (report->keeper)
-        return json; /* the rest of the status is its own */
+        return json; /* the rest of the status belongs to that controller */
     add_summary(json, report);
     struct json_object *sync = add_array(json, "syncStatus");
     struct json_object *clusters = add_array(json, "clusters");

@@ -2,9 +2,9 @@
  * The record of an Application, kept on the Application itself: its inventory and its status. Pure;
  * everything lives in the arena.
  *
- * The inventory: the objects made for it, by cluster. With it they are found again when the
- * Application names another workload or other clusters. It is an annotation, because Kurator's CRD
- * prunes unknown fields of the status.
+ * The inventory lists the objects created for it, by cluster. It is needed to find them again when
+ * the Application names another workload or other clusters. It is an annotation, because Kurator's
+ * CRD prunes unknown fields of the status.
  *
  *   {"clusters": {"one": "one-kubeconfig/value"},
  *    "policies": {"shop-0": [{"clusters": ["one"], "objects": ["Canary test/podinfo"]}]}}
@@ -19,15 +19,17 @@
 #include "proto/phase.h"
 
 #define FLEET_INVENTORY "flagger.app/inventory"
-/* The finalizer, set together with it. */
+/* The finalizer, set together with the inventory. */
 #define FLEET_FINALIZER "flagger.app/fleet"
 
-enum { INVENTORY_MAX = 200 * 1024 }; /* bytes; all annotations of an object have 256 KiB */
+enum {
+    INVENTORY_MAX = 200 * 1024
+}; /* bytes; the limit for all annotations of an object is 256 KiB */
 
 struct inventory_entry {
     const char *policy, *cluster;
     const char *access; /* "SECRET" or "SECRET/KEY"; "" for the cluster of the Application itself */
-    const char *objects; /* a line each, sorted: "Canary NAMESPACE/NAME"; "" if none */
+    const char *objects; /* one line each, sorted: "Canary NAMESPACE/NAME"; "" if none */
 };
 
 struct inventory {
@@ -35,15 +37,14 @@ struct inventory {
     size_t count;
 };
 
-/* NULL is an empty inventory. ERR_INVALID if the text was not written by this program; ei says
- * where. */
+/* NULL is an empty inventory. ERR_INVALID if this program did not write the text; ei says where. */
 enum err inventory_read(struct arena *arena, const char *text, struct inventory *out,
                         struct errinfo *ei) MUST_USE;
 /* Omits entries without objects. May be longer than INVENTORY_MAX. */
 const char *inventory_text(struct arena *arena, const struct inventory_entry *entries,
                            size_t count);
 
-/* The objects of an entry as fleet_plan() takes and gives them. */
+/* The objects of an entry in the form that fleet_plan() takes and returns. */
 struct json_object *inventory_list(struct arena *arena, const char *objects);
 const char *inventory_objects(struct arena *arena, struct json_object *list);
 /* True if each line of `part` is in `whole`. */
@@ -60,7 +61,7 @@ const char *inventory_join(struct arena *arena, const char *one, const char *oth
  *   clusters       policy, cluster, state (report_state.def), message, canary (NAMESPACE/NAME),
  *                  phase, weight, revision (last applied), promoted, lastContact if unreachable
  *
- * Kurator's own CRD keeps syncStatus only.
+ * Kurator's own CRD keeps only syncStatus.
  */
 
 enum report_state {
@@ -73,11 +74,11 @@ const char *report_state_name(enum report_state state);
 
 struct report_row {
     const char *policy, *cluster;
-    const char *namespace_, *name; /* of the Canary; NULL if unknown */
+    const char *namespace_, *name; /* the Canary's; NULL if unknown */
     enum report_state state;
-    const char *says;   /* one sentence; NULL if nothing */
+    const char *says;   /* one sentence; NULL if there is nothing to report */
     int64_t contact_ms; /* wall clock: last contact with the cluster; 0 if never */
-    /* Of the Canary as it was last seen. */
+    /* The rest describes the Canary as it was last seen. */
     bool seen;
     enum phase phase;
     int weight, failed_checks, iterations;
@@ -86,25 +87,25 @@ struct report_row {
 
 struct report {
     int64_t generation;
-    const char *mistake; /* of the Application, one sentence; NULL if none */
-    const char *trouble; /* why clusters are missing, one sentence; NULL if none is */
+    const char *mistake; /* mistake in the Application, one sentence; NULL if none */
+    const char *trouble; /* why clusters are missing, one sentence; NULL if none are */
     const char *keeper;  /* another controller that manages it, one sentence; NULL if none */
     const struct report_row *rows;
     size_t count;
     int64_t now_ms;
 };
 
-/* old is the present status, for the times of its conditions; NULL if none. */
+/* old is the current status, from which the times of its conditions are taken; NULL if none. */
 struct json_object *report_json(struct arena *arena, const struct report *report,
                                 struct json_object *old);
 
-/* A condition of a status of the fleet's kinds. */
+/* A condition in the status of one of the fleet's kinds. */
 struct condition {
     const char *type, *reason, *message;
     bool is_so;
 };
 
-/* Adds it to an array. Its time is that of old_status (NULL if none) while it stays the same. */
+/* Adds it to an array. If it is the same as in old_status (NULL if none), it keeps its time. */
 void conditions_add(struct json_object *array, const struct condition *condition,
                     struct json_object *old_status, int64_t now_ms);
 

@@ -79,7 +79,7 @@ static void read_cluster(struct arena *arena, const char *kind, struct json_obje
     }
 }
 
-/* One of spec.clusters of a Fleet; `number` of it is for people. */
+/* Adds one element of spec.clusters of a Fleet; `number` is its number in messages. */
 static void add_listed(struct arena *arena, const struct application_destination *destination,
                        const struct fleet_known *known, struct json_object *entry, size_t number,
                        struct fleet_choice *out)
@@ -192,7 +192,7 @@ enum err fleet_kubeconfig(struct arena *arena, struct json_object *secret, const
 
 static const char *const any_pairs[] = {"*:*", NULL};
 static const char *const none[] = {NULL};
-/* Of every cluster. */
+/* Namespaces that every cluster has. */
 static const char *const of_system[] = {"kube-system", "kube-public", "kube-node-lease", NULL};
 
 const struct grants grants_any = {.pairs = any_pairs, .closed = none};

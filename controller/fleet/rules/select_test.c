@@ -6,7 +6,7 @@
 #include "test/rows.h"
 #include "test/unit.h"
 
-/* What is in the namespace, in all rows. */
+/* Content of the namespace, the same in all rows. */
 static const char fleets[] =
     "[{'metadata':{'name':'f'},'spec':{'clusters':[{'name':'a','kind':'AttachedCluster'},"
     "{'name':'b','kind':'Cluster'},{'name':'c'},{'name':'d','kind':'Cluster'},{'name':'e','kind':"
@@ -37,10 +37,10 @@ static const struct {
     {"f", "{'env':'prod','zone':'x'}",
      "b:b-config/- d:(there is no Cluster d) e:(Fleet f: spec.clusters[4].kind: expected "
      "AttachedCluster or Cluster, found \"Machine\")"},
-    /* Without a Fleet, only Secrets. */
+    /* without a Fleet, only Secrets */
     {"own", NULL, "g:s1/- h:s2/-"},
-    /* One that is empty is known as well as one that nobody fits; of one that is not there nobody
-     * knows who was in it. */
+    /* an empty Fleet is known, like one that no cluster matches; if a Fleet is missing, its
+     * clusters are unknown */
     {"empty", "{'env':'none'}", "no cluster of fleet empty has the labels of clusterSelector"},
     {"own", "{'env':'none'}", "no cluster of fleet own has the labels of clusterSelector"},
     {"odd", "{'env':'none'}",

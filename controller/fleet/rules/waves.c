@@ -1,11 +1,11 @@
 /*
- * The waves of a plan, in order. The revision is the one that the first wave has promoted. A wave
- * is over when each of its Canaries has promoted that revision and rests; the next wave is let go
- * after the soak time, when the gate is open.
+ * The waves of a plan, in order. The revision of the plan is the one that the first wave has
+ * promoted. A wave is over when each of its Canaries has promoted that revision and rests; the next
+ * wave is let go after the soak time, once the gate is open.
  *
  * A Canary of a later wave is held whenever the plan gives it nothing to release, so a new
- * revision, which is delivered everywhere at once, starts on the first wave only. Holding is always
- * safe and is the answer to doubt; letting go needs every fact.
+ * revision, which is delivered everywhere at once, starts only on the first wave. Holding is always
+ * safe and is the choice if in doubt; letting go requires every fact.
  */
 #include "fleet/rules/waves.h"
 
@@ -71,7 +71,7 @@ static void count_canary(struct waves_work *w, struct waves_wave *wave,
         return;
     wave->canaries++;
     wave->promoted += waves_has_promoted(w, canary);
-    /* A failure accepted by a person counts neither as promoted nor as failed. */
+    /* A failure that a user has accepted counts neither as promoted nor as failed. */
     if (waves_has_failed(w, canary) && waves_is_accepted(w, canary))
         wave->canaries--;
     else
@@ -172,12 +172,12 @@ static int open_wave(struct waves_work *w)
 {
     for (int i = 0; i < w->plan->n_waves; i++) {
         struct waves_wave *wave = &w->out->status.waves[i];
-        /* waves_first() has looked at the failures of the first one. */
+        /* waves_first() has judged the failures of the first wave */
         bool over = is_over(w, i) || (i == 0 && wave->promoted > 0);
         if (over && is_behind(w, i))
             continue;
         for (int later = i + 1; later < w->plan->n_waves; later++)
-            (void)is_over(w, later); /* for its numbers */
+            (void)is_over(w, later); /* called for the numbers that it sets */
         if (over)
             return -1;
         begin(w, i);
@@ -203,8 +203,8 @@ static int open_wave(struct waves_work *w)
     return -1;
 }
 
-/* Deletion of the plan: lets go of every Canary it holds. Their spec.suspend was false, because a
- * suspended Canary is never held. */
+/* The plan is being deleted: lets go of every Canary that it holds. Their spec.suspend was false,
+ * because a suspended Canary is never held. */
 static void give_back(struct waves_work *w)
 {
     size_t left = 0;

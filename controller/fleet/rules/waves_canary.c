@@ -1,5 +1,5 @@
-/* Predicates of one Canary, and lookups in sorted copies: the rules ask them for each of a hundred
- * thousand Canaries. */
+/* Predicates of one Canary, and lookups in sorted copies: the rules evaluate them for each of up to
+ * a hundred thousand Canaries. */
 #include <stdlib.h>
 #include <string.h>
 

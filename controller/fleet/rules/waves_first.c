@@ -1,6 +1,7 @@
 /*
  * The first wave. Its Canaries are never held: the revision of the plan is the one that all of them
- * have promoted. While one of them releases something or has failed, the revision is not proven.
+ * have promoted. While one of them is releasing something or has failed, the revision is not
+ * proven.
  */
 #include <string.h>
 
@@ -10,11 +11,11 @@ enum { MAX_WORKLOADS = 1000 };
 
 struct first {
     struct waves_work *w;
-    const struct waves_cluster *cluster; /* that had the value */
+    const struct waves_cluster *cluster; /* the cluster on which `promoted` was found */
     const char *promoted;                /* NULL: none yet */
     const char *failed, *failed_on;      /* revision and cluster of the first failure */
     const char *waits;                   /* one sentence */
-    int failures;                        /* that are not accepted */
+    int failures;                        /* number of failures that are not accepted */
     int canaries;
 };
 
@@ -24,7 +25,7 @@ static void waits(struct first *f, const char *sentence)
         f->waits = sentence;
 }
 
-/* A Canary that rests and has promoted something. */
+/* Takes the revision of a Canary that rests. */
 static void take(struct first *f, const struct waves_cluster *cluster, const char *promoted)
 {
     if (!*promoted)
@@ -65,7 +66,7 @@ static bool is_of(const struct waves_canary *canary, const struct waves_canary *
            strcmp(canary->namespace_, workload->namespace_) == 0;
 }
 
-/* All Canaries of the first wave that are named as this one. */
+/* Looks at all Canaries of the first wave with the same name as this one. */
 static struct first look_at(struct waves_work *w, const struct waves_canary *workload)
 {
     struct first f = {.w = w};
@@ -79,7 +80,7 @@ static struct first look_at(struct waves_work *w, const struct waves_canary *wor
     return f;
 }
 
-/* Failures of one workload: tolerated, or the plan stops. */
+/* True if the failures of one workload stop the plan, because not all of them are tolerated. */
 static bool is_stopped(const struct first *f, int allowed)
 {
     return f->failures > allowed ||
@@ -139,7 +140,7 @@ static void look_at_clusters(struct waves_work *w, struct list *list)
         list->waits = "no cluster is in it";
 }
 
-/* One text for the revisions of all workloads; for a single workload its revision. */
+/* One text for the revisions of all workloads; for a single workload, its revision. */
 static const char *name_of(struct waves_work *w, const struct list *list)
 {
     uint64_t hash = 0xcbf29ce484222325U;
@@ -190,15 +191,15 @@ bool waves_first(struct waves_work *w)
 }
 
 /*
- * --- the train: Applications released in order under one verdict
+ * --- the train: Applications that are released in order under one verdict
  *
- * In each wave an Application's Canaries are let go after those of all earlier Applications have
- * promoted the revision of the first wave. A wave is over when all have, so a later wave receives
- * only what was complete in the one before.
+ * In each wave, an Application's Canaries are let go after those of all earlier Applications have
+ * promoted the revision of the first wave. A wave is over when all have promoted it, so a later
+ * wave receives only what was complete in the previous one.
  *
- * In the first wave nothing is held at rest, so that a delivery is noticed. While an earlier
- * Application is being released there or has failed, Canaries of later ones are held, even if they
- * have started but have no requests yet.
+ * In the first wave no Canary is held while it rests, so that a delivery is noticed. While an
+ * earlier Application is being released there or has failed, Canaries of later ones are held, even
+ * if they have started but have no requests yet.
  */
 
 static void find_open(struct waves_work *w, int wave)
@@ -220,7 +221,7 @@ static void find_open(struct waves_work *w, int wave)
     }
 }
 
-/* True if it releases something, or has failed and no person has accepted that. */
+/* True if it is releasing something, or has failed and no user has accepted that. */
 static bool is_unsettled(const struct waves_work *w, const struct waves_canary *canary)
 {
     bool failed = canary->phase == PHASE_Failed && strcmp(canary->applied, canary->promoted) != 0;

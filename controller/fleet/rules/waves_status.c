@@ -72,7 +72,7 @@ static void read_revisions(struct arena *arena, struct json_object *map, struct 
     }
 }
 
-/* Reads only the replicas of clusters. */
+/* Reads only the clusters' replicas. */
 static void read_clusters(struct arena *arena, struct json_object *array, struct waves_status *out)
 {
     size_t count = json_len(array) < MAX_KEPT ? json_len(array) : MAX_KEPT;
@@ -117,7 +117,7 @@ static void set_time(struct json_object *json, const char *key, int64_t ms)
         json_set_str(json, key, clock_rfc3339(ms, text));
 }
 
-/* An array that is put into the object, and belongs to it. */
+/* Adds an array to the object, which owns it. */
 static struct json_object *add_array(struct json_object *json, const char *key)
 {
     struct json_object *array = json_object_new_array();
@@ -213,7 +213,7 @@ struct json_object *waves_status_json(struct arena *arena, const struct releasep
     return json;
 }
 
-/* True if it has failed on a revision that is not, or not yet, the plan's. */
+/* True if it has failed on a revision that is not the plan's, at least not yet. */
 static bool has_failed_first(int wave, const struct waves_canary *canary)
 {
     return wave == 0 && canary->phase == PHASE_Failed &&
@@ -230,7 +230,7 @@ struct told {
     const char *says;
 };
 
-/* The reason why a Canary at rest is held; NULL if it is not. */
+/* Why a Canary at rest is held; NULL if it is not held. */
 static const char *say_held(const struct waves_work *w, int wave, int open,
                             const struct waves_canary *canary)
 {

@@ -1,5 +1,5 @@
-/* Which Canaries are held and let go: rows of waves_cases.yaml. What is written of each is read
- * back. */
+/* Which Canaries are held and which are let go: rows of waves_cases.yaml. Each status that is
+ * written is also read back. */
 #include "fleet/rules/waves.h"
 
 #include <string.h>
@@ -108,7 +108,7 @@ static void add_text(struct arena *arena, struct json_object *out, const char *k
     json_object_array_add(array, json_object_new_string(text));
 }
 
-/* As `want` of a row is written; the message only where the row has one. */
+/* In the form of `want` in a row; the message only if the row has one. */
 static struct json_object *out_json(struct arena *arena, const struct waves_facts *facts,
                                     const struct waves_out *out, struct json_object *want)
 {
@@ -147,7 +147,7 @@ static struct json_object *out_json(struct arena *arena, const struct waves_fact
     return json;
 }
 
-/* The state of a cluster is what its sentence says. */
+/* Checks that the state of a cluster is the one that its sentence describes. */
 static void check_states(const char *name, const struct waves_status *status)
 {
     static const struct {
@@ -177,7 +177,7 @@ static void check_states(const char *name, const struct waves_status *status)
     }
 }
 
-/* What the next call is told of this one is what this one has said. */
+/* Passes the status of this call to the next call. */
 static void check_status(struct arena *arena, const char *name, const struct waves_facts *facts,
                          const struct waves_out *out)
 {
@@ -199,7 +199,7 @@ static void check_status(struct arena *arena, const char *name, const struct wav
         assert_int_equal(back.waves[i].began_ms, out->status.waves[i].began_ms);
         assert_int_equal(back.waves[i].passed, out->status.waves[i].passed);
     }
-    /* And with nothing else changed, it says the same again. */
+    /* with nothing else changed, the result is the same again */
     struct waves_facts again = *facts;
     struct waves_out second;
     again.status = &back;
@@ -255,7 +255,7 @@ CASE(a_condition_keeps_its_time)
     assert_string_equal(json_str_at(ready, "lastTransitionTime", NULL), "1970-01-01T00:00:09Z");
 }
 
-/* More than may be let go at once, whatever the plan says. */
+/* A plan may want to let go of more Canaries than the limit. */
 CASE(no_more_are_let_go_than_the_status_can_hold)
 {
     enum { MANY = WAVES_MAX_LET_GO + 10 };

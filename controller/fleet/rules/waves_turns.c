@@ -4,8 +4,8 @@
 #include "fleet/rules/waves_parts.h"
 
 struct room {
-    int wave, all; /* places left; wave INT32_MAX if unlimited */
-    bool open;     /* by windows and freezes */
+    int wave, all; /* places that are left; wave is INT32_MAX if unlimited */
+    bool open;     /* open according to windows and freezes */
 };
 
 static int waves_unseen(const struct waves_work *w, const struct waves_cluster *cluster);
@@ -50,14 +50,14 @@ static void keep_let_go(struct waves_work *w, const char *key)
 static void waves_look_at(struct waves_work *w, size_t cluster, size_t canary);
 
 /* True if the workload was read and has the revision that the first wave promoted. If it was not
- * read yet, that is requested. */
+ * read yet, requests that. */
 static bool fits(struct waves_work *w, const struct room *room, size_t i, size_t j)
 {
     const struct waves_canary *canary = &w->facts->clusters[i].canaries[j];
     int looks = (int)w->out->n_looks;
 
     if (!canary->target) {
-        /* No more than could be let go now. */
+        /* no more than could be let go now */
         if (looks < room->wave && looks < room->all)
             waves_look_at(w, i, j);
         return false;
@@ -68,7 +68,7 @@ static bool fits(struct waves_work *w, const struct room *room, size_t i, size_t
 static bool waves_share_has_room(const struct waves_work *w, const struct waves_canary *canary);
 static bool waves_is_other(const struct waves_work *w, const struct waves_canary *canary);
 
-/* True if a held Canary that is due gets its turn now. If it had its turn before and is still held,
+/* True if a held Canary that is due gets its turn now. If it has had its turn and is still held,
  * letting it go was interrupted. */
 static bool takes_turn(struct waves_work *w, struct room *room, size_t i, size_t j, bool before)
 {
@@ -90,7 +90,7 @@ static bool takes_turn(struct waves_work *w, struct room *room, size_t i, size_t
     return true;
 }
 
-/* A Canary of a later wave, or of none. */
+/* Decides about a Canary of a later wave, or of none. */
 static void place_canary(struct waves_work *w, int open, struct room *room, size_t i, size_t j)
 {
     const struct waves_cluster *cluster = &w->facts->clusters[i];
@@ -110,7 +110,8 @@ static void place_canary(struct waves_work *w, int open, struct room *room, size
     bool held = waves_is_held(canary);
     bool other = canary->phase == PHASE_Progressing && waves_may_be_held(w, canary);
     bool go = due && (held ? takes_turn(w, room, i, j, before) : before && !other);
-    /* It keeps its place while its workload is being read, and until it is seen held again. */
+    /* It keeps its place while its workload is being read, and until it is seen to be held
+     * again. */
     if (go || (before && (!canary->suspended || (due && held && !canary->target))))
         keep_let_go(w, waves_key(w->arena, cluster, canary));
     if (go && held)
@@ -167,7 +168,7 @@ void waves_take_turns(struct waves_work *w, int open)
 
 /* --- places among the concurrent releases */
 
-/* True if its workload has another revision than the first wave has promoted. */
+/* True if its workload has a revision other than the one that the first wave has promoted. */
 static bool waves_is_other(const struct waves_work *w, const struct waves_canary *canary)
 {
     const char *wanted = waves_wanted(w, canary);
@@ -175,7 +176,7 @@ static bool waves_is_other(const struct waves_work *w, const struct waves_canary
     return wanted && canary->target && *canary->target && strcmp(canary->target, wanted) != 0;
 }
 
-/* True if it takes one of the places: it was let go, or may start a release of its own. */
+/* True if it occupies one of the places: it was let go, or may start a release of its own. */
 static bool waves_has_place(const struct waves_work *w, int wave,
                             const struct waves_cluster *cluster, const struct waves_canary *canary)
 {
@@ -190,7 +191,7 @@ static bool waves_has_place(const struct waves_work *w, int wave,
     return waves_is_under_way(canary) || (wave != 0 && !canary->suspended);
 }
 
-/* Number of Canaries let go, by the status, on a cluster not seen since the start. */
+/* Number of Canaries that, by the status, were let go on a cluster not seen since the start. */
 static int waves_unseen(const struct waves_work *w, const struct waves_cluster *cluster)
 {
     size_t len = strlen(cluster->name);
@@ -223,8 +224,8 @@ static void waves_look_at(struct waves_work *w, size_t cluster, size_t canary)
 /*
  * --- the budget: a percentage of all replicas
  *
- * A release weighs the replicas of its workload. An unknown workload weighs as much as its whole
- * cluster by the status; without that number no Canary is let go.
+ * The weight of a release is the number of replicas of its workload. An unknown workload weighs as
+ * much as its whole cluster does in the status; without that number no Canary is let go.
  */
 
 enum { PERCENT = 100 };
@@ -253,7 +254,7 @@ int64_t waves_replicas_of(const struct waves_work *w, size_t index)
     return counted ? sum : remembered(w, cluster);
 }
 
-/* Requests its replicas. */
+/* Requests a read of its replicas. */
 static void miss(struct waves_work *w, size_t i, size_t j)
 {
     const struct waves_cluster *cluster = &w->facts->clusters[i];
@@ -290,7 +291,7 @@ static void count_known(struct waves_work *w, size_t i)
     }
 }
 
-/* Counts a cluster not seen since the start by the numbers of the status. */
+/* Counts a cluster not seen since the start by the numbers in the status. */
 static void count_unseen(struct waves_work *w, const struct waves_cluster *cluster)
 {
     int64_t whole = remembered(w, cluster);

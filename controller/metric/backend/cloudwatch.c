@@ -1,12 +1,12 @@
 /*
- * Amazon CloudWatch: GetMetricData by AWS's query protocol (a form, answered in XML), signed with
- * Signature Version 4. The query is a list of MetricDataQuery in JSON.
+ * Amazon CloudWatch: GetMetricData with AWS's query protocol (a form, answered in XML), signed with
+ * Signature Version 4. The query is a list of MetricDataQuery objects in JSON.
  *
- * Credentials are the keys of the Secret, or, if it has none, those of the process, in this order:
- * keys of the environment; a role by web identity (IAM roles for service accounts); those of the
- * container's agent (EKS Pod Identity, ECS); those of the instance. All but keys need requests
- * before the query. Credentials of the process are sent to Amazon, or to the endpoint in the
- * environment.
+ * Credentials are the keys in the Secret or, if it has none, the credentials of the process, in
+ * this order: keys in the environment; a role by web identity (IAM roles for service accounts); the
+ * credentials of the container's agent (EKS Pod Identity, ECS); those of the instance. All except
+ * keys need other requests before the query. Credentials of the process are sent to Amazon, or to
+ * the endpoint in the environment.
  */
 #include <ctype.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static const char *digest(struct arena *arena, const char *text)
     return arena_strdup(arena, sha256_hex(text, strlen(text), sum));
 }
 
-/* Replaces the key by the HMAC of the text. */
+/* Replaces the key with the HMAC of the text. */
 static void chain(unsigned char key[SHA256_DIGEST_LENGTH], size_t len, const char *text)
 {
     unsigned char sum[SHA256_DIGEST_LENGTH];
@@ -80,7 +80,7 @@ static const char *signature(struct arena *arena, const char *secret, const char
     return hex(arena, key, sizeof(key));
 }
 
-/* Signs the POST of the body to the address; stamp is "20231114T221320Z". */
+/* Signs the POST of the body to the address; stamp has the form "20231114T221320Z". */
 static void sign(struct backend_call *call, const struct credentials *by, const char *stamp)
 {
     struct arena *arena = call->arena;
@@ -114,8 +114,8 @@ static void sign(struct backend_call *call, const struct credentials *by, const 
 
 /* --- the query */
 
-/* Writes a tree as parameters: "NAME.Id=m1&NAME.Dimensions.member.1.Name=..."; JSON limits its
- * depth. */
+/* Writes a tree as parameters: "NAME.Id=m1&NAME.Dimensions.member.1.Name=..."; the JSON parser
+ * limits its depth. */
 static void write_tree(struct arena *arena, struct buf *out,
                        const char *name, // NOLINT(misc-no-recursion)
                        struct json_object *tree)
@@ -123,7 +123,7 @@ static void write_tree(struct arena *arena, struct buf *out,
     if (json_object_is_type(tree, json_type_object)) {
         json_object_object_foreach(tree, key, value)
         {
-            /* Capitalised as by Go: "id" becomes "Id". */
+            /* Capitalised as Go does: "id" becomes "Id". */
             write_tree(arena, out,
                        arena_printf(arena, "%s.%c%s", name, toupper((unsigned char)*key),
                                     *key ? key + 1 : ""),
@@ -165,7 +165,7 @@ static const char *form_of(struct backend_call *call, int64_t now_ms)
     return text;
 }
 
-/* "us-east-1"; part of the host name, so that no other characters are allowed. */
+/* "us-east-1"; it becomes part of the host name, so no other characters are allowed. */
 static const char *host_of(struct arena *arena, const struct metric_question *question,
                            const char *service)
 {
@@ -201,7 +201,7 @@ static enum err query_request(struct arena *arena, const struct metric_question 
 
 /* --- credentials */
 
-/* A request with at most one header, without those of the template. */
+/* A request with at most one header, without the headers of the template. */
 static void write_plain(struct arena *arena, struct metric_request *out, enum metric_to to,
                         const char *method, const char *url, const char *name, const char *value)
 {
@@ -278,14 +278,14 @@ static enum err cloudwatch_request(struct arena *arena, const struct metric_ques
         return err_set(ei, ERR_INVALID,
                        "cloudwatch credentials: the secret of secretRef needs the key %s",
                        by.id ? "aws_secret_access_key" : "aws_access_key_id");
-    by = (struct credentials){.id = "", .key = ""}; /* reports a mistake of the query at once */
+    by = (struct credentials){.id = "", .key = ""}; /* reports a mistake in the query at once */
     enum err err = query_request(arena, question, now_ms, &by, out, ei);
     if (err == ERR_OK)
         write_first(arena, question, out);
     return err;
 }
 
-/* Text between the first <name> and </name>; NULL if none. */
+/* The text between the first <name> and </name>; NULL if there is none. */
 static const char *element(struct arena *arena, const char *xml, const char *name)
 {
     const char *open = arena_printf(arena, "<%s>", name);
@@ -325,7 +325,7 @@ static enum err cloudwatch_next(struct arena *arena, const struct metric_questio
     const char *container = container_url(arena, question);
     bool of_instance = strncmp(url, instance, strlen(instance)) == 0;
 
-    /* Without keys in the Secret, and so without an address of the template. */
+    /* The Secret has no keys, and therefore the template's address is not used. */
     step->more = question->ambient && (of_instance || (container && strcmp(url, container) == 0) ||
                                        (sts && strncmp(url, sts, strlen(sts)) == 0));
     if (!step->more)
@@ -350,7 +350,7 @@ static enum err cloudwatch_next(struct arena *arena, const struct metric_questio
     return query_request(arena, question, now_ms, &by, request, ei);
 }
 
-/* Credentials of a role have an expiry; replies that lead to them are used once. */
+/* Credentials of a role expire; the replies that lead to them are used only once. */
 static int64_t cloudwatch_lasts(struct arena *arena, int64_t now_ms,
                                 const struct http_result *result)
 {
@@ -369,7 +369,7 @@ static int64_t cloudwatch_lasts(struct arena *arena, int64_t now_ms,
     return end_ms > now_ms && end_ms - now_ms <= LONGEST_MS ? end_ms - now_ms : 0;
 }
 
-/* An empty probe is refused with 400, but only after the credentials were accepted. */
+/* An empty probe is rejected with 400, but only after the credentials were accepted. */
 static struct metric_answer cloudwatch_answer(struct arena *arena,
                                               const struct metric_question *question,
                                               const struct http_result *result)

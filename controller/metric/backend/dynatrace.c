@@ -1,4 +1,4 @@
-/* Dynatrace: the metrics API v2. The value is the first one in the last data of the first
+/* Dynatrace: the metrics API v2. The value is the first one in the last data entry of the first
  * result. */
 #include "metric/backend.h"
 

@@ -1,7 +1,7 @@
 /*
  * The External Metrics API of Kubernetes. The query is "[NAMESPACE/]METRIC[?labelSelector=...]";
- * the value is the first item. Without an address the controller's own API server is queried, with
- * its rights; another server gets the Secret's token only.
+ * the value is the first item's. Without an address the controller's own API server is queried,
+ * with the controller's rights; another server gets only the Secret's token.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static enum err externalmetrics_request(struct arena *arena, const struct metric
         asked = (struct metric_question){.backend = question->backend,
                                          .query = question->query,
                                          .only_namespace = question->only_namespace};
-    if (outside || !question->query) /* with rights of its own; or not about an object */
+    if (outside || !question->query) /* has its own rights, or is not about an object */
         asked.only_namespace = NULL;
     struct backend_call call = backend_begin(arena, &asked, "http://api", out, ei);
     if (!outside) {
@@ -82,7 +82,7 @@ static struct metric_answer read_reply(struct arena *arena, const struct metric_
         return backend_failure(arena_printf(arena, "%s sent \"%.50s\", expected a quantity",
                                             question->backend, value));
     double amount = (double)quantity.wide, power = pow(10, abs(quantity.scale));
-    if (quantity.wide != 0) /* 0 times a power that is too large is not a number */
+    if (quantity.wide != 0) /* zero times a power that is too large is not a number */
         amount = quantity.scale < 0 ? amount / power : amount * power;
     return (struct metric_answer){.outcome = METRIC_VALUE, .value = amount};
 }

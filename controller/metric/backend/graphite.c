@@ -1,5 +1,5 @@
 /* Graphite: the render API. The query is the query string of the URL (target=...&from=...), which
- * is decoded and encoded again; the value is the last one of all series. */
+ * is decoded and encoded again; the value is the last value of all series. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,8 +32,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* "target=a&from=-5min" with each name and value encoded, and format=json; sorted by name, as in
- * Go. */
+/* "target=a&from=-5min" with each name and value encoded, and with format=json; sorted by name, as
+ * in Go. */
 static const char *parameters(struct backend_call *call, const char *query)
 {
     struct arena *arena = call->arena;

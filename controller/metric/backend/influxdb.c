@@ -1,9 +1,9 @@
 /*
  * InfluxDB. A query that begins with SELECT or SHOW is InfluxQL and goes to /query, as in version
- * 1; any other is Flux and goes to /api/v2/query, which answers with annotated CSV. The first value
- * is used. No row is no value (0 in Flagger, which would pass many checks). A probe uses the
- * language that the Secret implies, Flux without a Secret; a server that rejects Flux or the bucket
- * counts as available.
+ * 1; any other query is Flux and goes to /api/v2/query, which answers with annotated CSV. The first
+ * value is used. If there are no rows there is no value (in Flagger it is 0, which would pass many
+ * checks). A probe uses the language that the Secret implies, or Flux without a Secret; a server
+ * that rejects Flux or the bucket counts as available.
  */
 #include <string.h>
 #include <strings.h>
@@ -24,7 +24,7 @@ static void write_influxql(struct backend_call *call, const char *query)
     const char *db = backend_secret_or(arena, call->question->secret, "database");
 
     if (call->question->secret)
-        (void)backend_basic(call); /* a Secret may hold only the name of the database */
+        (void)backend_basic(call); /* a Secret may contain just the name of the database */
     backend_url(call, "/query?%s%s%sq=%s", db ? "db=" : "", db ? url_encode_form(arena, db) : "",
                 db ? "&" : "", url_encode_form(arena, backend_one_line(arena, query, NULL)));
 }
@@ -145,7 +145,7 @@ static const char *field_of(const char *const *names, size_t n_names, const char
     return NULL;
 }
 
-/* Tables of CSV, each with a line of names after its annotations and an empty line at its end. */
+/* CSV tables, each with a line of names after its annotations and an empty line at its end. */
 static struct metric_answer read_csv(struct arena *own, struct arena *arena,
                                      const struct metric_question *question, const char *text)
 {

@@ -1,5 +1,6 @@
 /*
- * Keptn, by the API server with the controller's rights. The query, case-insensitive, is one of:
+ * Keptn, through the API server with the controller's rights. The query is one of these,
+ * case-insensitive:
  *
  *     keptnmetric/NAMESPACE/NAME: the value of a KeptnMetric. A time and arguments after it are
  *         ignored.
@@ -33,7 +34,7 @@ static const char *lowered(struct arena *arena, const char *text)
     return out;
 }
 
-/* The text up to the next '/' or space, which *at moves past. */
+/* The text up to the next '/' or space; *at moves past it. */
 static const char *part(struct arena *arena, const char **at)
 {
     size_t len = strcspn(*at, " \t/");
@@ -120,7 +121,7 @@ static const char *analysis_url(struct arena *arena, const struct metric_questio
                         analysis_name(arena, question, now_ms, wanted));
 }
 
-/* True also for an error reply; its text is reported. */
+/* True for an error reply as well; its text is reported. */
 static bool is_completed(struct arena *arena, const struct http_result *result)
 {
     struct json_object *reply = NULL;

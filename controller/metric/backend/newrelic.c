@@ -1,4 +1,4 @@
-/* New Relic: NRQL by the Insights query API. Expects exactly one result. */
+/* New Relic: NRQL through the Insights query API. Expects exactly one result. */
 #include "metric/backend.h"
 
 static enum err newrelic_request(struct arena *arena, const struct metric_question *question,
@@ -9,7 +9,7 @@ static enum err newrelic_request(struct arena *arena, const struct metric_questi
     const char *account = backend_secret(&call, "newrelic_account_id");
     const char *query = question->query ? question->query : "SELECT * FROM Metric";
 
-    (void)backend_from_ms(&call, now_ms); /* reports a missing interval */
+    (void)backend_from_ms(&call, now_ms); /* reports that there is no interval */
     backend_header(&call, "X-Query-Key", backend_secret(&call, "newrelic_query_key"));
     const char *nrql = arena_printf(arena, "%s SINCE %lld seconds ago", query,
                                     (long long)(question->interval_ms / 1000));

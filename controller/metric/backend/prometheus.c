@@ -49,7 +49,7 @@ static struct metric_answer read_sample(struct arena *arena, const struct metric
     return answer;
 }
 
-/* "values" of a series: those at the times of the question. */
+/* The "values" of a series at the times of the question. */
 static struct metric_answer read_range(struct arena *arena, const struct metric_question *question,
                                        struct json_object *list)
 {
@@ -88,7 +88,8 @@ static bool has_label(struct json_object *series, const char *label, const char 
     return found && strcmp(found, value) == 0;
 }
 
-/* As in Flagger: of several series the last one is used. pick NULL: all belong to this question. */
+/* As in Flagger, the last of several series is used. pick NULL: all series belong to this
+ * question. */
 static struct metric_answer read_list(struct arena *arena, const struct metric_question *question,
                                       struct json_object *list, const struct metric_pick *pick)
 {
@@ -120,7 +121,8 @@ static bool bound_of(struct json_object *series, double *out)
     return !*end && !isnan(*out);
 }
 
-/* Of cumulative buckets: the smallest that contains all requests up to question->bucket. */
+/* Reads the smallest of the cumulative buckets that contains all requests up to
+ * question->bucket. */
 static struct metric_answer read_bucket(struct arena *arena, const struct metric_question *question,
                                         struct json_object *list)
 {
@@ -158,7 +160,7 @@ static int by_bound(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What the series says at each time, into a row of values; NULL, or the fault. */
+/* Copies the values of the series, one for each time, into a row; NULL, or what is wrong. */
 static const char *read_row(struct arena *arena, const struct metric_question *question,
                             struct json_object *series, int times, double values[])
 {
@@ -173,7 +175,8 @@ static const char *read_row(struct arena *arena, const struct metric_question *q
     return NULL;
 }
 
-/* Sums of differences are rounded: a bucket holds what the smaller ones hold. */
+/* Sums of differences are rounded, so each bucket is raised to at least what the smaller ones
+ * hold. */
 static void let_ascend(double values[], int bounds, int times)
 {
     for (int i = times; i < bounds * times; i++) {

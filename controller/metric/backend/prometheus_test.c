@@ -173,7 +173,7 @@ static long in_use(void)
     return (long)(info.uordblks + info.hblkhd);
 }
 
-/* Only the number of an answer is kept; one that would take much memory is refused. */
+/* Only the number in a reply is kept; a reply that would need much memory is refused. */
 CASE(test_memory)
 {
     enum { MAX = 256 * 1024 };

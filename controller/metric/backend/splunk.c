@@ -1,6 +1,6 @@
 /*
- * Splunk Observability: a SignalFlow computation by HTTP, answered by a stream of server-sent
- * events that ends with the window. Expects one time series; the last value is used.
+ * Splunk Observability: a SignalFlow computation over HTTP. The reply is a stream of server-sent
+ * events that ends with the window. Expects one time series; its last value is used.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@ static enum err splunk_request(struct arena *arena, const struct metric_question
 {
     struct metric_question asked = *question;
 
-    /* An address may be that of the stream or of the API, as WebSocket or HTTP URL. */
+    /* The address may be the stream's or the API's, as a WebSocket or an HTTP URL. */
     if (asked.address && strncmp(asked.address, "ws", 2) == 0)
         asked.address = backend_replace_first(arena, asked.address, "ws", "http");
     if (asked.address)
@@ -33,7 +33,7 @@ static enum err splunk_request(struct arena *arena, const struct metric_question
 }
 
 struct series {
-    const char *id; /* of the only series; NULL if none yet */
+    const char *id; /* id of the only series; NULL if there is none yet */
     bool several;
     struct metric_answer last;
 };
@@ -61,7 +61,7 @@ static void read_data(struct arena *own, struct arena *arena,
     }
 }
 
-/* One event: lines "event: KIND" and "data: ..." to the next empty line; *at moves past it. */
+/* One event: lines "event: KIND" and "data: ..." up to the next empty line; *at moves past it. */
 static const char *read_event(struct arena *own, const char **at, const char **kind)
 {
     char *data = arena_alloc(own, strlen(*at) + 1), *to = data;
@@ -89,7 +89,7 @@ static struct metric_answer read_stream(struct arena *own, struct arena *arena,
                                         const struct metric_question *question, const char *text)
 {
     struct series series = {.last = backend_no_values("no data")};
-    bool events = text[strspn(text, " \r\n")] == '\0'; /* or none at all */
+    bool events = text[strspn(text, " \r\n")] == '\0'; /* or there are no events at all */
 
     while (*text) {
         struct arena *of_event = arena_new();

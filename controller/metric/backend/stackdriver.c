@@ -1,7 +1,7 @@
 /*
- * Google Cloud Monitoring: MQL by timeSeries:query. A service account's key signs a JWT for a token
- * of an hour (RFC 7523); without a key the metadata server provides one. An address of the template
- * is used only with a key of its own.
+ * Google Cloud Monitoring: MQL with timeSeries:query. The key of a service account signs a JWT,
+ * which is exchanged for a token that is valid for an hour (RFC 7523); without a key the metadata
+ * server provides a token. The template's address is used only if the Secret has a key.
  */
 #include <string.h>
 
@@ -47,7 +47,7 @@ static int no_passphrase(char *text, int size, int writing, void *arg)
     return -1;
 }
 
-/* The RS256 signature of the text, base64url; NULL if the key is invalid. */
+/* The RS256 signature of the text in base64url; NULL if the key is invalid. */
 static const char *signature(struct arena *arena, const char *pem, const char *text)
 {
     BIO *bio = BIO_new_mem_buf(pem, -1);
@@ -185,7 +185,7 @@ static enum err stackdriver_next(struct arena *arena, const struct metric_questi
     return query_request(arena, question, json_str_at(reply, "access_token", NULL), request, ei);
 }
 
-/* A token states its lifetime. */
+/* A token comes with its lifetime. */
 static int64_t stackdriver_lasts(struct arena *arena, int64_t now_ms,
                                  const struct http_result *result)
 {
@@ -213,7 +213,7 @@ static struct metric_answer read_reply(struct arena *arena, const struct metric_
                           "series");
 }
 
-/* An empty probe is refused with 400, but only after the token was accepted. */
+/* An empty probe is rejected with 400, but only after the token was accepted. */
 static struct metric_answer stackdriver_answer(struct arena *arena,
                                                const struct metric_question *question,
                                                const struct http_result *result)

@@ -1,5 +1,5 @@
 /*
- * Any service that answers with JSON: the query is the JSONPath of the value (metric/jsonpath.h),
+ * Any service that responds with JSON: the query is the JSONPath of the value (metric/jsonpath.h);
  * spec.provider has method, path, body and timeout. The Secret's keys are request headers, if it is
  * meant for that (kube/secret.h).
  */
@@ -51,7 +51,7 @@ static void fill_timeout(struct backend_call *call)
         call->out->http.timeout_ms = ms;
 }
 
-/* The rendered path leads to the address' own host, whatever it holds. */
+/* The rendered path always leads to the address' own host, whatever it contains. */
 static void fill_url(struct backend_call *call)
 {
     const char *path = call->question->path;
@@ -85,7 +85,7 @@ static bool has_header(const struct backend_call *call, const char *name)
     return false;
 }
 
-/* A body is JSON unless spec.provider.headers has another Content-Type. */
+/* A body is JSON unless spec.provider.headers sets another Content-Type. */
 static void fill_body(struct backend_call *call)
 {
     const char *method = method_of(call), *body = call->question->body;
@@ -111,7 +111,7 @@ static const char *secret_name(struct arena *arena, const struct metric_question
                         namespace_ ? namespace_ : "");
 }
 
-/* Replaces a header of the same name in spec.provider.headers. */
+/* Replaces the header with the same name in spec.provider.headers. */
 static void put_header(struct backend_call *call, const struct http_header *header)
 {
     struct http_header *headers = (struct http_header *)call->out->http.headers;
@@ -140,7 +140,7 @@ static void fill_secret(struct backend_call *call)
         put_header(call, &headers.list[i]);
 }
 
-/* The probe is a GET of the address alone: a POST might do something. */
+/* The probe is a GET of just the address: a POST might change something. */
 static enum err web_request(struct arena *arena, const struct metric_question *question,
                             int64_t now_ms, struct metric_request *out, struct errinfo *ei)
 {
@@ -198,7 +198,8 @@ static struct metric_answer read_reply(struct arena *arena, const struct metric_
                           "matches");
 }
 
-/* Any answer to the probe that is no refusal and no fault shows that the service is there. */
+/* Any reply to the probe that is neither a denial of access nor a server error shows that the
+ * service is there. */
 static struct metric_answer probe_answer(struct arena *arena, const struct http_result *result)
 {
     if (result->status >= 500 || result->status == 401 || result->status == 403 ||
@@ -207,7 +208,7 @@ static struct metric_answer probe_answer(struct arena *arena, const struct http_
     return (struct metric_answer){.outcome = METRIC_VALUE, .value = 1};
 }
 
-/* A service may echo its request. */
+/* A service may repeat its request in its reply. */
 static struct metric_answer without_secrets(struct arena *arena,
                                             const struct metric_question *question,
                                             struct metric_answer answer)

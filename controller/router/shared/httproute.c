@@ -1,5 +1,5 @@
 /* Rules of a route for the given weights (shared/route.h lists them), each paired with the live
- * rule that it is laid over. */
+ * rule that it is applied to. */
 #include "router/shared/httproute.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
-/* "/SERVICE", "/SERVICE/" or, also if `whole`, "/SERVICE/METHOD"; NULL if it is neither. */
+/* From "/SERVICE", "/SERVICE/" or, if `whole`, also "/SERVICE/METHOD"; NULL for anything else. */
 static struct json_object *method_of(struct arena *arena, const char *path, bool whole)
 {
     const char *service = path + 1;
@@ -61,12 +61,12 @@ static struct json_object *httproute_call(struct arena *arena, struct json_objec
 }
 
 /*
- * --- matches of a rule, from spec.service.match; for A/B tests joined with spec.analysis.match,
- * for session affinity with a cookie. Explicit nulls remove fields of a live rule that the spec no
- * longer has; edit_overlay() drops them if there is nothing to remove.
+ * --- matches of a rule, from spec.service.match; combined with spec.analysis.match for A/B tests,
+ * and with a cookie for session affinity. Explicit nulls remove fields of a live rule that the spec
+ * no longer has; edit_overlay() drops them if there is nothing to remove.
  */
 
-/* A gateway rejects the whole route if it cannot compile this. */
+/* A gateway rejects the whole route if it cannot compile this expression. */
 static void check_regex(struct arena *arena, const char *regex, const char *at, const char **why)
 {
     const char *mistake = regex_mistake(arena, regex);
@@ -75,8 +75,8 @@ static void check_regex(struct arena *arena, const char *regex, const char *at, 
         *why = arena_printf(arena, "%s.regex: %s, in \"%s\"", at, mistake, regex);
 }
 
-/* Converts StringMatch {exact} or {regex} by name to the Gateway API's list; NULL and *why for
- * other kinds. */
+/* Converts StringMatches {exact} or {regex}, keyed by name, to the list that the Gateway API uses;
+ * NULL and *why for other kinds. */
 static struct json_object *named_matches(struct arena *arena, struct json_object *map,
                                          const char *what, const char **why)
 {
@@ -122,8 +122,8 @@ static struct json_object *path_match(struct arena *arena, struct json_object *u
     return NULL;
 }
 
-/* The API's default made explicit: otherwise the server would add it, and the route would differ
- * forever. */
+/* The API's default, made explicit: otherwise the server would add it, and the route would differ
+ * from ours forever. */
 static struct json_object *any_path(struct arena *arena)
 {
     struct json_object *path = edit_object(arena);
@@ -169,8 +169,8 @@ static struct json_object *one_match(struct arena *arena, struct json_object *gi
     return match;
 }
 
-/* True if a route can express a part of it; a match with other conditions only matches nothing, as
- * in Flagger. */
+/* True if a route can express a part of it. A match that has only other conditions matches nothing,
+ * as in Flagger. */
 static bool can_match(struct json_object *given)
 {
     static const char *const keys[] = {"uri", "method", "headers", "queryParams"};
@@ -237,7 +237,8 @@ static struct json_object *one_cookie(struct arena *arena, const char *cookie)
     return match;
 }
 
-/* Both lists; a header or parameter may be listed once, so that the first one counts. */
+/* The entries of both lists. A header or parameter may be listed only once, so the first one
+ * counts. */
 static struct json_object *join_fields(struct arena *arena, struct json_object *first,
                                        struct json_object *second)
 {
@@ -256,7 +257,7 @@ static struct json_object *join_fields(struct arena *arena, struct json_object *
     return json_len(out) > 0 ? out : NULL;
 }
 
-/* Requests that match both: the special one and one of the service's. */
+/* Requests that match both: the special match and one of the service's. */
 static void add_joined(struct arena *arena, struct json_object *out, struct json_object *special,
                        struct json_object *service_matches)
 {
@@ -306,7 +307,7 @@ static struct json_object *httproute_cookie_matches(struct arena *arena,
 
 /* --- claims: requests that a route takes */
 
-/* "Gateway infra/gateway", with the listener if named. */
+/* "Gateway infra/gateway", with the listener if the reference names one. */
 static const char *parent_of(struct arena *arena, struct json_object *parent,
                              struct json_object *route)
 {
@@ -372,7 +373,7 @@ struct json_object *httproute_claims(struct arena *arena, struct json_object *ro
  * spec no longer has.
  */
 
-/* The API's default made explicit: otherwise the server would add it. */
+/* The API's default, made explicit: otherwise the server would add it. */
 enum { DEFAULT_MAX_AGE_S = 5 };
 
 static struct json_object *header_list(struct arena *arena, struct json_object *map)
@@ -435,8 +436,8 @@ static void rewrite_filter(struct arena *arena, struct json_object *filters,
     json_set(filter, "path", path);
 }
 
-/* Origins as strings: allowOrigin, and the exact ones of allowOrigins. (Flagger ignores these, with
- * an error in its log.) */
+/* Origins as strings: allowOrigin, and the exact matches in allowOrigins. (Flagger ignores these
+ * and logs an error.) */
 static struct json_object *origins(struct arena *arena, struct json_object *given)
 {
     struct json_object *out = edit_array(arena);
@@ -508,7 +509,7 @@ struct json_object *httproute_filters(struct arena *arena, const struct canary_s
     return json_len(filters) > 0 ? filters : NULL;
 }
 
-/* The spec's value; else NULL, which removes it from a live route. */
+/* The spec's value, or NULL, which removes the field from a live route. */
 static struct json_object *given_text(struct arena *arena, const struct canary_service *service,
                                       const char *key)
 {
@@ -564,7 +565,7 @@ struct json_object *httproute_backend(struct tick *tick, const char *name, int w
     return ref;
 }
 
-/* cookie NULL: its answers set none. */
+/* If cookie is NULL, its responses set none. */
 static struct json_object *backend(struct tick *tick, const char *name, int weight,
                                    const char *cookie)
 {
@@ -587,8 +588,8 @@ static struct json_object *backend(struct tick *tick, const char *name, int weig
 }
 
 /*
- * A copy of the requests for the canary. An API server without `percent` drops it; since repeating
- * the request changes nothing, a filter without it is left unchanged.
+ * Copies the requests to the canary. An API server that does not know `percent` drops it; repeating
+ * the write would change nothing, so a filter without it is left unchanged.
  */
 static struct json_object *mirrored_filters(struct tick *tick,
                                             const struct httproute_version *version,

@@ -1,6 +1,6 @@
 /*
- * The rules of an HTTPRoute or a GRPCRoute of the Gateway API for given weights: matches, filters,
- * backends.
+ * The rules of an HTTPRoute or a GRPCRoute of the Gateway API for given weights: matches, filters
+ * and backends.
  */
 #ifndef ROUTER_SHARED_HTTPROUTE_H
 #define ROUTER_SHARED_HTTPROUTE_H
@@ -12,20 +12,20 @@ enum { HTTPROUTE_MAX_MATCHES = 64 }; /* per rule, limit of the API */
 struct httproute_version {
     const struct kube_resource *resource;
     bool rich; /* has timeouts and the CORS filter */
-    /* A GRPCRoute: a match has the called method in place of path, verb and query, and nothing
-     * is rewritten. */
+    /* A GRPCRoute: a match has the called method instead of path, verb and query, and nothing is
+     * rewritten. */
     bool calls;
 };
 
 /* router.h's claims(): parents, hosts and matches. */
 struct json_object *httproute_claims(struct arena *arena, struct json_object *route);
-/* A reference to the Service with its weight. */
+/* A reference to the Service, with its weight. */
 struct json_object *httproute_backend(struct tick *tick, const char *name, int weight);
 
-/* The share of requests to copy, 0 for all. */
+/* The percentage of requests to copy, 0 for all. */
 #define HTTPROUTE_MIRROR_PERCENT(canary) ((canary)->analysis.mirror_weight % 100)
 
-/* The requestMirror of a rule that copies to the canary, NULL if there is none. */
+/* The requestMirror filter of a rule that copies requests to the canary, NULL if there is none. */
 struct json_object *httproute_mirror(const struct canary *canary, struct json_object *rule);
 /* An overlay for the rules of the live route, with which they are paired. */
 struct json_object *httproute_wanted_rules(struct tick *tick,
@@ -35,7 +35,7 @@ struct json_object *httproute_wanted_rules(struct tick *tick,
 /* *why is NULL, or names the part that cannot be expressed. */
 struct json_object *httproute_matches(struct arena *arena, const struct canary_service *service,
                                       const struct httproute_version *version, const char **why);
-/* Matches of spec.analysis.match, each joined with each of the service's. */
+/* Matches of spec.analysis.match, each combined with each match of the service. */
 struct json_object *httproute_test_matches(struct arena *arena, const struct canary *canary,
                                            const struct httproute_version *version,
                                            const char **why);

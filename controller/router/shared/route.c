@@ -10,10 +10,10 @@
 #include "tick/plan.h"
 
 #define KUBECTL_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
-/* Limit of an original spec; Kubernetes accepts 256 KiB of annotations per object. */
+/* Limit for an original spec; Kubernetes accepts 256 KiB of annotations per object. */
 enum { ORIGINAL_MAX = 128 * 1024, ANNOTATION_MAX = 256 * 1024 };
 
-/* NULL if not known yet. Known once route_need() has returned true. */
+/* NULL if not known yet. Always known after route_need() has returned true. */
 static const struct route *route_of(struct tick *tick)
 {
     const struct route *route = router_find(tick->provider)->route;
@@ -63,7 +63,7 @@ bool route_need(struct tick *tick, struct json_object **out)
     return need_object(tick, route->resource, tick->canary->namespace_, name, out);
 }
 
-/* Weights of the live route; all to the primary if they are unusable. */
+/* Weights of the live route; everything is with the primary if they are unusable. */
 static struct weights read_weights(struct tick *tick, const struct split *split)
 {
     const struct route *route = route_of(tick);
@@ -101,7 +101,7 @@ struct weights route_kept(struct tick *tick, struct weights weights, bool splits
      * the spec. */
     if (weights.matched && !canary->analysis.match)
         weights = (struct weights){.primary = WEIGHT_ALL, .mirrored = weights.mirrored};
-    /* With a step that matches, the route alone says whether that is the one that runs. */
+    /* If a step matches requests, only the route shows whether that step is running. */
     weights.matched = canary->analysis.match_step ? weights.matched && weights.canary > 0
                                                   : canary->analysis.match && !was_all;
     if (weights.canary > 0 && !cookies->canary)
@@ -158,7 +158,7 @@ static struct json_object *parsed(struct tick *tick, struct json_object *live, c
     return tree;
 }
 
-/* The spec from before the Canary; NULL if unknown. */
+/* The spec that the route had before the Canary; NULL if unknown. */
 static struct json_object *original_spec(struct tick *tick, struct json_object *live)
 {
     struct json_object *spec = json_at(parsed(tick, live, KUBECTL_APPLIED), "spec", NULL);
@@ -168,7 +168,7 @@ static struct json_object *original_spec(struct tick *tick, struct json_object *
     return json_object_is_type(spec, json_type_object) && !leads_to_sides(tick, spec) ? spec : NULL;
 }
 
-/* Before the first write, into its copy. */
+/* Called before the first write, on the copy that will be written. */
 static void note_original(struct tick *tick, struct json_object *copy)
 {
     struct json_object *spec = json_at(copy, "spec", NULL);
@@ -230,7 +230,7 @@ void route_beside(struct tick *tick, const struct kube_resource *resource, const
         plan_create(tick, resource, tick->canary->namespace_, to);
 }
 
-/* As applied_lay() does. */
+/* As in applied_lay(). */
 static void drop_empty_maps(struct json_object *metadata)
 {
     static const char *const maps[] = {"labels", "annotations"};
@@ -283,8 +283,8 @@ static struct json_object *new_route(struct tick *tick)
 }
 
 /*
- * Introduces backends that are new to the proxies, before `to` may be written over the live route,
- * of which `base` is a copy. CONTINUE if there are none; DONE if this is planned, or was done less
+ * Introduces backends that are new to the proxies before `to` may replace the live route; `base` is
+ * a copy of the live route. CONTINUE if there are none; DONE if this is planned, or was done less
  * than an interval ago.
  */
 static enum rule_result introduce(struct tick *tick, struct json_object *live,
@@ -379,8 +379,8 @@ enum rule_result route_settled(struct tick *tick, const char **why)
 
 /* --- deletion of a Canary */
 
-/* The spec of the live route without ours: the original's values, and of other keys those that we
- * do not write. Our labels and annotations are removed as well. */
+/* The spec of the live route without our changes: the original's values and, for other keys, those
+ * that we do not write. Our labels and annotations are removed as well. */
 static struct json_object *restored(struct tick *tick, struct json_object *live,
                                     struct json_object *original, struct json_object *plain)
 {
@@ -543,7 +543,7 @@ struct json_object *split_backend(const struct split_format *format, struct json
     return NULL;
 }
 
-/* In a list of rules, or of a single one. */
+/* In a list of rules, or the only rule. */
 static struct json_object *rule_at(struct json_object *rules, size_t index)
 {
     if (json_object_is_type(rules, json_type_object))
@@ -552,7 +552,7 @@ static struct json_object *rule_at(struct json_object *rules, size_t index)
 }
 
 /* The split is the last rule with both sides, unless the format says otherwise: rules for clients
- * with a cookie have both as well, and come first. */
+ * with a cookie also have both sides, and come first. */
 struct split split_find(const struct split_format *format, const struct split_sides *sides,
                         struct json_object *route)
 {
@@ -580,7 +580,7 @@ struct split split_find(const struct split_format *format, const struct split_si
     return out;
 }
 
-/* A number, or a quantity as string; -1 if it is neither or invalid. */
+/* Reads a number, or a quantity in a string; -1 if it is neither or invalid. */
 static int64_t weight_of(const struct split_format *format, struct json_object *backend)
 {
     struct json_object *weight = json_at(backend, "weight", NULL);
@@ -657,7 +657,8 @@ bool split_is_elsewhere(const struct split_format *format, struct json_object *f
     return somewhere;
 }
 
-/* Without weights all backends have the same share, which must not change when one is added. */
+/* Without weights all backends have the same share, which must not change when a backend is
+ * added. */
 static void say_weights(const struct split_format *format, struct json_object *backends)
 {
     enum { SAME = 100 };

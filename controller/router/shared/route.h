@@ -25,15 +25,15 @@ struct split_format {
     const char *backends[SPLIT_KEYS]; /* ... from a rule to its list of backends */
     const char *name[SPLIT_KEYS];     /* ... from a backend to its name */
     int missing;                      /* weight of a backend without one */
-    /* The split is the first rule with both sides, not the last; the last one is for all other
+    /* The split is the first rule with both sides, not the last; the last rule is for all other
      * requests. */
     bool first;
     bool may_leave_out; /* a rule with only the primary as backend gives the canary weight 0 */
     bool leaves_either; /* a rule with only the canary as backend gives it weight 100 */
 };
 
-/* The names of the two backends. A final '*' matches any rest: names of some meshes end in a port,
- * which the spec may have changed. */
+/* The names of the two backends. A final '*' matches any rest, since in some meshes names end in a
+ * port, which the spec may have changed. */
 struct split_sides {
     const char *primary, *canary;
 };
@@ -44,7 +44,7 @@ bool split_is_name(const char *name, const char *text);
 struct split {
     struct json_object *sticky[2]; /* before the split */
     struct json_object *split;     /* has both sides as backends */
-    struct json_object *rest;      /* of an A/B test: all other requests */
+    struct json_object *rest;      /* in an A/B test: all other requests */
     struct json_object *primary;   /* the backends of the split */
     struct json_object *canary;
 };
@@ -55,21 +55,21 @@ struct split split_find(const struct split_format *format, const struct split_si
 /* The first backend of a rule with this name, NULL if there is none. */
 struct json_object *split_backend(const struct split_format *format, struct json_object *rule,
                                   const char *name);
-/* Route `from` with each backend of `to` that it lacks by name, added to its first rule without a
- * share; NULL if there is none to add, or no rule. */
+/* Route `from` with each backend of `to` that it does not have (compared by name), added to its
+ * first rule without a share; NULL if there is no backend to add, or no rule. */
 struct json_object *split_introduced(struct arena *arena, const struct split_format *format,
                                      struct json_object *from, struct json_object *to);
 /* True if `from` has weighted backends and none of them is in `to`. */
 bool split_is_elsewhere(const struct split_format *format, struct json_object *from,
                         struct json_object *to);
-/* Sets primary and canary; weights of others may add up to any total, of which each is its part.
- * All to the primary if the route is unusable. Sets nothing else. */
+/* Sets primary and canary; the weights in the route may have any sum, and a share is the part of
+ * that sum. Everything goes to the primary if the route is unusable. Sets nothing else. */
 void split_weights(const struct split_format *format, const struct split *split,
                    struct weights *out);
 
 /* --- the route of a variant */
 
-/* Flagger's name. Written once: a value written by Flagger may refer to -primary. */
+/* Flagger's annotation. Written only once: a value written by Flagger may refer to -primary. */
 #define ORIGINAL_SPEC "flagger.kubernetes.io/original-configuration"
 
 struct route {
@@ -77,34 +77,37 @@ struct route {
     const struct split_format *(*format)(const struct canary *canary);
     /* Names of the backends; NULL: those of the Services. */
     struct split_sides (*sides)(struct arena *arena, const struct canary *canary);
-    /* Reads further fields of the split: mirrored, mirrors_all, cookies. NULL if there are none. */
+    /* Reads the other fields of the split: mirrored, mirrors_all, cookies. NULL if there are
+     * none. */
     void (*read)(struct arena *arena, const struct canary *canary, const struct split *split,
                  struct weights *out);
     /*
-     * The spec's part of the route, metadata and spec, as an overlay for the live one, with whose
-     * rules and backends (`split`) it is paired. CONTINUE; NEEDS_FACTS; DONE if it has planned to
-     * stop.
+     * The spec's part of the route (metadata and spec), as an overlay for the live route; its rules
+     * and backends are paired with those of the live one (`split`). CONTINUE; NEEDS_FACTS; DONE if
+     * it has planned to stop.
      */
     enum rule_result (*wanted)(struct tick *tick, const struct weights *weights,
                                const struct split *split, struct json_object *live,
                                struct json_object **out);
-    /* The same with everything to the apex Service and without the analysis. NULL if the router has
-     * its own revert(). */
+    /* The same, but everything goes to the apex Service and the analysis is left out. NULL if the
+     * router has its own revert(). */
     enum rule_result (*plain)(struct tick *tick, struct json_object *live,
                               struct json_object **out);
-    /* Selects one of several kinds of route, NULL if not known yet. NULL: this is the only kind. */
+    /* Selects one of several kinds of route; it returns NULL if that is not known yet. NULL: this
+     * is the only kind. */
     const struct route *(*choose)(struct tick *tick);
-    /* Name of the object, NULL if not known yet. NULL: as in the router's names. */
+    /* Name of the object; it returns NULL if that is not known yet. NULL: the name is in the
+     * router's names. */
     const char *(*name)(struct tick *tick);
     bool bare; /* without annotations for GitOps tools */
-    /* Proxies may learn of a route before they know the Services that it newly leads to, and
-     * answer 503 meanwhile: such backends get no share for an interval before requests are sent
-     * to them. */
+    /* Proxies may receive a route before they know the Services that are new in it, and respond
+     * with 503 until then: such backends are in the route for an interval, without a share, before
+     * requests are sent to them. */
     bool introduces;
     const void *more; /* private to the variant */
 };
 
-/* Requires a port of the Services. */
+/* Requires a port for the Services. */
 const char *route_check(struct arena *arena, const struct canary *canary);
 enum rule_result route_reconcile(struct tick *tick);
 enum rule_result route_get(struct tick *tick, struct weights *out);
@@ -116,49 +119,49 @@ enum rule_result route_settled(struct tick *tick, const char **why);
 
 /* --- for the files of routers */
 
-/* The live route in this tick. False: not known yet. */
+/* The live route in this tick. Returns false if it is not known yet. */
 bool route_need(struct tick *tick, struct json_object **out);
-/* The current routing, `weights`, to be kept. A route that lost its split (`splits`: it has one)
- * while the canary serves everything gets it back at once: the primary may be broken. Missing
- * cookies are taken from the status. */
+/* The routing to keep, given the current one. If a route that should have a split (`splits`: it has
+ * one) lost it while the canary serves everything, the canary gets everything back at once: the
+ * primary may be broken. Missing cookies are taken from the status. */
 struct weights route_kept(struct tick *tick, struct weights weights, bool splits);
 /* "weights 90/10", and other parts of the routing. */
 const char *route_describe(struct tick *tick, const struct weights *weights);
 /* The labels and annotations of spec.service.apex, {metadata: ...}. */
 struct json_object *route_metadata(struct tick *tick);
 /*
- * Another object of the router beside the route: plans to create it, or to lay `wanted` (its
- * metadata and spec, or a part) over the live one, NULL if none. managed: annotated for GitOps
- * tools.
+ * Another object of the router besides the route: plans to create it, or to apply `wanted` (its
+ * metadata and spec, or a part of them) to the live object, which is NULL if there is none.
+ * managed: annotated for GitOps tools.
  */
 void route_beside(struct tick *tick, const struct kube_resource *resource, const char *name,
                   struct json_object *live, struct json_object *wanted, bool managed);
-/* The same for an object that outlives the Canary, as for revert(): without values that were
- * applied and are no longer wanted. A missing one is created without owner if `recreate`, else
- * stays missing. */
+/* The same for an object that outlives the Canary, as for revert(): values that were applied and
+ * are no longer wanted are removed. A missing object is created without an owner if `recreate`;
+ * otherwise it stays missing. */
 void route_leave(struct tick *tick, const struct kube_resource *resource, const char *name,
                  struct json_object *live, struct json_object *wanted, bool recreate);
-/* Releases it, as for disown(): it has no owner any more, and none of our annotations. */
+/* Releases the object, as for disown(): it no longer has an owner or any of our annotations. */
 void route_let_go(struct tick *tick, const struct kube_resource *resource,
                   struct json_object *live);
 /* The labels of the pods that a Service selects, now or by this plan; NULL if there is no such
- * Service. False: not known yet. */
+ * Service. Returns false if they are not known yet. */
 bool route_selector(struct tick *tick, const char *service, struct json_object **out);
-/* `wanted` (an object or NULL) as ours entirely: with a null for each further key of `live`, at
- * every depth. NULL removes the key. */
+/* `wanted` (an object or NULL) as a value that is ours entirely: with a null for each additional
+ * key of `live`, at every depth. NULL removes the key. */
 struct json_object *route_whole(struct arena *arena, struct json_object *wanted,
                                 struct json_object *live);
 
 /* A rule of a mesh with matches and cookies. */
 struct route_rule {
-    const char *cookie;         /* matches requests with this "NAME=VALUE" only, or NULL */
-    bool matched;               /* matches requests of spec.analysis.match only */
-    bool mirrored;              /* copies them to the canary */
-    int primary, canary;        /* as written, of a total (weight_relative()); -1: not a backend */
+    const char *cookie;  /* matches requests with this "NAME=VALUE" only, or NULL */
+    bool matched;        /* matches requests of spec.analysis.match only */
+    bool mirrored;       /* copies them to the canary */
+    int primary, canary; /* as written, out of a total (weight_relative()); -1: not a backend */
     const char *primary_cookie; /* Set-Cookie in answers of each backend, NULL if none */
     const char *canary_cookie;
     bool takes_back;          /* primary_cookie deletes a cookie */
-    struct json_object *live; /* the live rule below it, may be NULL */
+    struct json_object *live; /* the live rule that it is merged into, may be NULL */
 };
 enum { ROUTE_MAX_RULES = 4 };
 /*

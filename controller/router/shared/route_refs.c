@@ -8,9 +8,9 @@
 #include "tick/plan.h"
 
 /*
- * What the two weights add up to in a rule without other backends follows from the share
- * (weight_relative()). With others it is what the user has given the two, at least LEAST, so that a
- * share is exact to one percent.
+ * Limits for the sum of the two weights. In a rule without other backends the sum follows from the
+ * share (weight_relative()). In a rule with others it is the sum that the user has given the two,
+ * but at least LEAST, so that a share is exact to one percent.
  */
 enum { LEAST = 50, MAX_WEIGHT = 1000000 };
 
@@ -29,7 +29,7 @@ static const struct router *router_in(const struct tick *tick)
     return router_of(tick->provider, tick->canary);
 }
 
-/* One of spec.service.routeRefs in this tick. */
+/* One route of spec.service.routeRefs in this tick. */
 struct named {
     int index;
     const struct canary_route_ref *ref;
@@ -37,7 +37,7 @@ struct named {
     struct json_object *live; /* NULL if missing */
 };
 
-/* All of them, known once it returns true; *count is their number. */
+/* Reads all of them; they are known once it returns true. *count is their number. */
 static bool read_named(struct tick *tick, struct named **out, int *count)
 {
     const struct canary_service *service = &tick->canary->service;
@@ -79,11 +79,11 @@ static struct json_object *rule_at(const struct named *named, struct json_object
 
 /* --- the rules of a route */
 
-/* The backends of a rule as they are for this Canary. */
+/* The backends of a rule that matter for this Canary. */
 struct split_rule {
     struct json_object *primary, *canary; /* NULL if missing */
     bool apex;                            /* leads to the apex Service */
-    bool twice;                           /* to the same Service by several backends */
+    bool twice;                           /* several backends lead to the same Service */
     bool others;                          /* has further backends */
 };
 
@@ -135,7 +135,8 @@ static bool is_split(const struct route_refs_kind *kind, const struct split_rule
            (!rule->others || sum_of(kind, rule) >= LEAST);
 }
 
-/* The canary's part of `sum` for a weight: only 0 is nothing, and only WEIGHT_ALL everything. */
+/* The canary's part of `sum` for a weight: only weight 0 gives nothing, and only WEIGHT_ALL gives
+ * everything. */
 static int64_t part(int64_t sum, int weight)
 {
     int64_t value = (sum * weight + WEIGHT_ALL / 2) / WEIGHT_ALL;
@@ -147,7 +148,8 @@ static int64_t part(int64_t sum, int weight)
     return value == sum ? sum - 1 : value;
 }
 
-/* The canary's weight. Where a smaller sum was rounded, `told` is taken for what it became. */
+/* The canary's weight. If rounding to a small sum could have turned `told` into this share, the
+ * weight is `told`. */
 static int share_of(const struct route_refs_kind *kind, const struct split_rule *rule, int told)
 {
     int64_t sum = sum_of(kind, rule), canary = weight_of(kind, rule->canary);
@@ -201,7 +203,7 @@ static const char *print_rule(struct tick *tick, const struct named *named, size
                         name ? name : "", name ? ")" : "", print_route(tick, named));
 }
 
-/* The finest part of a percent that a step has, in hundredths: 100, 10 or 1. */
+/* The finest fraction of a percent that a step uses, in hundredths: 100, 10 or 1. */
 static int part_of_percent(const struct canary_analysis *analysis)
 {
     int finest = WEIGHT_PERCENT;
@@ -213,7 +215,8 @@ static int part_of_percent(const struct canary_analysis *analysis)
     return finest;
 }
 
-/* Why the weights of such a rule cannot be written; NULL if they can. `path`: of the spec's field. */
+/* Why the weights of such a rule cannot be written; NULL if they can. `path`: the path of the field
+ * in the spec. */
 static const char *rule_mistake(struct tick *tick, const struct named *named, const char *path,
                                 size_t index, struct json_object *rule)
 {
@@ -247,7 +250,7 @@ static const char *rule_mistake(struct tick *tick, const struct named *named, co
     return NULL;
 }
 
-/* The same of the rules that `one`, an element of the spec's list or NULL, means. */
+/* The same for the rules that `one`, an element of the spec's list or NULL, refers to. */
 static const char *rules_mistake(struct tick *tick, const struct named *named, const char *path,
                                  struct json_object *one)
 {
@@ -313,7 +316,7 @@ const char *route_refs_mistake(struct tick *tick, int index, struct json_object 
 
 /* --- reading and writing */
 
-/* The routing of all rules that can be split; what the status says if there are none. */
+/* The routing of all rules that can be split; the status's if there are none. */
 static struct weights read_weights(struct tick *tick, const struct named *named, int count)
 {
     int told = tick->canary->status.canary_weight, least = WEIGHT_ALL, most = 0;
@@ -336,7 +339,7 @@ static struct weights read_weights(struct tick *tick, const struct named *named,
     return (struct weights){.primary = WEIGHT_ALL - most, .canary = most, .uneven = least != most};
 }
 
-/* Writes the canary's weight into a copy of a route; nothing where it is so already. */
+/* Writes the canary's weight into a copy of a route; changes nothing that is already right. */
 static void write_rules(struct tick *tick, const struct named *named, struct json_object *copy,
                         int weight)
 {
@@ -458,7 +461,7 @@ static const char *kinds_text(struct arena *arena, const struct router *router)
     return all;
 }
 
-/* Rules in a way in which a route of the kind does not have them. */
+/* Refuses rules that are named in a way that this kind of route does not support. */
 static const char *refuse_rules(struct arena *arena, const struct route_refs_kind *kind,
                                 const struct canary_route_ref *ref, int index)
 {
@@ -478,7 +481,7 @@ static const char *refuse_rules(struct arena *arena, const struct route_refs_kin
     return NULL;
 }
 
-/* Needs rules, filters or matches of its own in the route. */
+/* Refuses an analysis that needs its own rules, filters or matches in the route. */
 static const char *refuse_analysis(struct arena *arena, const struct canary_analysis *analysis)
 {
     if (analysis->match)

@@ -3,9 +3,9 @@
 #include "tick/fixture_test.h"
 
 /*
- * Random routes of each kind: other backends, other rules, keys that nothing here knows, weights
- * that are missing, wrong or of another sum. Of all that, set() writes the weights of the two backends
- * in the rules that are named, and what it writes is what get() reads. Shares are whole percents.
+ * Random routes of each kind: with other backends, other rules, unknown keys, and weights that are
+ * missing, wrong or have another sum. set() must write only the weights of the two backends in the
+ * named rules, and get() must read what was written. Shares are whole percentages.
  */
 
 static const struct kind {
@@ -41,7 +41,7 @@ static struct json_object *object(struct dice *dice)
     return json_own(dice->arena, json_object_new_object());
 }
 
-/* Keys in which nothing here has a say, with values that look as if it had. */
+/* Adds keys that are not ours, with values that look as if they were. */
 static void add_noise(struct dice *dice, struct json_object *to)
 {
     static const char *const keys[] = {"weights", "filters", "match", "sticky", "x-unknown"};
@@ -180,7 +180,8 @@ static struct fixture fixture_of(struct dice *dice, struct json_object *names)
         dice->kind->provider, text));
 }
 
-/* Writes the share; the route as the API server has it then. False: nothing was written. */
+/* Writes the share; returns the route as it is then on the API server. False: nothing was
+ * written. */
 static bool set_share(struct fixture *f, const char *key, int share)
 {
     const struct router *router = router_of(f->canary.provider, &f->canary);

@@ -10,9 +10,9 @@
 struct wanted {
     const char *name;
     bool primary;                 /* selects the primary's pods */
-    bool idle;                    /* receives no requests: it may select no pod */
+    bool idle;                    /* receives no requests, so it may select no pod */
     struct json_object *metadata; /* {labels, annotations} of the spec, or NULL */
-    struct json_object *shared;   /* selects the pods of both sides by this; NULL: those of one */
+    struct json_object *shared;   /* selector for the pods of both sides; NULL: for one side */
 };
 
 static struct json_object *main_port(struct tick *tick)
@@ -52,7 +52,7 @@ static struct json_object *same_port(struct json_object *ports, struct json_obje
     return NULL;
 }
 
-/* True if its ports are open to clients outside of the cluster. */
+/* True if its ports are open to clients outside the cluster. */
 static bool is_exposed(struct json_object *service)
 {
     const char *type = json_str_at(service, "spec", "type", NULL);
@@ -117,9 +117,9 @@ static void keep_old_ports(struct tick *tick, struct json_object *all, struct js
     }
 }
 
-/* Each port over the live one of its number, to keep its node port; in the order of the live ones
- * if they are the same. A Service that existed before the Canary keeps every port: its other
- * clients are unknown. */
+/* Each port merged into the live one with the same number, to keep its node port; in the order of
+ * the live ports if the numbers are the same. A Service that existed before the Canary keeps every
+ * port, since its other clients are unknown. */
 static struct json_object *wanted_ports(struct tick *tick, const struct service_pods *pods,
                                         struct json_object *service)
 {
@@ -141,8 +141,8 @@ static struct json_object *wanted_ports(struct tick *tick, const struct service_
 }
 
 /*
- * The content of a Service of ours. Its type may be changed by others later, and nothing can change
- * a headless one; its selector is ours entirely.
+ * The content of a Service of ours. Others may change its type later; a headless Service cannot be
+ * changed. Its selector is entirely ours.
  */
 static struct json_object *wanted_service(struct tick *tick, const struct service_pods *pods,
                                           const struct wanted *wanted, struct json_object *live)
@@ -232,7 +232,7 @@ void services_put_share(struct arena *arena, struct json_object *copy, int weigh
                  json_text_sorted(arena, share));
 }
 
-/* Number of ready pods of both sides that it selects. */
+/* Number of ready pods, of both sides, that the selector matches. */
 static int64_t endpoints(const struct service_pods *pods, struct json_object *selector)
 {
     return pods->ready(pods->arg, true, selector) + pods->ready(pods->arg, false, selector);
@@ -244,7 +244,7 @@ static bool takes_last_pod(const struct service_pods *pods, struct json_object *
     return pods->ready && endpoints(pods, live) > 0 && endpoints(pods, selector) == 0;
 }
 
-/* The guard for a selector that is to lead to one side. */
+/* The guard for a selector that will lead to one side. */
 static struct json_object *guarded(const struct service_pods *pods, const struct wanted *wanted,
                                    struct json_object *live, struct json_object *selector)
 {
@@ -304,8 +304,8 @@ static void leave_unmanaged(struct tick *tick, struct json_object *live, struct 
     }
 }
 
-/* Of a Service that existed before the Canary only selector and ports are ours. Its manager is
- * asked by annotations to leave it alone, or it would lead to the target again. */
+/* Only the selector and ports of a Service that existed before the Canary are ours. Annotations ask
+ * its manager to leave it alone, or else it would lead to the target again. */
 static void update_service(struct tick *tick, const struct service_pods *pods,
                            const struct wanted *wanted, struct json_object *live)
 {
@@ -345,7 +345,8 @@ static void reconcile(struct tick *tick, const struct service_pods *pods,
         create_service(tick, new_service(tick, pods, wanted));
 }
 
-/* The existing ones of the three Services; others are NULL. False: not known yet. */
+/* Reads those of the three Services that exist; the others are NULL. Returns false if they are not
+ * known yet. */
 static bool need_services(struct tick *tick, struct json_object *live[3])
 {
     const struct canary_service *service = &tick->canary->service;
@@ -464,7 +465,7 @@ enum rule_result services_reconcile_apex(struct tick *tick, const struct service
     return RULE_CONTINUE;
 }
 
-/* The cluster does not allow to change it. */
+/* The cluster does not allow changing it. */
 const char *services_ignored(struct tick *tick)
 {
     const struct canary_service *service = &tick->canary->service;
@@ -524,7 +525,7 @@ enum rule_result services_revert_apex(struct tick *tick, const struct service_po
     selector = guarded(pods, &apex, selects, selector);
     json_set(json_sub(to, "spec"), "selector", selector);
     json_del(json_at(to, "metadata", "annotations", NULL), SERVICES_SHARE);
-    /* routes are about to refer to the spec's port, which may be new */
+    /* routes will refer to the spec's port, which may be new */
     json_set(json_sub(to, "spec"), "ports",
              edit_overlay(tick->arena, json_at(live, "spec", "ports", NULL),
                           json_at(wanted_service(tick, pods, &apex, live), "spec", "ports", NULL)));

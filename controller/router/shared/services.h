@@ -1,29 +1,31 @@
-/* The Services of a Canary, the same for every router (router/OBJECTS.md): `-canary`,
- * `-primary` and the apex. */
+/* The Services of a Canary, the same for every router (router/OBJECTS.md): `-canary`, `-primary`
+ * and the apex. */
 #ifndef ROUTER_SHARED_SERVICES_H
 #define ROUTER_SHARED_SERVICES_H
 
 #include "tick/tick.h"
 
 /*
- * Pods to select. The selector of an existing Service changes only if the new pods are ready:
+ * Pods to select. The selector of an existing Service changes only once the new pods are ready:
  * `answers` is called, and unless it returns yes the selector stays. (A missing Service is created
- * at once: it serves nothing yet.) NULL: checked by the rule.
+ * at once, since it serves nothing yet.) NULL: the rule has checked that.
  *
- * ready() counts the ready pods of a side for a selector. A Service with requests and ready pods
- * never loses its last one. NULL: not counted.
+ * ready() counts the ready pods of a side for a selector. A Service that has requests and ready
+ * pods never loses its last ready pod. NULL: not counted.
  */
 struct service_pods {
     const char *label; /* selector label of the target */
-    /* The selector of the side's pods for a Service with the selector `live` (NULL if none). */
+    /* The selector for the side's pods, for a Service whose current selector is `live` (NULL if
+     * none). */
     struct json_object *(*selector)(void *arg, bool primary, struct json_object *live);
     struct json_object *target; /* pod templates of both sides; NULL if missing */
     struct json_object *primary;
     struct json_object *ports; /* discovered ports, array or NULL */
     bool drop_old_ports;       /* removes ports that are no longer in the spec */
     bool apex_to_target;       /* the apex Service selects the target: the primary has no pods */
-    /* The apex Service has shares by number of pods, the canary this one by the status: it selects
-     * what services_share() says, and where that has another weight, or none, it is left alone. */
+    /* The apex Service splits requests by the number of pods, and by the status the canary has this
+     * share: its selector is the one that services_share() returns. A Service with another weight,
+     * or with none, is left alone. */
     bool apex_shared;
     int apex_share;
     bool (*answers)(void *arg, bool primary);
@@ -32,25 +34,26 @@ struct service_pods {
 };
 
 /*
- * Ports are removed after the routes that refer to them: a port no longer in the spec stays beside
- * the new one (under the name `was-80`, if its own is taken) until drop_old_ports, and routes
- * follow when the new one exists. *adds: the next reconcile adds a port to an existing Service;
- * *old: such ports of Services of ours, [{name of the Service, port}]. Other Services keep their
- * ports. CONTINUE or NEEDS_FACTS.
+ * Ports are removed only after the routes that refer to them: a port that is no longer in the spec
+ * stays beside the new one (under the name `was-80`, if its own name is taken) until
+ * drop_old_ports, and routes follow once the new port exists. *adds: the next reconcile adds a port
+ * to an existing Service; *old: such ports of our Services, [{name of the Service, port}]. Other
+ * Services keep their ports. CONTINUE or NEEDS_FACTS.
  */
 enum rule_result services_old_ports(struct tick *tick, const struct service_pods *pods, bool *adds,
                                     struct json_object **old);
-/* Further ports of Services that existed before the Canary: "81 of web, 82 of web", NULL if none.
- * CONTINUE or NEEDS_FACTS. */
+/* Additional ports of Services that existed before the Canary: "81 of web, 82 of web", NULL if
+ * none. CONTINUE or NEEDS_FACTS. */
 enum rule_result services_found_ports(struct tick *tick, const struct service_pods *pods,
                                       const char **out);
 /* The Services `-canary` and `-primary`. */
 enum rule_result services_reconcile_sides(struct tick *tick, const struct service_pods *pods);
-/* The apex Service, which selects the primary. Adopts an existing one: selector and ports only. */
+/* The apex Service, which selects the primary. If the Service already exists, only its selector and
+ * ports are changed. */
 enum rule_result services_reconcile_apex(struct tick *tick, const struct service_pods *pods);
 
-/* Fields of the spec that the existing Services cannot follow, NULL if none. Uses facts of earlier
- * rules only. */
+/* Fields of the spec that the existing Services cannot follow, NULL if none. Uses only facts of
+ * earlier rules. */
 const char *services_ignored(struct tick *tick);
 /*
  * The Canary is being deleted: the apex Service selects the target's pods. A Service that existed
@@ -60,17 +63,17 @@ const char *services_ignored(struct tick *tick);
 enum rule_result services_revert_apex(struct tick *tick, const struct service_pods *pods,
                                       bool recreate);
 /*
- * Guards every write of a selector to an existing Service with requests. Returns the live selector
- * if the side's pods lack labels of the new one, if it leads to other pods that are not ready, or
- * if it would remove the last ready pod; else the selector of the side.
+ * Guards every change of a selector of an existing Service that has requests. Returns the live
+ * selector if the side's pods lack labels of the new one, if the new one selects other pods that
+ * are not ready, or if it would remove the last ready pod; else the selector of the side.
  */
 struct json_object *services_selector(const struct service_pods *pods, bool primary,
                                       struct json_object *live);
 /*
  * A share by number of pods is recorded in the apex Service, in the same write as the selector that
- * makes it. services_share(): that selector, and the canary's weight (proto/weight.h); NULL and 0 if there
- * is none or it cannot be read. services_put_share() writes both into the caller's copy; weight 0
- * removes the record, and a selector of NULL stays.
+ * produces it. services_share() returns that selector and the canary's weight (proto/weight.h), or
+ * NULL and 0 if there is none or it cannot be read. services_put_share() writes both into the
+ * caller's copy; weight 0 removes the record, and a NULL selector leaves the selector unchanged.
  */
 #define SERVICES_SHARE "flagger.app/canary-share"
 struct json_object *services_share(struct arena *arena, struct json_object *live, int *weight);
@@ -78,7 +81,7 @@ void services_put_share(struct arena *arena, struct json_object *copy, int weigh
                         struct json_object *selector);
 /* "app=podinfo,tier=web" */
 const char *services_print(struct tick *tick, struct json_object *selector);
-/* True if it is not empty, and pods of this template have all its labels. */
+/* True if the selector is not empty, and pods of this template have all its labels. */
 bool services_select(struct json_object *selector, struct json_object *template);
 
 /* The apex Service outlives the Canary. */

@@ -108,7 +108,7 @@ const char *const *source_ingress_names(struct arena *arena, const struct canary
     return source_names(arena, canary, resource, &source_ingresses, copy_name(arena, canary));
 }
 
-/* *copy and *source are NULL if missing. False: not known yet. */
+/* *copy and *source are NULL if missing. Returns false if they are not known yet. */
 static bool need_both(struct tick *tick, struct json_object **source, struct json_object **copy)
 {
     const struct canary *canary = tick->canary;
@@ -127,8 +127,8 @@ static bool is_apex_path(const struct canary *canary, struct json_object *path)
     return name && strcmp(name, canary->service.name) == 0;
 }
 
-/* Each path to the apex Service leads to the canary; or to the primary, and a second one to the
- * canary. */
+/* Each path to the apex Service leads to the canary; or it leads to the primary, with a second path
+ * to the canary. */
 static void lead_to_sides(struct tick *tick, struct json_object *paths, bool both)
 {
     const struct canary_service *service = &tick->canary->service;
@@ -185,7 +185,7 @@ static void write_copy(struct tick *tick, const struct source_writing *writing, 
     plan_why(tick, "%s%s", live ? why : "", route_describe(tick, writing->weights));
 }
 
-/* For a copy with an unusable source. */
+/* For a copy whose source is unusable. */
 static void write_weights(struct tick *tick, struct json_object *live,
                           const struct weights *weights)
 {
@@ -197,7 +197,7 @@ static void write_weights(struct tick *tick, struct json_object *live,
         plan_why(tick, "%s", route_describe(tick, weights));
 }
 
-/* NULL, or the reason that nothing can be copied. */
+/* NULL, or why nothing can be copied. */
 static const char *mistake_of(struct tick *tick, struct json_object *source)
 {
     const struct canary *canary = tick->canary;
@@ -224,7 +224,7 @@ const char *source_ingress_check(struct arena *arena, const struct canary *canar
     return route_check(arena, canary);
 }
 
-/* Without a usable source an existing copy is left unchanged; settled() reports it. */
+/* If there is no usable source, an existing copy is left unchanged; settled() reports it. */
 enum rule_result source_ingress_reconcile(struct tick *tick)
 {
     struct json_object *source, *live;
@@ -260,7 +260,7 @@ enum rule_result source_ingress_settled(struct tick *tick, const char **why)
     return *why ? RULE_DONE : RULE_CONTINUE;
 }
 
-/* Only the weights if the source is missing. */
+/* Sets only the weights if the source is missing. */
 enum rule_result source_ingress_set(struct tick *tick, const struct weights *weights)
 {
     struct json_object *source, *live;
@@ -278,7 +278,8 @@ enum rule_result source_ingress_set(struct tick *tick, const struct weights *wei
     return RULE_CONTINUE;
 }
 
-/* The source leads to the apex Service. A copy that was not created by us takes no requests. */
+/* The source leads to the apex Service. A copy that we did not create is made to take no
+ * requests. */
 enum rule_result source_ingress_revert(struct tick *tick, bool recreate)
 {
     const struct weights none = {.primary = WEIGHT_ALL};
@@ -299,7 +300,7 @@ enum rule_result source_ingress_disown(struct tick *tick)
 
 /* --- claims: requests that an Ingress takes */
 
-/* True for the copy of an Ingress, too. */
+/* True for the copy of an Ingress as well. */
 static bool is_of_canary(struct json_object *ingress)
 {
     struct json_object *owners = json_at(ingress, "metadata", "ownerReferences", NULL);

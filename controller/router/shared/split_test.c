@@ -35,7 +35,7 @@ CASE(test_weights)
         {&of_list, "{'http':[" BOTH("1", "2000000000000") "]}", 0, true, false},
         {&of_list, "{'http':[" BOTH("'80'", "'20'") "]}", 2000, true, false},
         {&of_list, "{'http':[" BOTH("'x'", "'20'") "]}", 0, true, false},
-        /* cookies before the split, all other requests after it */
+        /* cookies come before the split, and all other requests after it */
         {&of_list, "{'http':[" BOTH("0", "100") "," BOTH("60", "40") "]}", 4000, true, false},
         {&of_list, "{'http':[" BOTH("60", "40") "," RULE(TO("primary", "100")) "]}", 4000, true,
          true},

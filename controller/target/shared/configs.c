@@ -93,7 +93,8 @@ static void collect(struct tick *tick, void *arg, const struct kube_resource *re
     struct config_ref **list = arg;
     struct config_ref *ref = add_ref(tick, list, resource, json_str_at(object, key, NULL));
 
-    /* Flagger uses the last reference that it scans; here one that is not optional decides. */
+    /* Flagger uses the last reference that it scans; here a reference that is not optional takes
+     * precedence. */
     if (!json_bool_at(object, false, "optional", NULL))
         ref->mandatory = true;
 }
@@ -189,8 +190,8 @@ enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
 
 /*
  * True if a patch cannot change `live` into `to`: an immutable config keeps its data and stays
- * immutable, and a Secret keeps its type. It is replaced then. Running pods keep the data they have
- * read; a pod that starts at that moment is retried by its node.
+ * immutable, and a Secret keeps its type. The copy is replaced in that case. Running pods keep the
+ * data that they have read; if a pod starts at that moment, its node retries it.
  */
 static bool must_be_replaced(struct json_object *live, struct json_object *to)
 {
@@ -245,7 +246,7 @@ enum rule_result configs_copy(struct tick *tick, const struct target_info *info)
     return known ? RULE_CONTINUE : RULE_NEEDS_FACTS;
 }
 
-/* Flagger copies no binaryData; while the status is Flagger's, this is not a difference. */
+/* Flagger does not copy binaryData; while the status is Flagger's, this is not a difference. */
 static bool holds_part(struct tick *tick, struct json_object *copy, struct json_object *source,
                        const char *part)
 {
@@ -369,7 +370,7 @@ enum rule_result configs_of_primary(struct tick *tick, struct json_object *pod_s
     return known ? RULE_CONTINUE : RULE_NEEDS_FACTS;
 }
 
-/* If the copy is missing, its source is ref->object; `tracked` then means that there is a copy. */
+/* If the copy is missing, ref->object is its source; `tracked` then means that there is a copy. */
 static bool find_copy(struct tick *tick, struct config_ref *ref, const char *source)
 {
     const char *namespace_ = tick->canary->namespace_;
@@ -437,7 +438,7 @@ static bool is_named(const struct config_ref *refs, const struct target_info *in
     return false;
 }
 
-/* True if there is no further owner, such as another Canary that reads the same config. */
+/* True if the copy has no other owner, such as another Canary that reads the same config. */
 static bool is_alone(struct tick *tick, struct json_object *copy)
 {
     struct json_object *owners = json_at(copy, "metadata", "ownerReferences", NULL);

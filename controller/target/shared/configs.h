@@ -26,13 +26,13 @@ enum rule_result configs_edit_copies(struct tick *tick, struct json_object *pod_
                                                   const struct kube_resource *resource,
                                                   struct json_object *live));
 /*
- * Makes the Canary an owner of a copy, which belongs to the caller. Canaries that read the same
- * config share its copy: the first one is its controller, the others are further owners, and it is
- * deleted with the last one. A copy that has this Canary already is unchanged, so that two never
- * undo each other's references.
+ * Makes the Canary an owner of a copy; the object belongs to the caller. Canaries that read the
+ * same config share its copy: the first Canary is its controller, the others are additional owners,
+ * and the copy is deleted with the last of them. A copy that already has this Canary as owner is
+ * left unchanged, so that two Canaries never undo each other's references.
  */
 void configs_own_copy(struct tick *tick, struct json_object *copy);
-/* Creates or updates `NAME-primary` of each tracked config. */
+/* Creates or updates `NAME-primary` for each tracked config. */
 enum rule_result configs_copy(struct tick *tick, const struct target_info *info);
 /* *same: the primary copy of each tracked config equals the config. */
 enum rule_result configs_compare(struct tick *tick, const struct target_info *info, bool *same);
@@ -42,28 +42,29 @@ enum rule_result configs_of_primary(struct tick *tick, struct json_object *pod_s
                                     struct json_object **out);
 /*
  * Creates missing copies that a primary's pod_spec names, if is_promoted() confirms that the
- * existing copies together with the sources of the missing ones are the promoted revision. *lost: a
- * missing one that pods need to start ("configmap settings-primary.test"), or NULL.
+ * existing copies, together with the sources of the missing ones, are the promoted revision. *lost:
+ * a missing copy that pods need to start ("configmap settings-primary.test"), or NULL.
  */
 enum rule_result configs_restore(struct tick *tick, struct json_object *pod_spec,
                                  bool (*is_promoted)(void *arg, struct json_object *configs),
                                  void *arg, const char **lost);
 /*
- * After the release, with a ready primary of one template: deletes copies that it does not name (of
- * configs named by their content), if this Canary is the only owner. has_copies: copies may exist
- * although the target reads no config any more; otherwise nothing is requested then.
+ * After the release, when the primary is ready and all its pods have one template: deletes copies
+ * that this template does not name (of configs whose names contain a hash of their content), if
+ * this Canary is the only owner. has_copies: copies may exist although the target no longer reads
+ * any configs; otherwise nothing is requested then.
  */
 enum rule_result configs_sweep(struct tick *tick, const struct target_info *info, bool has_copies);
 /* True if pods of this spec may read copies. */
 bool configs_has_copies(struct tick *tick, struct json_object *pod_spec);
-/* Renames the tracked configs in pod_spec (a tree of the caller's own) to their primary copies. */
+/* Renames the tracked configs in pod_spec (a tree that the caller owns) to their primary copies. */
 void configs_rename(struct tick *tick, const struct target_info *info,
                     struct json_object *pod_spec);
 /* The inverse: every config named like a primary copy gets the name of its source. */
 void configs_unname(struct tick *tick, struct json_object *pod_spec);
 
-/* Suffix of keys with the hash of a ConfigMap's binaryData, which Flagger does not track: one that
- * is missing in a status is not a change. */
+/* Suffix of the keys for the hash of a ConfigMap's binaryData, which Flagger does not track: a
+ * status without such a key does not mean that the config has changed. */
 #define CONFIGS_BINARY "#binaryData"
 
 #endif

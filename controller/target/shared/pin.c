@@ -1,14 +1,14 @@
 /*
  * Pinning a Deployment to a revision, and the revisions that wait behind it
- * (analysis.onNewRevision). Both stand in annotations of the Deployment, beside the template that
- * they are about: one write changes all, and tests the version in which the pushed template was
- * seen. (Kubernetes makes no ReplicaSet of a template that is pushed to a paused Deployment, so that
- * there is no other place where it is kept.)
+ * (analysis.onNewRevision). Both are kept in annotations of the Deployment, next to the template
+ * that they are about: one write changes everything, and is conditional on the version in which the
+ * pushed template was seen. (Kubernetes creates no ReplicaSet for a template that is pushed to a
+ * paused Deployment, so it is kept nowhere else.)
  *
  *              pinned-template      queued-templates          spec.paused  spec.template
- *   finish     that of its pods     -                         true         the newest
- *   PIN_HOLDS  that of its pods     those that wait, in turn  true         the newest
- *   PIN_PLACED -                    the same, its own first   -            its own
+ *   finish     its pods' template   -                         true         the newest
+ *   PIN_HOLDS  its pods' template   those waiting, in order   true         the newest
+ *   PIN_PLACED -                    the same after its own    -            its own
  */
 #include <string.h>
 
@@ -16,7 +16,9 @@
 #include "tick/edit.h"
 #include "tick/plan.h"
 
-enum { TEMPLATES_MAX = 200 * 1024 }; /* all annotations of an object together: 256 KiB */
+enum {
+    TEMPLATES_MAX = 200 * 1024
+}; /* the limit for all annotations of an object together is 256 KiB */
 
 static const char *note_of(struct json_object *object, const char *key)
 {
@@ -25,7 +27,8 @@ static const char *note_of(struct json_object *object, const char *key)
 
 /* --- reading */
 
-/* What an annotation holds, of this type; NULL if there is none, or it is something else. */
+/* The value in an annotation, if it has this type; NULL if there is none, or it is something
+ * else. */
 static struct json_object *read_note(struct arena *arena, const char *note, enum json_type type)
 {
     struct json_object *json = NULL;
@@ -58,7 +61,7 @@ static struct json_object *rest_of(struct arena *arena, struct json_object *list
     return rest;
 }
 
-/* Makes *out->object the target with this template and without our notes. */
+/* Makes out->object the target with this template and without our annotations. */
 static void show(struct arena *arena, struct target_info *out, struct json_object *template)
 {
     struct json_object *notes;
@@ -138,7 +141,7 @@ void pin_erase(struct json_object *copy, enum pin pin)
 
     json_del(notes, PIN_TEMPLATE);
     json_del(notes, QUEUE_TEMPLATES);
-    /* a resumed one may be paused again by others */
+    /* if it was resumed, somebody else may have paused it again */
     if (pin == PIN_HOLDS)
         json_del(json_at(copy, "spec", NULL), "paused");
 }
@@ -149,8 +152,8 @@ static struct json_object *live_of(const struct target_info *info)
 }
 
 /*
- * Its own template and those that wait, with a live one that is new behind them: in the place of the
- * last one if there are too many of them (*replaced).
+ * Its own template and the waiting ones, followed by the live one if that is new; if there are too
+ * many, the live one replaces the last of them (*replaced).
  */
 static struct json_object *line_up(struct tick *tick, const struct target_info *info,
                                    bool *replaced)
@@ -174,7 +177,7 @@ static struct json_object *line_up(struct tick *tick, const struct target_info *
     return all;
 }
 
-/* Writes both annotations of *to; false if they are too large. */
+/* Writes both annotations of `to`; returns false if they are too large. */
 static bool put_notes(struct tick *tick, struct json_object *to, struct json_object *own,
                       struct json_object *waiting)
 {
@@ -191,7 +194,7 @@ static bool put_notes(struct tick *tick, struct json_object *to, struct json_obj
     return strlen(first) + strlen(list) <= TEMPLATES_MAX;
 }
 
-/* Pods are made of the first template of the list. */
+/* Pods are created from the first template of the list. */
 static bool place(struct tick *tick, const struct target_info *info, struct json_object *to,
                   struct json_object *list)
 {
@@ -200,7 +203,7 @@ static bool place(struct tick *tick, const struct target_info *info, struct json
     return put_notes(tick, to, NULL, list);
 }
 
-/* No pod is made of another template than the first; the newest is the live one, as pushed. */
+/* Pods are created only from the first template; the live template is the newest, as pushed. */
 static bool hold(struct tick *tick, struct json_object *to, struct json_object *list)
 {
     struct json_object *spec = json_sub(to, "spec");
@@ -214,7 +217,7 @@ void pin_place(struct tick *tick, const struct target_info *info, struct json_ob
 {
     bool replaced;
 
-    /* the notes of a pin are smaller without it */
+    /* without the pin's annotation, the annotations are smaller than before */
     (void)place(tick, info, to, line_up(tick, info, &replaced));
 }
 
@@ -257,7 +260,7 @@ void pin_drop(struct tick *tick, const struct workload *kind, const struct targe
                             json_at(info->object, "spec", "template", NULL));
 
     pin_erase(to, info->pin);
-    /* what was pushed last made room for the one that is placed */
+    /* the last pushed template was replaced by the one that is placed */
     if (info->pin == PIN_PLACED && n > 0 && is_own)
         json_set(json_sub(to, "spec"), "template", json_elem(info->queue.templates, n - 1));
     plan_update(tick, kind->resource, info->live, to);

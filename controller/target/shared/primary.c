@@ -15,7 +15,7 @@ static struct json_object *match_labels(struct json_object *object)
     return json_at(object, "spec", "selector", "matchLabels", NULL);
 }
 
-/* The selector label of a workload from the settings; NULL if it has none of them. */
+/* The selector label of a workload, one of those in the settings; NULL if it has none of them. */
 static const char *selector_label(struct tick *tick, struct json_object *object)
 {
     for (const char *const *label = tick->settings->selector_labels; label && *label; label++) {
@@ -30,8 +30,8 @@ static const char *with_suffix(struct tick *tick, const char *value)
     return arena_printf(tick->arena, "%s-primary", value);
 }
 
-/* The label in which the selector of a live primary differs from the target's: it may be created by
- * another controller, or with other settings. NULL if there is none. */
+/* The label in which the selector of a live primary differs from the target's: another controller,
+ * or other settings, may have created the primary. NULL if there is none. */
 static const char *live_label(struct tick *tick, struct json_object *object,
                               struct json_object *primary)
 {
@@ -58,7 +58,7 @@ bool primary_selector(struct tick *tick, struct json_object *object, struct targ
     return info->label;
 }
 
-/* Labels that select the target's pods: matchLabels, and expressions of one value. */
+/* Labels that select the target's pods: matchLabels, and expressions with a single value. */
 static struct json_object *target_pods(struct tick *tick, const struct target_info *info)
 {
     struct json_object *expressions =
@@ -77,9 +77,9 @@ static struct json_object *target_pods(struct tick *tick, const struct target_in
 }
 
 /*
- * A live primary's pods match its selector, which is immutable. Further labels of the target (a
- * primary created by Flagger has one label in its selector) are used once all its pods have them:
- * its template has them, and no pod of an older one is left.
+ * The pods of a live primary match its selector, which is immutable. Additional labels of the
+ * target (a primary created by Flagger has one label in its selector) are used once all of the
+ * primary's pods have them: its template has them, and no pod of an older template is left.
  */
 static bool pods_have(struct json_object *primary, const char *key, struct json_object *value)
 {
@@ -96,8 +96,8 @@ static bool pods_have(struct json_object *primary, const char *key, struct json_
            json_same(json_at(primary, "spec", "template", "metadata", "labels", key, NULL), value);
 }
 
-/* True if the live selector has that label, and so has the template: no pending promotion removes
- * it. */
+/* True if the live selector has that label and the template has it too: no pending promotion
+ * removes it. */
 static bool asks_for(struct json_object *live, struct json_object *primary, const char *key,
                      struct json_object *value)
 {
@@ -135,8 +135,8 @@ static void lay_labels(struct tick *tick, struct json_object *labels, struct jso
     }
 }
 
-/* For a target that was recreated with another selector: its own label must not be on the
- * primary's pods, or the canary's Service would select them; those of the primary's immutable
+/* For a target that was recreated with another selector: the target's own label must not be on the
+ * primary's pods, or the canary's Service would select them. The labels of the primary's immutable
  * selector stay. */
 void primary_set_label(struct tick *tick, const struct target_info *info,
                        struct json_object *labels)
@@ -176,8 +176,8 @@ struct json_object *primary_labels(struct tick *tick, const struct target_info *
 }
 
 /*
- * Flagger uses a random UUID, so that each promotion creates new pods. Here it is derived from the
- * promoted content: repeating a promotion after a crash changes nothing, and new configs still
+ * Flagger uses a random UUID, so that each promotion creates new pods. Here the id is derived from
+ * the promoted content: repeating a promotion after a crash changes nothing, and new configs still
  * create new pods.
  */
 const char *primary_id(struct tick *tick, const struct target_info *info)
@@ -186,7 +186,7 @@ const char *primary_id(struct tick *tick, const struct target_info *info)
     char front[CONFIG_HASH_TEXT], back[CONFIG_HASH_TEXT];
 
     json_set_str(what, "hash", info->hash);
-    /* as a string, since confighash() is over strings */
+    /* as a string, since confighash() hashes strings */
     json_set_str(what, "configs", json_text_sorted(tick->arena, info->configs));
     confighash(tick->arena, what, front);
     json_set_str(what, "of", front);
@@ -205,9 +205,9 @@ static bool is_selector_label(const struct settings *settings, const char *key)
     return false;
 }
 
-/* A rewrite of selectors: of the label value that distinguishes the two workloads, if the selector
- * is about the target's pods; and, as in Flagger, of the target's name in any of the settings'
- * labels. */
+/* A rewrite of selectors: it changes the value of the label that distinguishes the two workloads,
+ * if the selector is about the target's pods; and, as in Flagger, the target's name in any of the
+ * labels from the settings. */
 struct renaming {
     const struct target_info *info;
     const char *from, *to;           /* values of the label */
@@ -240,7 +240,7 @@ static bool has_value(struct json_object *values, const char *value)
     return false;
 }
 
-/* An expression about another label than the rewritten one may exclude the target's pods. */
+/* An expression about a label other than the rewritten one may exclude the target's pods. */
 static bool meets(struct json_object *labels, struct json_object *expression)
 {
     const char *key = json_str_at(expression, "key", NULL);
@@ -297,7 +297,7 @@ static bool is_own(const struct renaming *renaming, struct json_object *selector
     return true;
 }
 
-/* Rewrites a label selector for one workload's pods to those of the other. */
+/* Rewrites a label selector for the pods of one workload to select the other's. */
 static void rewrite_selector(struct tick *tick, struct renaming *renaming,
                              struct json_object *selector)
 {
@@ -354,7 +354,7 @@ static void primary_rewrite_selector(struct tick *tick, const struct target_info
     rewrite_selector(tick, &renaming, selector);
 }
 
-/* Terms about other namespaces only are about other pods. */
+/* Terms that only name other namespaces are about other pods. */
 static bool is_here(struct tick *tick, struct json_object *term)
 {
     struct json_object *names = json_at(term, "namespaces", NULL);

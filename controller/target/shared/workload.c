@@ -36,8 +36,8 @@ static struct json_object *released(struct arena *arena, const struct workload *
     return template;
 }
 
-/* The hash of a released pod template. For a kind scaled by its node selector, Flagger hashes a missing selector as an empty one, so
- * that the hash is the same at zero. */
+/* The hash of a released pod template. If a kind is scaled by its node selector, Flagger hashes a
+ * missing selector as an empty one, so that the hash is the same at zero. */
 static enum err workload_hash(struct arena *arena, const struct workload *kind,
                               struct json_object *template, char hash[SPECHASH_TEXT],
                               struct errinfo *ei)
@@ -65,7 +65,7 @@ static bool need_both(struct tick *tick, const struct workload *kind, struct tar
            known;
 }
 
-/* Fields that depend on the target only. */
+/* Sets the fields that depend only on the target. */
 static void describe(struct tick *tick, const struct workload *kind, struct target_info *out)
 {
     out->template = released(tick->arena, kind, out->object);
@@ -181,8 +181,8 @@ static void copy_fields(struct tick *tick, const struct workload *kind,
 
 /*
  * `base`, which is `live` with the new spec or a new object, with the target's labels and
- * annotations. (Flagger drops labels of the primary that are not included with the first promotion;
- * here those of others stay, and copied ones while the target has them.)
+ * annotations. (Flagger's first promotion drops the primary's labels that are not included; here
+ * labels set by others stay, and copied labels stay while the target has them.)
  */
 static struct json_object *with_metadata(struct tick *tick, const struct workload *kind,
                                          const struct target_info *info, struct json_object *live,
@@ -238,8 +238,8 @@ static bool is_of(struct json_object *object, struct json_object *owner)
     return false;
 }
 
-/* The template with this hash among the target's former revisions in the cluster, in its released
- * form; NULL if there is none. */
+/* The template with this hash among the target's former revisions in the cluster, in released form;
+ * NULL if there is none. */
 static struct json_object *find_past(struct tick *tick, const struct workload *kind,
                                      struct json_object *target, struct json_object *pasts,
                                      const char *hash)
@@ -260,7 +260,7 @@ static struct json_object *find_past(struct tick *tick, const struct workload *k
     return NULL;
 }
 
-/* Creates the primary only if the copies of its configs are those of the promotion. */
+/* Creates the primary only if the copies of its configs are the promoted ones. */
 enum rule_result workload_recall(struct tick *tick, const struct workload *kind,
                                  const struct target_info *info, const char *hash,
                                  struct json_object **out)
@@ -366,14 +366,14 @@ static void drop_own_restart(struct json_object *live, struct json_object *wante
 enum rule_result workload_compare(struct tick *tick, const struct target_info *info, bool *same)
 {
     struct json_object *wanted = template_of(tick, info);
-    struct json_object *live = /* without nulls, like the other one */
+    struct json_object *live = /* without nulls, as in the other one */
         edit_overlay(tick->arena, NULL, json_at(info->primary, "spec", "template", NULL));
 
     json_sub(json_sub(live, "metadata"), "annotations");
     json_del(json_at(wanted, "metadata", "annotations", NULL), PRIMARY_ID);
     json_del(json_at(live, "metadata", "annotations", NULL), PRIMARY_ID);
     drop_own_restart(live, wanted);
-    /* terms that another version did not rewrite are not another revision */
+    /* terms that another version did not rewrite do not make another revision */
     primary_rewrite_affinity(tick, info, json_sub(live, "spec"), true);
     *same = json_same(wanted, live);
     return *same ? configs_compare(tick, info, same) : RULE_CONTINUE;
@@ -411,7 +411,7 @@ int64_t workload_least(int64_t pods, int threshold)
 
 /* --- earlier promotions by Flagger */
 
-/* A promotion drops these fields; they are restored from the target, which may still have them. */
+/* A promotion drops these fields; they are restored from the target if it still has them. */
 static void put_back_toolkit(struct tick *tick, struct json_object *metadata, const char *key,
                              struct json_object *target)
 {
@@ -489,7 +489,7 @@ bool past_untouched_since(struct tick *tick, const struct target_info *info, int
         return false;
     if (template_written(object, &latest_ms))
         return latest_ms < ms;
-    /* Without managedFields only the condition of the Deployment controller is left. */
+    /* Without managedFields, the Deployment controller's condition is the only evidence left. */
     struct json_object *progress = workload_condition(object, "Progressing");
     return later(json_str_at(progress, "lastUpdateTime", NULL), &latest_ms) && latest_ms < ms;
 }
