@@ -159,6 +159,8 @@ enum rule_result initialise_services(struct release *r)
     verdict = r->target->own_services ? r->target->own_services(r->tick, &r->info)
                                       : services_reconcile_sides(r->tick, &pods);
 
+    if (verdict == RULE_CONTINUE && !r->target->own_services && refused_write_is_of_service(r))
+        verdict = services_keep_port(r->tick);
     return verdict == RULE_CONTINUE && r->router->prepare ? r->router->prepare(r->tick) : verdict;
 }
 

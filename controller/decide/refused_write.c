@@ -43,6 +43,25 @@ static bool is_of(const struct release *r, const char *resource, const char *nam
     return false;
 }
 
+static bool is_service(struct json_object *noted)
+{
+    return is_text(json_str_at(noted, "resource", NULL), kube_services.plural);
+}
+
+bool refused_write_is_of_service(const struct release *r)
+{
+    struct json_object *noted = json_at(r->canary->status.json, FIELD, NULL);
+    struct json_object *also = json_at(noted, ALSO, NULL);
+
+    if (is_service(noted))
+        return true;
+    for (size_t i = 0; i < json_len(also); i++) {
+        if (is_service(json_elem(also, i)))
+            return true;
+    }
+    return false;
+}
+
 bool refused_write_is_of_target(const struct release *r)
 {
     return json_at(r->canary->status.json, FIELD, NULL) &&

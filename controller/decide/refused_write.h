@@ -34,6 +34,8 @@ void refused_write_put_back(struct release *r);
 bool refused_write_keeps(struct release *r, const struct weights *routed);
 /* True if the refused write is one of the target. */
 bool refused_write_is_of_target(const struct release *r);
+/* True if a refused write is one of a Service. */
+bool refused_write_is_of_service(const struct release *r);
 /* True if the API server refuses to have this object of the target's kind written. */
 bool refused_write_is_of(const struct release *r, const char *name);
 /* Forgets the rejection: a further one is reported again, with a new deadline. */

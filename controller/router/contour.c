@@ -185,7 +185,7 @@ static const char *contour_ignored(struct arena *arena, const struct canary *can
  * Contour. */
 static struct json_object *service_of(struct tick *tick, const char *name, int weight)
 {
-    int port = tick->canary->service.port;
+    int port = tick_route_port(tick);
     struct json_object *out = edit_object(tick->arena);
     struct json_object *headers = edit_array(tick->arena);
     struct json_object *header = edit_object(tick->arena);

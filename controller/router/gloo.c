@@ -70,7 +70,7 @@ static const char *namespace_of(struct tick *tick)
 static void add_group_destination(struct tick *tick, struct json_object *list, const char *service,
                                   int weight, struct json_object *live)
 {
-    const char *port = arena_printf(tick->arena, "%d", tick->canary->service.port);
+    const char *port = arena_printf(tick->arena, "%d", tick_route_port(tick));
     struct json_object *out = edit_object(tick->arena);
     struct json_object *to = json_sub(json_sub(out, "destination"), "upstream");
 

@@ -271,7 +271,7 @@ static struct json_object *destination(struct tick *tick, const char *host, int 
     json_set(to, "subset", NULL);
     json_set(to, "port", NULL);
     if (needs_port(tick->canary))
-        json_set_int(json_sub(to, "port"), "number", tick->canary->service.port);
+        json_set_int(json_sub(to, "port"), "number", tick_route_port(tick));
     json_set_int(out, "weight", weight);
     json_set(out, "headers", NULL);
     if (cookie)

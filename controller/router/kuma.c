@@ -184,7 +184,7 @@ static void add_backend(struct tick *tick, struct json_object *list, const char 
 {
     struct json_object *out = mesh_service(tick, service);
 
-    json_set_int(out, "port", tick->canary->service.port);
+    json_set_int(out, "port", tick_route_port(tick));
     json_set_int(out, "weight", weight);
     edit_pair(out, live);
     edit_add(list, out);

@@ -139,7 +139,7 @@ static struct json_object *reference(struct tick *tick, const char *name)
 
 static struct json_object *upstream_ref(struct tick *tick, const char *service)
 {
-    const char *port = arena_printf(tick->arena, "%d", tick->canary->service.port);
+    const char *port = arena_printf(tick->arena, "%d", tick_route_port(tick));
 
     return reference(tick, upstream(tick->arena, tick->canary, service, port));
 }

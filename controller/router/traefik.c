@@ -39,7 +39,7 @@ static void add_service(struct tick *tick, struct json_object *services, const c
 
     json_set_str(service, "name", name);
     json_set_str(service, "namespace", tick->canary->namespace_);
-    json_set_int(service, "port", tick->canary->service.port);
+    json_set_int(service, "port", tick_route_port(tick));
     json_set_int(service, "weight", weight);
     json_set(service, "kind", NULL);
     edit_pair(service, live);

@@ -74,9 +74,15 @@ void tick_reset(struct tick *tick)
     tick_follow(tick, tick->live);
     tick->needs = NULL;
     tick->budget = NULL;
+    tick->route_port = 0;
     tick->broken = tick->denied = NULL;
     tick->plan = ARENA_NEW(tick->arena, struct plan);
     tick->plan->last = &tick->plan->first;
+}
+
+int tick_route_port(const struct tick *tick)
+{
+    return tick->route_port > 0 ? tick->route_port : tick->canary->service.port;
 }
 
 enum rule_result tick_broken(struct tick *tick, const char *fmt, ...)

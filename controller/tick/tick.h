@@ -170,6 +170,9 @@ struct tick {
      * of the plan is then void (decide/refused_write.h).
      */
     const char *denied, *unwritable;
+    /* The port that routes lead to in place of spec.service.port, which a Service cannot get yet; 0:
+     * that one. Of this round. */
+    int route_port;
     struct refused_write refused_write; /* from the end of the last run (decide/refused_write.h) */
 };
 
@@ -180,6 +183,8 @@ struct tick *tick_new(struct arena *arena, const struct canary *canary,
 void tick_see(struct tick *tick, const struct canary *canary);
 /* Clears needs and plan, keeps facts, and follows `live` again: before each further decide(). */
 void tick_reset(struct tick *tick);
+/* The port of the Services of both sides that routes lead to. */
+int tick_route_port(const struct tick *tick);
 /* Makes the tick follow this view of the same Canary, which must outlive it. */
 void tick_follow(struct tick *tick, const struct canary *canary);
 /*

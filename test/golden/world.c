@@ -507,6 +507,8 @@ static void write_object(struct world *world, const struct effect *effect)
                 world->drops_percent ? world_routes_pruned(world, effect->body) : effect->body);
     if (strcmp(effect->resource->plural, "services") == 0)
         check_service(world, effect->name, live);
+    if (!world->safety_off && strcmp(key, "httproutes/podinfo") == 0)
+        world_routes_check_backends(world, live);
     if (!world->safety_off)
         world_check_number(world, key, live);
 }

@@ -213,6 +213,43 @@ void world_routes_check_ports(struct world *world, const char *name, struct json
     }
 }
 
+static bool leads_to(struct json_object *route, const char *name, int64_t port)
+{
+    struct json_object *rules = json_at(route, "spec", "rules", NULL);
+
+    for (size_t i = 0; i < json_len(rules); i++) {
+        struct json_object *backends = json_at(json_elem(rules, i), "backendRefs", NULL);
+        for (size_t k = 0; k < json_len(backends); k++) {
+            struct json_object *one = json_elem(backends, k);
+            const char *service = json_str_at(one, "name", NULL);
+            if (service && strcmp(service, name) == 0 &&
+                json_int_at(one, 0, "port", NULL) == port &&
+                json_int_at(one, 1, "weight", NULL) > 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+void world_routes_check_backends(struct world *world, struct json_object *before)
+{
+    struct json_object *rules = route_rules(world);
+
+    for (size_t i = 0; i < json_len(rules); i++) {
+        struct json_object *backends = json_at(json_elem(rules, i), "backendRefs", NULL);
+        for (size_t k = 0; k < json_len(backends); k++) {
+            const char *name = json_str_at(json_elem(backends, k), "name", NULL);
+            int64_t port = json_int_at(json_elem(backends, k), 0, "port", NULL);
+            struct json_object *service =
+                name ? world_get(world, arena_printf(world->arena, "services/%s", name)) : NULL;
+            if (service && port > 0 && json_int_at(json_elem(backends, k), 1, "weight", NULL) > 0 &&
+                !has_port(service, port) && !leads_to(before, name, port))
+                fail_msg("the route is led to port %lld of the Service %s, which does not have it",
+                         (long long)port, name);
+        }
+    }
+}
+
 /* Every rule of its own: those that hold a client by its cookie as well. */
 void world_routes_check(struct world *world, bool at_zero)
 {

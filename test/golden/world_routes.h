@@ -12,6 +12,8 @@ int world_routes_split(struct world *world, int *primary);
 void world_routes_check(struct world *world, bool at_zero);
 /* A Service of this name was written: a gateway has no answer for a port that it lacks. */
 void world_routes_check_ports(struct world *world, const char *name, struct json_object *before);
+/* Fails if the HTTPRoute has been led to a port that a Service does not have; `before`: the route. */
+void world_routes_check_backends(struct world *world, struct json_object *before);
 /* A route as a server keeps it that knows no requestMirror.percent. */
 struct json_object *world_routes_pruned(struct world *world, struct json_object *body);
 

@@ -559,7 +559,7 @@ struct json_object *httproute_backend(struct tick *tick, const char *name, int w
     json_set_str(ref, "group", "");
     json_set_str(ref, "kind", "Service");
     json_set_str(ref, "name", name);
-    json_set_int(ref, "port", tick->canary->service.port);
+    json_set_int(ref, "port", tick_route_port(tick));
     json_set_int(ref, "weight", weight);
     json_set(ref, "filters", NULL);
     return ref;
@@ -611,7 +611,7 @@ static struct json_object *mirrored_filters(struct tick *tick,
     json_set_str(ref, "group", "");
     json_set_str(ref, "kind", "Service");
     json_set_str(ref, "name", service->canary_name);
-    json_set_int(ref, "port", service->port);
+    json_set_int(ref, "port", tick_route_port(tick));
     json_set(mirror, "percent", NULL);
     if (percent > 0 && (!old || json_at(old, "percent", NULL)))
         json_set_int(mirror, "percent", percent);

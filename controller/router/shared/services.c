@@ -371,6 +371,36 @@ static struct json_object *port_of(struct tick *tick, struct json_object *servic
     return out;
 }
 
+static bool has_number(struct json_object *service, int64_t port)
+{
+    struct json_object *ports = json_at(service, "spec", "ports", NULL);
+
+    for (size_t i = 0; i < json_len(ports); i++) {
+        if (json_int_at(json_elem(ports, i), 0, "port", NULL) == port)
+            return true;
+    }
+    return false;
+}
+
+enum rule_result services_keep_port(struct tick *tick)
+{
+    int64_t wanted = tick->canary->service.port, port = 0;
+    struct json_object *live[3];
+
+    if (!need_services(tick, live))
+        return RULE_NEEDS_FACTS;
+    struct json_object *primary = live[1], *canary = live[2];
+    struct json_object *ports = json_at(primary, "spec", "ports", NULL);
+    if (!primary || !canary || (has_number(primary, wanted) && has_number(canary, wanted)))
+        return RULE_CONTINUE;
+    for (size_t i = 0; i < json_len(ports) && port == 0; i++) {
+        port = json_int_at(json_elem(ports, i), 0, "port", NULL);
+        port = has_number(canary, port) ? port : 0;
+    }
+    tick->route_port = (int)port;
+    return RULE_CONTINUE;
+}
+
 enum rule_result services_old_ports(struct tick *tick, const struct service_pods *pods, bool *adds,
                                     struct json_object **old)
 {

@@ -42,6 +42,11 @@ struct service_pods {
  */
 enum rule_result services_old_ports(struct tick *tick, const struct service_pods *pods, bool *adds,
                                     struct json_object **old);
+/*
+ * A Service cannot get the port of the spec: routes lead to one that both sides have, if there is
+ * one (tick_route_port()). CONTINUE or NEEDS_FACTS.
+ */
+enum rule_result services_keep_port(struct tick *tick);
 /* Additional ports of Services that existed before the Canary: "81 of web, 82 of web", NULL if
  * none. CONTINUE or NEEDS_FACTS. */
 enum rule_result services_found_ports(struct tick *tick, const struct service_pods *pods,

@@ -96,7 +96,7 @@ void apistats_count(struct apistats *stats, const char *agent, const char *verb,
 
 static bool is_quiet(const struct row *row)
 {
-    return strcmp(row->verb, "watch") == 0 ||
+    return strcmp(row->verb, "watch") == 0 || !*row->resource ||
            strcmp(row->resource, "leases.coordination.k8s.io") == 0;
 }
 
