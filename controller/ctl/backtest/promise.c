@@ -1,6 +1,7 @@
 #include "ctl/backtest/promise.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -199,4 +200,168 @@ const char *promise_sentence(struct arena *arena, const struct promise *promise)
                                    : arena_printf(arena, ", in 9 of 10 within %s and %s",
                                                   duration(arena, found->most_seconds),
                                                   number(arena, found->most_requests, 2)));
+}
+
+/* --- a proposal */
+
+/* In percentage points; the last one tolerates more than anyone wants. */
+static const double points[] = {0, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10};
+enum { POINTS = sizeof(points) / sizeof(points[0]) };
+
+static const char rate_name[] = "request-success-rate", duration_name[] = "request-duration";
+
+/* The counts of the releases, and the two tolerances, each an index into points. */
+struct wish {
+    struct arena *arena;
+    const struct pasts *pasts;
+    bool success_rate, duration;
+    double slow_ms; /* requests that took longer are the bad requests of request-duration */
+    int error_rate, latency;
+};
+
+static void see(struct wish *wish, const struct past *past)
+{
+    static const char words[] = "took longer than ";
+    const struct past_series *series = past_series_of(past, duration_name);
+
+    wish->success_rate |= past_series_of(past, rate_name) != NULL;
+    if (!series)
+        return;
+    wish->duration = true;
+    wish->slow_ms = series->bad && strncmp(series->bad, words, strlen(words)) == 0
+                        ? strtod(series->bad + strlen(words), NULL)
+                        : 0;
+}
+
+static bool is_counted(const struct past *past)
+{
+    return past_series_of(past, rate_name) || past_series_of(past, duration_name);
+}
+
+static const char *judge_text(const struct wish *wish)
+{
+    const char *text = "judge:\n  type: sequential\n";
+
+    if ((wish->success_rate && points[wish->error_rate] > 0) ||
+        (wish->duration && points[wish->latency] > 0))
+        text = arena_printf(wish->arena, "%s  tolerate:\n", text);
+    if (wish->success_rate && points[wish->error_rate] > 0)
+        text = arena_printf(wish->arena, "%s    errorRate: %g %%-points\n", text,
+                            points[wish->error_rate]);
+    if (wish->duration && points[wish->latency] > 0)
+        text =
+            arena_printf(wish->arena, "%s    latency: %g %%-points\n", text, points[wish->latency]);
+    return text;
+}
+
+/* For the metrics that a release has counted; without thresholds, which are up to the user. */
+static const char *policy_text(const struct wish *wish, const struct past *past)
+{
+    const char *text = arena_printf(wish->arena, "%smetrics:\n", judge_text(wish));
+
+    if (past_series_of(past, rate_name))
+        text = arena_printf(wish->arena,
+                            "%s- {name: request-success-rate, thresholdRange: {min: 0}}\n", text);
+    if (past_series_of(past, duration_name))
+        text =
+            arena_printf(wish->arena, "%s- {name: request-duration, thresholdRange: {max: %g}}\n",
+                         text, wish->slow_ms > 0 ? wish->slow_ms : 1e9);
+    return text;
+}
+
+static enum err policy_for(const struct wish *wish, const struct past *past, struct policy *policy,
+                           struct errinfo *ei)
+{
+    const char *text = policy_text(wish, past);
+
+    return policy_parse(wish->arena, "the proposal", text, strlen(text), policy, ei);
+}
+
+static enum err count(const struct wish *wish, struct proposal *out, struct errinfo *ei)
+{
+    *out = (struct proposal){.text = judge_text(wish)};
+    for (const struct past *past = wish->pasts->first; past; past = past->next) {
+        struct policy policy;
+        if (!is_counted(past))
+            continue;
+        enum err err = policy_for(wish, past, &policy, ei);
+        if (err != ERR_OK)
+            return err;
+        bool back = replay_run(wish->arena, past, &policy).end == REPLAY_ROLLED_BACK;
+        bool promoted = strcmp(past->outcome, "promoted") == 0;
+        bool failed = strcmp(past->outcome, "failed") == 0;
+        out->promoted += promoted;
+        out->promoted_back += promoted && back;
+        out->failed += failed;
+        out->failed_back += failed && back;
+    }
+    return ERR_OK;
+}
+
+/* Finds the smallest value for one of the two tolerances while the other is unchanged. */
+static enum err least(const struct wish *wish, int *tolerance, struct proposal *out,
+                      struct errinfo *ei)
+{
+    enum err err = ERR_OK;
+
+    for (*tolerance = 0; *tolerance < POINTS; ++*tolerance) {
+        err = count(wish, out, ei);
+        if (err != ERR_OK || out->promoted_back == 0)
+            return err;
+    }
+    *tolerance = POINTS - 1;
+    return count(wish, out, ei);
+}
+
+/* Compares the times at which they began; if one is unknown, the later one in the list is newer. */
+static bool is_older(const struct past *one, const struct past *other)
+{
+    const char *began = json_str_at(one->json, "began", NULL);
+    const char *before = other ? json_str_at(other->json, "began", NULL) : NULL;
+
+    return began && before && strcmp(began, before) < 0;
+}
+
+static enum err gather(struct wish *wish, const struct past **last, struct errinfo *ei)
+{
+    const char *name = NULL;
+
+    for (const struct past *past = wish->pasts->first; past; past = past->next) {
+        if (name && strcmp(name, past->canary) != 0)
+            return err_set(ei, ERR_INVALID,
+                           "expected the releases of one Canary, found those of %s and %s", name,
+                           past->canary);
+        name = past->canary;
+        see(wish, past);
+        if (is_counted(past) && !is_older(past, *last))
+            *last = past;
+    }
+    if (!*last)
+        return err_set(ei, ERR_NOT_FOUND,
+                       "no release has counts of request-success-rate or request-duration: they "
+                       "are kept of releases that were judged");
+    return ERR_OK;
+}
+
+enum err propose(struct arena *arena, const struct pasts *pasts, struct proposal *out,
+                 struct errinfo *ei)
+{
+    struct wish wish = {
+        .arena = arena, .pasts = pasts, .error_rate = POINTS - 1, .latency = POINTS - 1};
+    const struct past *last = NULL;
+    const struct traffic unknown = {0};
+    struct policy policy;
+    enum err err = gather(&wish, &last, ei);
+
+    if (err == ERR_OK && wish.success_rate)
+        err = least(&wish, &wish.error_rate, out, ei);
+    if (err == ERR_OK && wish.duration)
+        err = least(&wish, &wish.latency, out, ei);
+    if (err != ERR_OK)
+        return err;
+    if ((err = policy_for(&wish, last, &policy, ei)) != ERR_OK)
+        return err;
+    const struct stretches stretches = stretches_of_past(arena, last);
+    out->promises = promises_of(arena, policy.analysis, &stretches, &unknown, last);
+    return ERR_OK;
 }
