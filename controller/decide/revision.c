@@ -70,16 +70,16 @@ bool revision_changed(struct release *r)
 }
 
 /*
- * What is pushed while a release is under way (analysis.onNewRevision: finish, queue). The target is
- * pinned to the analysed revision, from the first step until its pods are removed: a revision pushed
- * meanwhile waits in its template, and is released next. (One pushed before the first step restarts
- * the analysis with nothing lost.)
+ * Revisions pushed while a release is under way (analysis.onNewRevision: finish, queue). From the
+ * first step until its pods are removed, the target is pinned to the analysed revision: a revision
+ * pushed meanwhile waits in the target's template and is released next. (One pushed before the first
+ * step restarts the analysis; nothing is lost.)
  *
- * With a queue each of them is noted as soon as it is seen, and released in its turn: no release ends
- * for what is pushed, except for the promoted revision, with which a person takes everything back.
- * Before its first step a revision is placed: its template is the live one, so that pods are made of
- * it; what is pushed then is noted, and the template put back. If that is undone by a tool that
- * writes the newest one again, it wins, and those before it are left out.
+ * With a queue, each revision is recorded as soon as it is seen and released in its turn. A push
+ * ends no release, except a push of the promoted revision, by which a person takes everything back.
+ * Before its first step a revision is placed: the live template is set to its template, so that pods
+ * are created from it. A revision pushed then is recorded, and the placed template is restored. A
+ * tool that keeps writing the newest template wins, and the revisions before it are dropped.
  */
 
 static bool has_mode(const struct release *r, enum canary_new_revision mode)
@@ -113,7 +113,7 @@ static void tell_left_out(struct release *r, int count, const char *why)
                       release_target(r), why);
 }
 
-/* Those that wait, but one that is live as well. */
+/* The number of waiting revisions, without one that is also live. */
 static int count_others(const struct release *r)
 {
     return r->info.queue.n - (r->info.queue.overtaken ? 1 : 0);
@@ -127,7 +127,7 @@ static enum rule_result forget_queue(struct release *r, const char *why)
     return written(r);
 }
 
-/* The spec asks for no queue any more. The newest revision is that of the target, as ever. */
+/* The spec no longer asks for a queue. The target has the newest revision, as it does without one. */
 static enum rule_result leave_queue(struct release *r)
 {
     static const char why[] = "spec.analysis.onNewRevision is not queue any more";
@@ -162,12 +162,12 @@ static enum rule_result note_pushed(struct release *r)
     case QUEUE_TOO_LARGE:
         if (r->info.pin == PIN_PLACED)
             return forget_queue(r, "the pod templates are too large for an annotation");
-        return RULE_CONTINUE; /* it is live: the last one that is pushed is released */
+        return RULE_CONTINUE; /* it stays live, so the last revision pushed is released */
     }
     return written(r);
 }
 
-/* The promoted revision is pushed: a person takes back what is released, and what is to be. */
+/* The promoted revision is pushed: a person takes back the running release and all that wait. */
 static bool takes_back(const struct release *r)
 {
     return r->info.queue.news && !release_is_promoting(r) &&
@@ -198,8 +198,8 @@ enum rule_result queue_note(struct release *r)
     return takes_back(r) ? forget_queue(r, "the promoted revision was pushed") : note_pushed(r);
 }
 
-/* From now on it is known which revision is to begin. A target paused by a person has no pods of
- * another one. */
+/* Records the revision that begins next. A target paused by a person gets no pods of another
+ * revision. */
 enum rule_result queue_begin(struct release *r)
 {
     if (!queues(r) || r->info.pin != PIN_NONE || r->info.paused ||
@@ -217,7 +217,7 @@ static bool may_pin(struct release *r)
     if (has_mode(r, NEW_REVISION_RESTART) || !r->target->pin || r->info.paused || r->info.at_zero ||
         (r->info.pin != PIN_NONE && r->info.pin != PIN_PLACED))
         return false;
-    /* one that was placed may be in its place later, as when its scaler took it to zero */
+    /* a placed revision may get its pods later, e.g. after its scaler took it to zero */
     if (!queues(r) && !release_is_first_step(r))
         return false;
     return revision_is_applied(r) && release_ready(r, SIDE_CANARY, &why) == READY;
@@ -323,7 +323,7 @@ static void tell_next(struct release *r, bool serves)
         event_normal(r, "%s", text);
 }
 
-/* The pinned revision has pods of its template again, or the next one that waits. */
+/* Restores the template of the pinned revision, or places the next waiting one. */
 static enum rule_result go_on(struct release *r)
 {
     const struct target_queue *queue = &r->info.queue;
@@ -360,7 +360,7 @@ enum rule_result pin_end(struct release *r)
     }
     if (queue->kept)
         return go_on(r);
-    /* one that was resumed has the newest of them */
+    /* a target that was resumed has the newest revision */
     tell_left_out(r, queue->n - 1, "the target was resumed");
     r->target->unpin(r->tick, &r->info);
     condition_clear(r, CONDITION_SUPERSEDED);
