@@ -29,6 +29,7 @@ struct dep {
     uint8_t doubt;     /* enum doubt */
     bool used;
     bool unserved; /* its resource was not served when read */
+    bool absent;   /* when last read, it did not exist */
     char key[];    /* "namespace/name" */
 };
 
@@ -259,6 +260,7 @@ static void remember(struct dep *dep, struct json_object *tree)
     dep->version = version_mark(json_str_at(tree, "metadata", "resourceVersion", NULL));
     dep->used = true;
     dep->unserved = false;
+    dep->absent = tree == NULL;
     dep->doubt = DOUBT_NONE;
 }
 
@@ -285,6 +287,16 @@ bool deps_is_unserved(struct deps *deps, const struct object_cache *cache,
 
     return dep->unserved && dep->doubt == DOUBT_NONE && !resource->scales &&
            !cache_shows(cache, resource, namespace_);
+}
+
+bool deps_is_absent(struct deps *deps, const struct object_cache *cache,
+                    const struct kube_resource *resource, const char *namespace_, const char *name)
+{
+    const struct dep *dep = dep_get(deps, resource, namespace_, name);
+    const struct cached_object *seen;
+
+    return dep->absent && dep->doubt == DOUBT_NONE && cache_shows(cache, resource, namespace_) &&
+           cache_find(cache, resource, namespace_, name, &seen) == CACHE_KNOWN && !seen;
 }
 
 void deps_wrote(struct deps *deps, const struct kube_resource *resource, const char *namespace_,

@@ -70,6 +70,12 @@ void deps_unserved(struct deps *deps, const struct kube_resource *resource, cons
 bool deps_is_unserved(struct deps *deps, const struct object_cache *cache,
                       const struct kube_resource *resource, const char *namespace_,
                       const char *name);
+/*
+ * True if it did not exist when last read, and the watch of its resource, which would show it, has
+ * not since: it need not be read again.
+ */
+bool deps_is_absent(struct deps *deps, const struct object_cache *cache,
+                    const struct kube_resource *resource, const char *namespace_, const char *name);
 /* This process wrote the object: its echo from the watch is not news. tree is NULL if it was
  * deleted. */
 void deps_wrote(struct deps *deps, const struct kube_resource *resource, const char *namespace_,

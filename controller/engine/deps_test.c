@@ -164,6 +164,25 @@ FIXTURE_CASE(absence_is_known_too)
     assert_int_equal(news(f, NULL, 0, "1", 1), 1);
 }
 
+/* One read is enough where a watch would show it, until it has been shown or all is doubted. */
+FIXTURE_CASE(what_a_read_has_not_found_is_left_to_the_watch)
+{
+    assert_string_equal(look(f), "none");
+    assert_false(deps_is_absent(f->deps, NULL, &things, "ns", "a"));
+    deps_read(f->deps, &things, "ns", "a", NULL);
+    assert_true(deps_is_absent(f->deps, NULL, &things, "ns", "a"));
+    show("5");
+    assert_false(deps_is_absent(f->deps, NULL, &things, "ns", "a"));
+    show(NULL);
+    known = CACHE_UNKNOWN;
+    assert_false(deps_is_absent(f->deps, NULL, &things, "ns", "a"));
+    known = CACHE_KNOWN;
+    deps_doubt_all(f->deps);
+    assert_false(deps_is_absent(f->deps, NULL, &things, "ns", "a"));
+    deps_read(f->deps, &things, "ns", "a", thing(f->arena, "6"));
+    assert_false(deps_is_absent(f->deps, NULL, &things, "ns", "a"));
+}
+
 FIXTURE_CASE(our_own_write_wakes_nobody)
 {
     deps_read(f->deps, &things, "ns", "a", thing(f->arena, "5"));

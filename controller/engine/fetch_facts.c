@@ -287,6 +287,12 @@ static void fetch_object(struct fetch *fetch, const struct need *need)
 {
     enum deps_known known;
 
+    if (need->surely && need->name &&
+        deps_is_absent(fetch->deps, fetch->context->cache, need->resource, need->namespace_,
+                       need->name)) {
+        fact_object(fetch->tick, need, NULL);
+        return;
+    }
     if (find_known(fetch, need, &known))
         return;
     struct lookup *lookup = lookup_new(fetch, need);
