@@ -69,10 +69,10 @@ struct stretches stretches_of_plan(struct arena *arena, const struct canary_anal
 struct stretches stretches_of_past(struct arena *arena, const struct past *past)
 {
     struct stretches out = {.list = arena_array(arena, MOST_STRETCHES, sizeof(*out.list))};
-    const struct past_series *series = &past->series[0];
-    int64_t before_s = series->begin_s;
+    const struct past_series *series = past && past->n_series > 0 ? &past->series[0] : NULL;
+    int64_t before_s = series ? series->begin_s : 0;
 
-    for (int i = 0; i < series->n && out.n < MOST_STRETCHES; i++) {
+    for (int i = 0; series && i < series->n && out.n < MOST_STRETCHES; i++) {
         const struct judge_sample *sample = &series->samples[i];
         double all = sample->canary.total + sample->primary.total;
         if (sample->canary.total > 0 && sample->primary.total > 0)

@@ -35,7 +35,7 @@ struct stretches {
 };
 struct stretches stretches_of_plan(struct arena *arena, const struct canary_analysis *analysis,
                                    const struct simulation *plan);
-/* With the shares of the requests in a past release. */
+/* With the shares of the requests in a past release; none without one. */
 struct stretches stretches_of_past(struct arena *arena, const struct past *past);
 
 /*
