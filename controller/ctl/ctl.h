@@ -73,7 +73,7 @@ struct ctl_command {
     const char *name; /* "skip-analysis" */
     const char
         *summary;      /* one line for the list of commands, a sentence; NULL if it is not listed */
-    const char *usage; /* what follows the name, "NAME [--why TEXT]" */
+    const char *usage; /* text behind the name, "NAME [--why TEXT]" */
     const char *help;  /* paragraphs and examples ("{ctl}" is how the program is called); may be
                             NULL */
     const struct option_row *rows; /* its own flags, as in option.h, static; NULL if none */

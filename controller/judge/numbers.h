@@ -52,7 +52,7 @@ struct judge_numbers {
     int64_t looks;      /* with values of both */
     double canary_last; /* of the last look */
     double primary_last;
-    /* What the primary's own values have shown. block: looks of one comparison; 0: not yet known. */
+    /* Learned from the primary's own values. block: looks of one comparison; 0: not yet known. */
     int block;
     double noise; /* their spread, like a standard deviation */
     int n_learned;

@@ -47,7 +47,7 @@ struct metric_request {
     enum metric_to to;
 };
 
-/* What to do after a reply. */
+/* The next step after a reply. */
 struct metric_step {
     bool more;        /* another request; false if the reply is the last */
     int64_t pause_ms; /* delay before the next request */

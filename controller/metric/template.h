@@ -25,7 +25,7 @@ struct template_function {
     struct json_object *map; /* object of strings; NULL: an empty one */
 };
 
-/* What is left of a tick's budget for all its templates: steps, and bytes of their texts and
+/* The rest of a tick's budget for all its templates: steps, and bytes of their texts and
  * output. */
 struct template_budget {
     int64_t steps, bytes;

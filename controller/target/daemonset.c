@@ -131,7 +131,7 @@ static enum rule_result daemonset_ensure_primary(struct tick *tick, const struct
     return verdict;
 }
 
-/* What the rollout is waiting for, NULL if it is complete. */
+/* The reason why the rollout waits; NULL if it is complete. */
 static const char *rollout_waits_for(struct tick *tick, struct json_object *daemonset,
                                      int threshold)
 {

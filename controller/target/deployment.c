@@ -125,7 +125,7 @@ static bool is_stuck(struct tick *tick, struct json_object *deployment, bool pin
            is_overdue(tick, progressing);
 }
 
-/* What the rollout is waiting for, NULL if it is complete. All pods of a pinned target have its
+/* The reason why the rollout waits; NULL if it is complete. All pods of a pinned target have its
  * pinned revision, whatever the status says about a template that was pushed later. */
 static const char *rollout_waits_for(struct tick *tick, struct json_object *deployment,
                                      int threshold, bool pinned)

@@ -19,7 +19,7 @@ struct traffic {
 struct promise {
     struct promise *next;
     const char *metric;
-    const char *bad;        /* what a bad request does: "fail" */
+    const char *bad;        /* the fault of a bad request: "fail" */
     struct traffic traffic; /* per_second 0: it is unknown, and the rest is empty */
     double least; /* share of bad requests that is detected in 9 of 10 releases; NAN if none is */
     struct power_found found; /* for a canary with that share, and for one that always fails */

@@ -119,7 +119,7 @@ static void note_bound(struct run *run, const struct canary_metric *metric,
                                series->bad));
 }
 
-/* What makes a request bad, which is optional in files written by hand. */
+/* The fault of a bad request, which is optional in files written by hand. */
 static const char *bad_of(const struct canary_metric *metric, const struct past_series *series)
 {
     if (series && series->bad)

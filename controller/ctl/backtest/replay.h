@@ -30,7 +30,7 @@ enum {
 /* The samples of one metric that is judged. */
 struct past_series {
     const char *name;
-    const char *bad;            /* what makes a request bad; NULL if no longer known */
+    const char *bad;            /* the fault of a bad request; NULL if no longer known */
     struct json_object *before; /* the evidence that precedes the samples; NULL if none was kept */
     int64_t begin_s;            /* start of the first sample */
     struct judge_sample *samples;

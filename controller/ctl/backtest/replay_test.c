@@ -128,7 +128,7 @@ CASE(each_end_of_a_replay)
          "judge: {type: sequential}\nmetrics: [{name: request-duration, thresholdRange: {max: "
          "500}}]\n",
          REPLAY_UNKNOWN, "no counts of request-duration were kept"},
-        /* what is known is enough, whatever is unknown */
+        /* the known part is enough */
         {"promoted", 18, 9,
          JUDGE "metrics: [{name: request-success-rate, thresholdRange: {min: 0}}, {name: "
                "request-duration, thresholdRange: {max: 500}}]\n",

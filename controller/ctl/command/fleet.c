@@ -426,7 +426,7 @@ static bool is_known(const struct clusters_app *app)
     return known;
 }
 
-/* What the arguments ask for. */
+/* The request that the arguments make. */
 struct asked {
     struct json_object *applications, *plans; /* arrays */
     bool served;                              /* the cluster serves one of the two kinds */

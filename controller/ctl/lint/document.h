@@ -57,7 +57,7 @@ struct document {
     const char *file;
     const struct yaml_marks *marks;
     struct json_object
-        *parent;  /* what contains the object: the documents of a file, or the items of a List */
+        *parent;  /* container of the object: the documents of a file, or the items of a List */
     size_t index; /* in `parent` */
     struct json_object *json;
     const char *api_version, *kind, *name, *namespace_; /* "" if the object has none */

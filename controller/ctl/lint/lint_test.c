@@ -76,7 +76,7 @@ CASE(each_mistake_has_its_place_and_its_sentence)
 struct search {
     struct arena *arena;
     const char *kind;
-    struct json_object *items, *paths; /* what is checked at once, and where each item is broken */
+    struct json_object *items, *paths; /* objects checked at once, and where each is broken */
     size_t count;
 };
 enum { BATCH = 40 };
