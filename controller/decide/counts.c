@@ -187,18 +187,28 @@ static int native_queries(const struct asking *a)
     return kind_of(a->metric) == METRIC_DURATION ? 1 : ASKED;
 }
 
-/* No series by `le`, or no counter. */
+/* True if there is no series by `le`, or no counter, or only those of pods that are gone. */
+static bool is_empty(const struct metric_answer *answer)
+{
+    if (answer->outcome != METRIC_VALUE)
+        return answer->outcome == METRIC_NO_VALUES;
+    for (int i = 0; i < answer->n_values; i++) {
+        if (answer->values[i] > 0)
+            return false;
+    }
+    return answer->n_values > 0 || answer->value == 0;
+}
+
 static bool may_be_native(const struct asking *a, const struct metric_answer *classic)
 {
-    return canary_metric_is_builtin(a->metric) && classic->outcome == METRIC_NO_VALUES &&
+    return canary_metric_is_builtin(a->metric) && is_empty(classic) &&
            metric_family_has_native(metric_family_find(a->r->router->metric_family),
                                     kind_of(a->metric));
 }
 
 /*
  * The native histograms of the sides that are known to have them, or that have answered without a
- * series. Only a histogram makes a side native: no series may mean no request, and a server
- * without native histograms may answer anything.
+ * request. Only a histogram makes a side native.
  */
 static enum rule_result ask_natives(const struct asking *a, struct answered *answers,
                                     const char **why)
