@@ -25,6 +25,7 @@ setup() {
 }
 
 teardown() {
+    explain_failure
     client_end
     [ "${#CROWD[@]}" -eq 0 ] || kill "${CROWD[@]}"
     wait "${CROWD[@]}" || true
