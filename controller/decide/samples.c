@@ -205,6 +205,18 @@ static enum rule_result sample(struct release *r, struct judged_metric *metric, 
     return RULE_CONTINUE;
 }
 
+/* The last window with requests; -1 if none has any. */
+static int last_with_requests(const struct histograms *past)
+{
+    int i = past->n_before - 1;
+
+    while (i >= 0 &&
+           (past->before[i].n == 0 || !(past->before[i].counts[past->before[i].n - 1] > 0)))
+        i--;
+    return i;
+}
+
+/* The bounds are chosen from the last window: the primary may have been another version before. */
 static enum rule_result learn_latency(struct release *r, struct judged_metric *metric,
                                       const struct counts_window *window)
 {
@@ -214,7 +226,10 @@ static enum rule_result learn_latency(struct release *r, struct judged_metric *m
 
     if (verdict == RULE_NEEDS_FACTS)
         return verdict;
-    for (int i = 0; verdict == RULE_CONTINUE && i < past.n_before; i++)
+    int last = verdict == RULE_CONTINUE ? last_with_requests(&past) : -1;
+    if (last >= 0)
+        (void)judge_latency_add(&metric->latency, &metric->policy, &none, &past.before[last]);
+    for (int i = 0; i < last; i++)
         (void)judge_latency_add(&metric->latency, &metric->policy, &none, &past.before[i]);
     return RULE_CONTINUE;
 }
