@@ -61,7 +61,8 @@ there() { on "$1" get canary podinfo -n test -o name >/dev/null 2>&1; }
 gone() { ! there "$1"; }
 app() { kubectl apply -f "$BATS_TEST_DIRNAME/fleet_daemon.yaml"; }
 app_gone() { [[ $(shop 2>&1) == *"returned error: 404"* ]]; }
-idle() { curl -s "$DAEMON_URL/debug/process" | gojq -e '.rollouts == {waiting: 0, running: 0} and .writesUnderWay == 0' >/dev/null; }
+# It has reached all clusters, and has nothing to do.
+idle() { curl -s "$DAEMON_URL/debug/process" | gojq -e '.leads and .ready and .clusters.reached == 3 and .rollouts == {waiting: 0, running: 0} and .writesUnderWay == 0' >/dev/null; }
 requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_total/ && !/resource="clusters"/ {sum += $NF} END {print sum + 0}'; }
 
 @test "the document's example stands on each cluster, and its status in one place" {

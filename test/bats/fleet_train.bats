@@ -114,7 +114,7 @@ YAML
     free two test web
 }
 
-@test "a daemon that begins anew finds the status right, and writes nothing" {
+@test "a daemon that starts over finds the status right, and writes nothing" {
     for name in one two three; do
         canary "$name" shop app
         stands "$name" shop app Succeeded 1 1
