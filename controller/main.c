@@ -337,7 +337,7 @@ static void get_canaries(void *arg, struct http_conn_request *req)
         debug_reply(req, out);
     else
         http_reply_error(req, 410,
-                         "the Canary that this page would begin behind is gone; begin anew, "
+                         "the Canary that this page would begin behind is gone; start over, "
                          "without continue");
 }
 

@@ -634,8 +634,9 @@ enum rule_result counts_refusal(struct release *r, const char **sentence)
                                      : refuse_template(r, i, template, &judged);
     }
     if (!*sentence && !judged)
-        *sentence = "spec.analysis.judge: no metric can be judged, for no MetricTemplate of it has "
-                    "queries; add spec.queries to one, or compare: primary, or a built-in metric";
+        *sentence =
+            "spec.analysis.judge: no metric can be judged, because none of its MetricTemplates has "
+            "queries; add spec.queries to one, or compare: primary, or a built-in metric";
     return RULE_CONTINUE;
 }
 

@@ -105,7 +105,7 @@ static enum judged_kind kind_of(const struct canary_metric *metric)
     return metric->compares ? JUDGED_NUMBER : JUDGED_REQUESTS;
 }
 
-/* A number whose worse side has changed begins anew. */
+/* A number whose worse side has changed starts over. */
 static bool read_evidence(struct json_object *entry, const struct canary_metric *metric,
                           struct judged_metric *out)
 {

@@ -68,7 +68,7 @@ static void get_list(const struct page *page, struct http_conn_request *req)
         debug_reply(req, out);
     else
         http_reply_error(req, 410,
-                         "the Canary that this page would begin behind is gone; begin anew, "
+                         "the Canary that this page would begin behind is gone; start over, "
                          "without continue");
 }
 

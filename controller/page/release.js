@@ -24,7 +24,7 @@ function factsOf(canary, release, now) {
     if (release?.began) facts.push(fact(release.ended ? "Began" : "Runs since", timeOf(release.began, release.ended ? "at" : "elapsed", now)));
     if (release?.began && release.ended) facts.push(fact("Took", span(Date.parse(release.ended) - Date.parse(release.began))));
     if (release?.bakeBegan) facts.push(fact(release.ended ? "Baked since" : "Bakes since", timeOf(release.bakeBegan, release.ended ? "at" : "elapsed", now)));
-    // The status counts those of the release that runs; at its end it begins anew.
+    // The status counts those of the release that runs; at its end it starts over.
     if (!release?.ended) facts.push(fact("Failed checks", `${canary.failedChecks} of ${canary.threshold}`));
     if (canary.ofIterations && !release?.ended) facts.push(fact("Iterations", `${canary.iterations} of ${canary.ofIterations}`));
     if (canary.plan) {
