@@ -132,6 +132,56 @@ bool judge_latency_add(struct judge_latency *latency, const struct judge_policy 
     return true;
 }
 
+/* --- looks that are kept */
+
+int judge_latency_look(const struct judge_latency *latency, const struct judge_policy *policy,
+                       const struct judge_histogram *canary, const struct judge_histogram *primary,
+                       double values[])
+{
+    double shift = 1 + fmax(policy->tolerate.ratio, 0);
+    int n = latency->n + 1;
+
+    values[0] = total_of(canary);
+    values[n] = total_of(primary);
+    for (int i = 0; i < latency->n; i++) {
+        double at = latency->bounds[i];
+        values[1 + i] = canary->n > 0 ? beyond(canary, bound_at(canary, at * shift)).bad : 0;
+        values[n + 1 + i] = primary->n > 0 ? beyond(primary, bound_at(primary, at)).bad : 0;
+    }
+    return 2 * n;
+}
+
+/* The histogram of these bounds alone: those that are known and ascend. */
+static struct judge_histogram kept(const double bounds[], const double values[], int n,
+                                   double new_bounds[], double counts[])
+{
+    int count = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (bounds[i] <= 0 || (count > 0 && bounds[i] <= new_bounds[count - 1]))
+            continue;
+        new_bounds[count] = bounds[i];
+        counts[count++] = values[0] - values[1 + i];
+    }
+    new_bounds[count] = INFINITY;
+    counts[count++] = values[0];
+    return (struct judge_histogram){.n = count, .bounds = new_bounds, .counts = counts};
+}
+
+bool judge_latency_take(struct judge_latency *latency, const struct judge_policy *policy,
+                        const double beyond_[], const double values[], int n_values)
+{
+    double bounds[2][LATENCY_PAIRS + 1], counts[2][LATENCY_PAIRS + 1];
+    int n = latency->n + 1;
+
+    if (latency->n == 0 || n_values != 2 * n)
+        return false;
+    const struct judge_histogram canary = kept(beyond_, values, n - 1, bounds[0], counts[0]),
+                                 primary =
+                                     kept(latency->bounds, values + n, n - 1, bounds[1], counts[1]);
+    return judge_latency_add(latency, policy, &canary, &primary);
+}
+
 double judge_latency_requests(const struct judge_latency *latency)
 {
     double most = 0;
@@ -265,6 +315,90 @@ static bool read_bounds(struct json_object *list, int n, bool ascend, double out
             return false;
     }
     return true;
+}
+
+/* Of each bound: of the primary's requests before, the recent and the last ones, all and those
+ * beyond, and the scatter of the latter. */
+enum { KNOWN = 9 };
+static const double MOST_KNOWN = 1e30; /* squares of sums of 10^12, as in judge.c */
+
+struct json_object *judge_latency_known_write(struct arena *arena,
+                                              const struct judge_latency *latency, double unit)
+{
+    struct json_object *json = json_own(arena, json_object_new_object());
+    struct json_object *list = json_object_new_array();
+
+    for (int i = 0; i < latency->n; i++) {
+        const struct judge_evidence *of = &latency->evidence[i];
+        const double known[KNOWN] = {of->before.total,
+                                     of->before.bad,
+                                     of->recent_primary.total,
+                                     of->recent_primary.bad,
+                                     of->last_primary.total,
+                                     of->last_primary.bad,
+                                     of->scatter,
+                                     of->chance,
+                                     of->squares};
+        json_object_array_add(list, numbers(known, KNOWN));
+    }
+    json_object_object_add(json, "unit", judge_number_json(unit));
+    json_object_object_add(json, "bounds", numbers(latency->bounds, latency->n));
+    json_object_object_add(json, "primary", list);
+    return json;
+}
+
+static bool can_be(struct judge_counts counts)
+{
+    return counts.bad <= counts.total;
+}
+
+static bool read_known(struct json_object *list, struct judge_evidence *out)
+{
+    double known[KNOWN];
+
+    judge_begin(out);
+    if (!read_bounds(list, KNOWN, false, known))
+        return false;
+    for (int i = 0; i < KNOWN; i++)
+        if (known[i] > MOST_KNOWN)
+            return false;
+    out->before = (struct judge_counts){.total = known[0], .bad = known[1]};
+    out->recent_primary = (struct judge_counts){.total = known[2], .bad = known[3]};
+    out->last_primary = (struct judge_counts){.total = known[4], .bad = known[5]};
+    out->scatter = known[6];
+    out->chance = known[7];
+    out->squares = known[8];
+    return can_be(out->before) && can_be(out->recent_primary) && can_be(out->last_primary);
+}
+
+static bool read_all_known(struct json_object *json, struct judge_latency *out, double *unit)
+{
+    struct json_object *bounds = json_at(json, "bounds", NULL);
+    struct json_object *list = json_at(json, "primary", NULL);
+    size_t n = json_len(bounds);
+
+    if (!json_object_is_type(bounds, json_type_array) || n == 0 || n > LATENCY_PAIRS ||
+        json_len(list) != n || !read_bounds(bounds, (int)n, true, out->bounds) ||
+        !json_at(json, "unit", NULL))
+        return false;
+    *unit = json_object_get_double(json_at(json, "unit", NULL));
+    for (size_t i = 0; i < n; i++) {
+        if (!read_known(json_elem(list, i), &out->evidence[i]))
+            return false;
+    }
+    out->n = (int)n;
+    return *unit > 0 && *unit < INFINITY;
+}
+
+bool judge_latency_known_read(struct json_object *json, struct judge_latency *latency, double *unit)
+{
+    judge_latency_begin(latency);
+    *unit = 1;
+    if (read_all_known(json, latency, unit))
+        return true;
+    judge_latency_begin(latency);
+    *unit = 1;
+    return false;
 }
 
 static bool read_all(struct json_object *json, struct judge_latency *out)

@@ -73,6 +73,34 @@ const struct judge_evidence *judge_latency_evident(const struct judge_latency *l
 const char *judge_latency_sentence(struct arena *arena, const struct judge_latency *latency,
                                    const struct judge_policy *policy, double unit);
 
+/*
+ * --- Looks of a release, stored for a later evaluation under another policy (judge/looks.h).
+ *
+ * A look is, of each side, its requests and those beyond each compared bound: 2 * (n + 1) values.
+ * Taken again, the histograms have these bounds alone: under another shift, the next larger of them
+ * holds, so that less is found, and nothing wrong.
+ */
+
+/* The values of a look that was added; their number. Bounds that no histogram has count the
+ * requests beyond the next larger one. */
+int judge_latency_look(const struct judge_latency *latency, const struct judge_policy *policy,
+                       const struct judge_histogram *canary, const struct judge_histogram *primary,
+                       double values[]);
+/* Adds such a look; false if the values are none of these bounds. beyond: the canary's bounds when
+ * they were kept, 0 where none was known. */
+bool judge_latency_take(struct judge_latency *latency, const struct judge_policy *policy,
+                        const double beyond[], const double values[], int n_values);
+
+/*
+ * What is known before the canary's first request, much shorter than all of the evidence: the
+ * bounds, their unit in ms, and how the primary's requests beyond them are spread. And back: false,
+ * and nothing known, if it is none.
+ */
+struct json_object *judge_latency_known_write(struct arena *arena,
+                                              const struct judge_latency *latency, double unit);
+bool judge_latency_known_read(struct json_object *json, struct judge_latency *latency,
+                              double *unit);
+
 /* As JSON, borrowed from the arena, and back; false, and empty evidence, like judge_read(). */
 struct json_object *judge_latency_write(struct arena *arena, const struct judge_latency *latency);
 bool judge_latency_read(struct json_object *json, struct judge_latency *latency);

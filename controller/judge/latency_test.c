@@ -137,6 +137,56 @@ CASE(without_requests_nothing_is_known)
                         "the canary had no requests");
 }
 
+/* Looks that were kept lead to the same evidence as the histograms, and joined ones to nearly that. */
+CASE(looks_that_were_kept_are_taken_again)
+{
+    static const double slower[BOUNDS] = {400, 500, 880, 970, 1000};
+    static const struct judge_policy *const policies[] = {&plain, &lenient};
+    const struct judge_histogram primary = of(much), canary = of(slower);
+    struct judge_latency known = after(&plain, 0, usual, much);
+
+    EACH_ROW (policy, policies) {
+        struct judge_latency seen, again;
+        double values[2 * (LATENCY_PAIRS + 1)], unit;
+        assert_true(judge_latency_known_read(judge_latency_known_write(arena, &known, 1000), &again,
+                                             &unit));
+        assert_true(unit == 1000);
+        seen = again;
+        for (int i = 0; i < 10; i++) {
+            assert_true(judge_latency_add(&seen, *policy, &canary, &primary));
+            int n = judge_latency_look(&seen, *policy, &canary, &primary, values);
+            assert_int_equal(n, 2 * (seen.n + 1));
+            assert_true(judge_latency_take(&again, *policy, seen.beyond, values, n));
+            assert_float_equal(judge_latency_log_worse(&again, *policy),
+                               judge_latency_log_worse(&seen, *policy), 1e-6);
+            assert_false(judge_latency_take(&again, *policy, seen.beyond, values, n - 2));
+        }
+        assert_int_equal(judge_latency_verdict(&again, *policy),
+                         *policy == &plain ? JUDGE_WORSE : JUDGE_UNDECIDED);
+    }
+}
+
+CASE(what_was_known_before_is_short)
+{
+    struct judge_latency known = after(&plain, 0, usual, much), back;
+    struct json_object *json = judge_latency_known_write(arena, &known, 1000);
+    double unit;
+
+    assert_true(strlen(json_text(arena, json)) < 100 + LATENCY_PAIRS * 110);
+    assert_true(judge_latency_known_read(json, &back, &unit));
+    assert_int_equal(back.n, known.n);
+    for (int i = 0; i < back.n; i++)
+        assert_float_equal(back.evidence[i].before.bad, known.evidence[i].before.bad, 1e-3);
+    assert_false(judge_latency_known_read(
+        rows_json(arena, "{'unit':1,'bounds':[1],'primary':[[0,0,0,0,0,0,1e31,0,0]]}"), &back,
+        &unit));
+    json_object_object_add(json, "unit", json_object_new_double(0));
+    assert_false(judge_latency_known_read(json, &back, &unit));
+    assert_int_equal(back.n, 0);
+    assert_false(judge_latency_known_read(NULL, &back, &unit));
+    assert_false(judge_latency_known_read(judge_latency_write(arena, &known), &back, &unit));
+}
+
 CASE(latency_survives_json)
 {
     struct judge_latency latency = after(&lenient, 7, usual, much), back;
