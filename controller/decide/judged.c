@@ -120,7 +120,7 @@ static enum judged_kind kind_of(const struct canary_metric *metric)
     return metric->compares ? JUDGED_NUMBER : JUDGED_REQUESTS;
 }
 
-/* A number whose worse side has changed begins anew. */
+/* A number whose worse side has changed starts over. */
 static bool read_evidence(struct json_object *entry, const struct canary_metric *metric,
                           struct judged_metric *out)
 {
@@ -134,6 +134,19 @@ static bool read_evidence(struct json_object *entry, const struct canary_metric 
         return true;
     judge_numbers_begin(&out->numbers, metric->judge.lower);
     return false;
+}
+
+static const char *const side_names[] = {[SIDE_PRIMARY] = "primary", [SIDE_CANARY] = "canary"};
+
+static void read_native(struct json_object *list, bool native[2])
+{
+    for (size_t i = 0; i < json_len(list); i++) {
+        const char *name = json_object_is_type(json_elem(list, i), json_type_string)
+                               ? json_object_get_string(json_elem(list, i))
+                               : "";
+        for (int side = 0; side < 2; side++)
+            native[side] = native[side] || strcmp(name, side_names[side]) == 0;
+    }
 }
 
 static void read_metric(struct release *r, struct json_object *list, int index, int n,
@@ -150,6 +163,7 @@ static void read_metric(struct release *r, struct json_object *list, int index, 
                                   .policy = judged_policy(judge, metric, n)};
     judge_begin(&out->evidence);
     judge_numbers_begin(&out->numbers, metric->judge.lower);
+    read_native(json_at(entry, "native", NULL), out->native);
     read_samples(r, entry, out);
     if (!entry || !is_of_policy(entry, &out->policy))
         return;
@@ -227,6 +241,17 @@ static struct json_object *samples_json(struct release *r, const struct judged_m
     return samples;
 }
 
+static struct json_object *native_json(struct arena *arena, const bool native[2])
+{
+    struct json_object *list = edit_array(arena);
+
+    for (int side = 0; side < 2; side++) {
+        if (native[side])
+            json_object_array_add(list, json_object_new_string(side_names[side]));
+    }
+    return list;
+}
+
 static struct json_object *evidence_json(struct arena *arena, const struct judged_metric *metric)
 {
     switch (metric->kind) {
@@ -253,6 +278,8 @@ static struct json_object *metric_json(struct release *r, const struct judged_me
     set_number(tolerate, "points", metric->policy.tolerate.points);
     set_number(tolerate, "ratio", metric->policy.tolerate.ratio);
     json_set(entry, "tolerate", tolerate);
+    if (metric->native[SIDE_PRIMARY] || metric->native[SIDE_CANARY])
+        json_set(entry, "native", native_json(r->tick->arena, metric->native));
     json_set(entry, "evidence", evidence_json(r->tick->arena, metric));
     if (has_samples(metric) || metric->before)
         json_set(entry, "looks", samples_json(r, metric));
@@ -363,13 +390,13 @@ void judged_keep_look(struct release *r, struct judged_metric *metric, int64_t b
     memcpy(look.values, values, (size_t)n_values * sizeof(values[0]));
     judge_looks_add(&metric->looks, room(r, sums ? LOOKS_LATENCY : LOOKS_NUMBERS), sums, n_values,
                     &look);
-    memcpy(metric->beyond, metric->latency.beyond, sizeof(metric->beyond));
 }
 
 void judged_know(struct judged_metric *metric, struct json_object *known)
 {
     metric->before = known;
     metric->looks = (struct judge_looks){0};
+    memset(metric->beyond, 0, sizeof(metric->beyond));
 }
 
 static void add_samples(struct json_object *list, const char *name, struct json_object *samples)

@@ -44,12 +44,29 @@ static int bound_at(const struct judge_histogram *histogram, double bound)
     return i;
 }
 
-static struct judge_counts beyond(const struct judge_histogram *histogram, int bound)
+double judge_histogram_count(const struct judge_histogram *histogram, double value, bool up,
+                             double *at)
+{
+    int i = bound_at(histogram, value);
+    double below = i > 0 ? histogram->counts[i - 1] : 0;
+
+    if (histogram->bounds[i] <= value * (1 + ROUNDING)) {
+        *at = histogram->bounds[i];
+        return histogram->counts[i];
+    }
+    if (histogram->counts[i] == below) {
+        *at = value;
+        return below;
+    }
+    *at = up ? histogram->bounds[i] : i > 0 ? histogram->bounds[i - 1] : -INFINITY;
+    return up ? histogram->counts[i] : below;
+}
+
+static struct judge_counts beyond(const struct judge_histogram *histogram, double up_to)
 {
     double total = total_of(histogram);
 
-    return (struct judge_counts){.total = total,
-                                 .bad = total > 0 ? total - histogram->counts[bound] : 0};
+    return (struct judge_counts){.total = total, .bad = total > 0 ? total - up_to : 0};
 }
 
 /* --- the bounds that are compared */
@@ -99,23 +116,31 @@ static struct judge_policy of_shares(const struct judge_policy *policy)
     return plain;
 }
 
-/* One bound. A primary without it, or a canary with none that high, says nothing. */
+/* One bound. A primary with none that low, or a canary with none that high, says nothing. */
 static void add(struct judge_latency *latency, int i, const struct judge_policy *policy,
                 const struct judge_histogram *canary, const struct judge_histogram *primary)
 {
     double shifted = latency->bounds[i] * (1 + fmax(policy->tolerate.ratio, 0));
-    int at = bound_at(primary, latency->bounds[i]), beside = bound_at(canary, shifted);
     const struct judge_policy plain = of_shares(policy);
-    struct judge_counts none = {0};
+    struct judge_counts slow = {0}, primary_slow = {0};
+    double at;
 
-    if (primary->n > 0 && primary->bounds[at] > latency->bounds[i] * (1 + ROUNDING))
-        return;
-    if (canary->n > 0 && canary->bounds[beside] == INFINITY)
-        return;
-    if (canary->n > 0)
-        latency->beyond[i] = canary->bounds[beside];
-    judge_add_sample(&latency->evidence[i], &plain, canary->n > 0 ? beyond(canary, beside) : none,
-                     primary->n > 0 ? beyond(primary, at) : none);
+    if (primary->n > 0) {
+        double up_to = judge_histogram_count(primary, latency->bounds[i], false, &at);
+        if (at == -INFINITY)
+            return;
+        primary_slow = beyond(primary, up_to);
+    }
+    if (canary->n > 0) {
+        double up_to = judge_histogram_count(canary, shifted, true, &at);
+        if (at == INFINITY)
+            return;
+        slow = beyond(canary, up_to);
+        /* of two names for one count, the one that was there before */
+        if (at != shifted || latency->beyond[i] == 0)
+            latency->beyond[i] = at;
+    }
+    judge_add_sample(&latency->evidence[i], &plain, slow, primary_slow);
 }
 
 bool judge_latency_add(struct judge_latency *latency, const struct judge_policy *policy,
@@ -134,52 +159,60 @@ bool judge_latency_add(struct judge_latency *latency, const struct judge_policy 
 
 /* --- looks that are kept */
 
+/* A bound that a side has in no look yet is 0. */
+static void take_least(double *least, double at)
+{
+    *least = *least > 0 ? fmin(*least, at) : at;
+}
+
 int judge_latency_look(const struct judge_latency *latency, const struct judge_policy *policy,
                        const struct judge_histogram *canary, const struct judge_histogram *primary,
-                       double values[])
+                       double values[], double least[])
 {
-    double shift = 1 + fmax(policy->tolerate.ratio, 0);
+    double shift = 1 + fmax(policy->tolerate.ratio, 0), at, up_to;
     int n = latency->n + 1;
 
     values[0] = total_of(canary);
     values[n] = total_of(primary);
     for (int i = 0; i < latency->n; i++) {
-        double at = latency->bounds[i];
-        values[1 + i] = canary->n > 0 ? beyond(canary, bound_at(canary, at * shift)).bad : 0;
-        values[n + 1 + i] = primary->n > 0 ? beyond(primary, bound_at(primary, at)).bad : 0;
+        values[1 + i] = 0;
+        values[n + 1 + i] = values[n];
+        if (canary->n > 0) {
+            up_to = judge_histogram_count(canary, latency->bounds[i] * shift, true, &at);
+            values[1 + i] = at < INFINITY ? beyond(canary, up_to).bad : 0;
+            if (at < INFINITY)
+                take_least(&least[i], at);
+        }
+        if (primary->n > 0) {
+            up_to = judge_histogram_count(primary, latency->bounds[i], false, &at);
+            values[n + 1 + i] = at > -INFINITY ? beyond(primary, up_to).bad : values[n];
+        }
     }
     return 2 * n;
 }
 
-/* The histogram of these bounds alone: those that are known and ascend. */
-static struct judge_histogram kept(const double bounds[], const double values[], int n,
-                                   double new_bounds[], double counts[])
-{
-    int count = 0;
-
-    for (int i = 0; i < n; i++) {
-        if (bounds[i] <= 0 || (count > 0 && bounds[i] <= new_bounds[count - 1]))
-            continue;
-        new_bounds[count] = bounds[i];
-        counts[count++] = values[0] - values[1 + i];
-    }
-    new_bounds[count] = INFINITY;
-    counts[count++] = values[0];
-    return (struct judge_histogram){.n = count, .bounds = new_bounds, .counts = counts};
-}
-
 bool judge_latency_take(struct judge_latency *latency, const struct judge_policy *policy,
-                        const double beyond_[], const double values[], int n_values)
+                        const double least[], const double values[], int n_values)
 {
-    double bounds[2][LATENCY_PAIRS + 1], counts[2][LATENCY_PAIRS + 1];
+    const struct judge_policy plain = of_shares(policy);
+    double shift = 1 + fmax(policy->tolerate.ratio, 0);
     int n = latency->n + 1;
 
     if (latency->n == 0 || n_values != 2 * n)
         return false;
-    const struct judge_histogram canary = kept(beyond_, values, n - 1, bounds[0], counts[0]),
-                                 primary =
-                                     kept(latency->bounds, values + n, n - 1, bounds[1], counts[1]);
-    return judge_latency_add(latency, policy, &canary, &primary);
+    for (int i = 0; i < latency->n; i++) {
+        int beside = 0;
+        while (beside < latency->n &&
+               !(least[beside] >= latency->bounds[i] * shift * (1 - ROUNDING)))
+            beside++;
+        if (beside == latency->n)
+            continue;
+        latency->beyond[i] = least[beside];
+        judge_add_sample(&latency->evidence[i], &plain,
+                         (struct judge_counts){.total = values[0], .bad = values[1 + beside]},
+                         (struct judge_counts){.total = values[n], .bad = values[n + 1 + i]});
+    }
+    return true;
 }
 
 double judge_latency_requests(const struct judge_latency *latency)

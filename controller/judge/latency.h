@@ -11,7 +11,10 @@
  *
  * Where the canary's histogram has no bound b * (1 + shift), the next larger one is taken: fewer
  * requests of the canary are beyond it, so the null holds all the more, and a difference below the
- * distance of two bounds is not found.
+ * distance of two bounds is not found. Where the primary's has no bound b any more, the next smaller
+ * one is taken, for the same reason. So the bounds may change between looks and between the sides,
+ * as those of a native histogram do when its resolution is halved: the bounds of the coarser one
+ * are among those of the finer one.
  *
  * Sources: V. Vovk, R. Wang, "E-values: calibration, combination and applications" (2021), for the
  * mean under any dependence; those of judge/bets.h.
@@ -31,6 +34,16 @@ struct judge_histogram {
     int n;
     const double *bounds, *counts;
 };
+
+/*
+ * The requests up to a finite value. No request lies between two bounds with the same count, so the
+ * count is known at each value between them, of which *at is then the one that was asked for: a
+ * native histogram lists only the bounds of buckets with requests. Otherwise *at is the next larger
+ * bound if `up`, INFINITY if there is none; else the next smaller one, -INFINITY if there is none.
+ * n must be > 0.
+ */
+double judge_histogram_count(const struct judge_histogram *histogram, double value, bool up,
+                             double *at);
 
 struct judge_latency {
     int n; /* bounds that are compared; 0: not chosen yet */
@@ -77,19 +90,24 @@ const char *judge_latency_sentence(struct arena *arena, const struct judge_laten
  * --- Looks of a release, stored for a later evaluation under another policy (judge/looks.h).
  *
  * A look is, of each side, its requests and those beyond each compared bound: 2 * (n + 1) values.
- * Taken again, the histograms have these bounds alone: under another shift, the next larger of them
- * holds, so that less is found, and nothing wrong.
+ * Where a side has no such bound, they are those beyond the next one, as with judge_latency_add();
+ * where it has none at all, none of the canary's and all of the primary's.
  */
 
-/* The values of a look that was added; their number. Bounds that no histogram has count the
- * requests beyond the next larger one. */
+/*
+ * The values of a look that was added; their number. `least` becomes the least of the canary's bounds
+ * beside each of the compared ones, over all looks; 0 where it has had none.
+ */
 int judge_latency_look(const struct judge_latency *latency, const struct judge_policy *policy,
                        const struct judge_histogram *canary, const struct judge_histogram *primary,
-                       double values[]);
-/* Adds such a look; false if the values are none of these bounds. beyond: the canary's bounds when
- * they were kept, 0 where none was known. */
+                       double values[], double least[]);
+/*
+ * Adds such a look; false if the values are none of these bounds. Under another shift the canary's
+ * requests beyond the next larger of the bounds in `least` are compared, so that less is found, and
+ * nothing wrong; where it has none, that bound is left out.
+ */
 bool judge_latency_take(struct judge_latency *latency, const struct judge_policy *policy,
-                        const double beyond[], const double values[], int n_values);
+                        const double least[], const double values[], int n_values);
 
 /*
  * What is known before the canary's first request, much shorter than all of the evidence: the

@@ -119,6 +119,56 @@ CASE(bounds_of_the_canary_may_be_others)
     assert_int_equal(judge_latency_verdict(&latency, &plain), JUDGE_WORSE);
 }
 
+/* Bounds as of native histograms: the canary's next larger one, the primary's next smaller one, or
+ * any value where no request is near. */
+CASE(counts_are_known_where_no_request_is_near)
+{
+    static const double few[] = {0.1, 0.2, 0.4, 0.8, INFINITY}, counts[] = {0, 10, 10, 30, 30};
+    static const struct {
+        double value;
+        bool up;
+        double count, at;
+    } rows[] = {
+        {0.05, true, 0, 0.05}, {0.05, false, 0, 0.05}, {0.1, true, 0, 0.1},   {0.15, true, 10, 0.2},
+        {0.15, false, 0, 0.1}, {0.2, false, 10, 0.2},  {0.3, true, 10, 0.3},  {0.3, false, 10, 0.3},
+        {0.4, true, 10, 0.4},  {0.5, true, 30, 0.8},   {0.5, false, 10, 0.4}, {9, true, 30, 9},
+        {9, false, 30, 9},
+    };
+    static const double first[] = {0.1, 1, INFINITY}, above[] = {5, 5, 6};
+    const struct judge_histogram histogram = {5, few, counts}, other = {3, first, above};
+    double at;
+
+    EACH_ROW (row, rows) {
+        assert_true(judge_histogram_count(&histogram, row->value, row->up, &at) == row->count);
+        assert_true(at == row->at);
+    }
+    assert_true(judge_histogram_count(&other, 0.05, false, &at) == 0 && at == -INFINITY);
+    assert_true(judge_histogram_count(&other, 2, true, &at) == 6 && at == INFINITY);
+    assert_true(judge_histogram_count(&other, 2, false, &at) == 5 && at == 1);
+}
+
+/* Looks in which the canary has no request near a bound, or the primary none beyond it, count. */
+CASE(no_look_is_left_out_for_what_was_in_it)
+{
+    static const double others[] = {0.09, 0.11, INFINITY}, fast[] = {0, 1000, 1000};
+    static const double coarse[] = {0.09, 0.125, 0.2, 0.3, INFINITY};
+    static const double quick[] = {0, 6000, 6000, 10000, 10000};
+    struct judge_latency latency = after(&plain, 0, usual, much);
+    const struct judge_histogram canary = {3, others, fast}, primary = of(much);
+    const struct judge_histogram halved = {5, coarse, quick};
+
+    assert_true(judge_latency_add(&latency, &plain, &canary, &primary));
+    assert_true(judge_latency_add(&latency, &plain, &canary, &halved));
+    for (int i = 0; i < latency.n; i++) {
+        assert_int_equal(latency.evidence[i].looks, 2);
+        assert_true(latency.evidence[i].canary.total == 2000);
+    }
+    assert_true(latency.evidence[1].canary.bad == 0 && latency.beyond[1] == 0.12);
+    /* of the coarser one 0.25 lies in a bucket, all of which counts as slower; 0.5 does not */
+    assert_true(latency.evidence[2].primary.bad == 1000 + 4000);
+    assert_true(latency.evidence[3].primary.bad == 200);
+}
+
 CASE(without_requests_nothing_is_known)
 {
     static const double zero[BOUNDS] = {0};
@@ -137,7 +187,7 @@ CASE(without_requests_nothing_is_known)
                         "the canary had no requests");
 }
 
-/* Looks that were kept lead to the same evidence as the histograms, and joined ones to nearly that. */
+/* Looks that were kept lead to the same evidence as the histograms. */
 CASE(looks_that_were_kept_are_taken_again)
 {
     static const double slower[BOUNDS] = {400, 500, 880, 970, 1000};
@@ -147,23 +197,58 @@ CASE(looks_that_were_kept_are_taken_again)
 
     EACH_ROW (policy, policies) {
         struct judge_latency seen, again;
-        double values[2 * (LATENCY_PAIRS + 1)], unit;
+        double values[2 * (LATENCY_PAIRS + 1)], unit, least[LATENCY_PAIRS] = {0};
         assert_true(judge_latency_known_read(judge_latency_known_write(arena, &known, 1000), &again,
                                              &unit));
         assert_true(unit == 1000);
         seen = again;
         for (int i = 0; i < 10; i++) {
             assert_true(judge_latency_add(&seen, *policy, &canary, &primary));
-            int n = judge_latency_look(&seen, *policy, &canary, &primary, values);
+            int n = judge_latency_look(&seen, *policy, &canary, &primary, values, least);
             assert_int_equal(n, 2 * (seen.n + 1));
-            assert_true(judge_latency_take(&again, *policy, seen.beyond, values, n));
+            assert_true(judge_latency_take(&again, *policy, least, values, n));
             assert_float_equal(judge_latency_log_worse(&again, *policy),
                                judge_latency_log_worse(&seen, *policy), 1e-6);
-            assert_false(judge_latency_take(&again, *policy, seen.beyond, values, n - 2));
+            assert_false(judge_latency_take(&again, *policy, least, values, n - 2));
         }
         assert_int_equal(judge_latency_verdict(&again, *policy),
                          *policy == &plain ? JUDGE_WORSE : JUDGE_UNDECIDED);
     }
+}
+
+/* A shift that was not compared: the next larger bound that was, or none. */
+CASE(looks_are_taken_again_under_another_shift)
+{
+    static const double slower[BOUNDS] = {100, 200, 880, 970, 1000};
+    const struct judge_histogram primary = of(much), canary = of(slower);
+    struct judge_latency again = after(&plain, 0, usual, much);
+    double values[2 * (LATENCY_PAIRS + 1)], least[LATENCY_PAIRS] = {0};
+    int n = judge_latency_look(&again, &plain, &canary, &primary, values, least);
+
+    assert_true(judge_latency_take(&again, &lenient, least, values, n));
+    assert_true(again.beyond[0] == 0.12 && again.evidence[0].canary.bad == 800);
+    assert_true(again.beyond[1] == 0.25 && again.evidence[1].canary.bad == 120);
+    assert_true(again.beyond[2] == 0.5 && again.evidence[2].canary.bad == 30);
+    assert_int_equal(again.evidence[3].looks, 0);
+}
+
+/* Bounds that come and go, as those of native histograms: of a look without one, the next. */
+CASE(a_look_without_a_bound_has_the_next)
+{
+    static const double coarse[] = {0.2, 0.5, INFINITY}, counts[] = {700, 960, 1000};
+    static const double high[] = {0.3, INFINITY}, slow[] = {9500, 10000};
+    const struct judge_histogram canary = {3, coarse, counts}, primary = {2, high, slow};
+    const struct judge_histogram fine = of(usual), fine_primary = of(much);
+    struct judge_latency latency = after(&plain, 0, usual, much);
+    double values[2 * (LATENCY_PAIRS + 1)], least[LATENCY_PAIRS] = {0};
+
+    assert_int_equal(judge_latency_look(&latency, &plain, &canary, &primary, values, least), 10);
+    assert_true(values[1] == 300 && values[2] == 300 && values[3] == 40 && values[4] == 40);
+    assert_true(values[5] == 10000 && values[6] == 10000 && values[8] == 10000);
+    assert_true(values[9] == 500);
+    assert_true(least[0] == 0.2 && least[2] == 0.5);
+    (void)judge_latency_look(&latency, &plain, &fine, &fine_primary, values, least);
+    assert_true(least[0] == 0.1 && least[2] == 0.25 && least[3] == 0.5);
 }
 
 CASE(what_was_known_before_is_short)

@@ -1,13 +1,14 @@
 #include "test/statistics/delays.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #include "test/statistics/world.h"
 
 /* Latencies of a service: a median of 80 ms, a p99 of 400 ms (a log-normal distribution). */
 static const double MEDIAN_MS = 80, WIDTH = 0.7;
 
-enum { MINUTES = 10, LOOKS_BEFORE = 180, MOST_BOUNDS = 160, PLAIN_BOUNDS = 15 };
+enum { MINUTES = 10, LOOKS_BEFORE = 180, NATIVE_BEFORE = 24, MOST_BOUNDS = 160, PLAIN_BOUNDS = 15 };
 
 static const double plain_bounds[PLAIN_BOUNDS] = {5,   10,  25,  50,   75,   100,  150,     200,
                                                   300, 500, 750, 1000, 2500, 5000, INFINITY};
@@ -29,6 +30,21 @@ const struct delay_world delay_worlds[] = {
      .shift = 0.1,
      .tolerate = 0.1,
      .fine = true},
+    {.name = "the same, native", .per_second = 50, .native = true},
+    {.name = "the same, native, little traffic", .per_second = 5, .native = true},
+    {.name = "the same, native, the canary's coarser",
+     .per_second = 50,
+     .native = true,
+     .halved = true},
+    {.name = "the same, native, the primary's fall",
+     .per_second = 50,
+     .native = true,
+     .falls = true},
+    {.name = "the same, native, tolerated",
+     .per_second = 500,
+     .shift = 0.1,
+     .tolerate = 0.1,
+     .native = true},
     {.name = "a fifth faster", .per_second = 50, .shift = -0.2},
     {.name = "10 % slower", .per_second = 50, .shift = 0.1, .bad = true},
     {.name = "20 % slower", .per_second = 50, .shift = 0.2, .bad = true},
@@ -38,6 +54,19 @@ const struct delay_world delay_worlds[] = {
     {.name = "20 % slower", .per_second = 500, .shift = 0.2, .bad = true},
     {.name = "50 % slower", .per_second = 500, .shift = 0.5, .bad = true},
     {.name = "p50 the same, p99 twice", .per_second = 500, .tail = 1, .bad = true},
+    {.name = "10 % slower, native", .per_second = 500, .shift = 0.1, .native = true, .bad = true},
+    {.name = "20 % slower, native, the canary's coarser",
+     .per_second = 500,
+     .shift = 0.2,
+     .native = true,
+     .halved = true,
+     .bad = true},
+    {.name = "20 % slower, native, the primary's fall",
+     .per_second = 500,
+     .shift = 0.2,
+     .native = true,
+     .falls = true,
+     .bad = true},
     {.name = "20 %, 10 % tolerated, fine",
      .per_second = 500,
      .shift = 0.2,
@@ -88,12 +117,12 @@ static struct shares shares_of(const struct delay_world *world, double slower)
 {
     struct shares shares = {.n = PLAIN_BOUNDS};
 
-    if (world->fine)
+    if (world->fine || world->native)
         shares.n = MOST_BOUNDS;
     for (int i = 0; i < shares.n; i++) {
-        double bound = !world->fine          ? plain_bounds[i]
-                       : i < MOST_BOUNDS - 1 ? 2 * pow(2, i / 12.0)
-                                             : INFINITY;
+        double bound = shares.n == PLAIN_BOUNDS ? plain_bounds[i]
+                       : i < MOST_BOUNDS - 1    ? 2 * pow(2, i / (world->native ? 8.0 : 12.0))
+                                                : INFINITY;
         shares.bounds[i] = bound;
         shares.primary[i] =
             isinf(bound) ? 1 : normal_share(log(bound / slower / MEDIAN_MS) / WIDTH);
@@ -121,7 +150,27 @@ static void draw(struct dice *dice, double requests, double clump, int n, const 
     }
 }
 
+/* The bounds of buckets with requests, of each second one where the resolution is halved. */
+static struct judge_histogram sparse(const struct shares *shares, const double counts[],
+                                     bool halved, double bounds[], double kept[])
+{
+    int step = halved ? 2 : 1, last = shares->n - 1, n = 0;
+
+    for (int i = 0; i < last; i += step) {
+        double before = i >= step ? counts[i - step] : 0;
+        double after = i + step < last ? counts[i + step] : counts[last];
+        if (counts[i] == before && counts[i] == after)
+            continue;
+        bounds[n] = shares->bounds[i];
+        kept[n++] = counts[i];
+    }
+    bounds[n] = INFINITY;
+    kept[n++] = counts[last];
+    return (struct judge_histogram){n, bounds, kept};
+}
+
 struct judged {
+    const struct delay_world *world;
     enum lie lie;
     struct judge_policy policy;
     struct judge_latency latency;
@@ -180,15 +229,23 @@ static void keep_one(struct judge_latency *latency, const struct judge_latency *
             latency->evidence[i] = before->evidence[i];
 }
 
+/* fallen: the primary's resolution is halved. */
 static void add(struct judged *judged, const struct shares *shares, const struct drawn *drawn,
-                bool has_canary)
+                bool has_canary, bool fallen)
 {
+    const struct delay_world *world = judged->world;
     struct judge_latency *latency = &judged->latency, before = *latency;
     struct judge_policy policy = judged->policy;
-    const struct judge_histogram canary = {has_canary ? shares->n : 0, shares->bounds,
-                                           drawn->canary},
-                                 primary = {shares->n, shares->bounds, drawn->primary};
+    struct judge_histogram canary = {shares->n, shares->bounds, drawn->canary};
+    struct judge_histogram primary = {shares->n, shares->bounds, drawn->primary};
+    double bounds[2][MOST_BOUNDS], kept[2][MOST_BOUNDS];
 
+    if (world->native) {
+        canary = sparse(shares, drawn->canary, world->halved, bounds[0], kept[0]);
+        primary = sparse(shares, drawn->primary, fallen, bounds[1], kept[1]);
+    }
+    if (!has_canary)
+        canary = (struct judge_histogram){0};
     if (judged->lie == LIE_TOLERANCE)
         policy.tolerate = (struct judge_tolerance){0};
     for (int times = judged->lie == LIE_TWICE ? 2 : 1; times > 0; times--)
@@ -224,15 +281,17 @@ static bool is_worse(const struct judged *judged)
     return judge_latency_verdict(&judged->latency, &policy) == JUDGE_WORSE;
 }
 
-static void look(const struct delay_world *world, struct dice *dice, const struct shares *shares,
-                 double weight, struct judged *judged, struct delay_outcome *outcome)
+static void look(struct judged *judged, struct dice *dice, const struct shares *shares,
+                 double weight, struct delay_outcome *outcome)
 {
+    const struct delay_world *world = judged->world;
     double requests = world->per_second * LOOK_SECONDS;
+    bool fallen = world->falls && outcome->seconds > MINUTES * STEP_SECONDS / 2;
     struct drawn drawn;
 
     draw(dice, requests * (1 - weight), world->clump, shares->n, shares->primary, drawn.primary);
     draw(dice, requests * weight, world->clump, shares->n, shares->canary, drawn.canary);
-    add(judged, shares, &drawn, weight > 0);
+    add(judged, shares, &drawn, weight > 0, fallen);
     outcome->requests += weight > 0 ? drawn.canary[shares->n - 1] : 0;
 }
 
@@ -240,6 +299,7 @@ struct delay_outcome delay_release(const struct delay_world *world, double rate,
                                    struct dice *dice)
 {
     struct judged judged = {
+        .world = world,
         .lie = lie,
         .policy = {.false_alarm_rate = rate, .tolerate = {.ratio = world->tolerate}, .share = 1}};
     const struct world none = {0};
@@ -248,13 +308,13 @@ struct delay_outcome delay_release(const struct delay_world *world, double rate,
     struct delay_outcome outcome = {0};
 
     judge_latency_begin(&judged.latency);
-    for (int i = 0; i < LOOKS_BEFORE; i++)
-        look(world, dice, &shares, 0, &judged, &outcome);
+    for (int i = 0; i < (world->native ? NATIVE_BEFORE : LOOKS_BEFORE); i++)
+        look(&judged, dice, &shares, 0, &outcome);
     while (outcome.seconds < MINUTES * STEP_SECONDS && !outcome.worse) {
         if (world->drift > 0)
             shares = shares_of(world, pow(world->drift, outcome.seconds / scene_seconds(&scene)));
-        look(world, dice, &shares, scene_weight(&scene, (int)(outcome.seconds / STEP_SECONDS)),
-             &judged, &outcome);
+        look(&judged, dice, &shares, scene_weight(&scene, (int)(outcome.seconds / STEP_SECONDS)),
+             &outcome);
         outcome.seconds += LOOK_SECONDS;
         outcome.worse = is_worse(&judged);
     }

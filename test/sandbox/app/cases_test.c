@@ -72,6 +72,8 @@ static struct json_object *behaviour(struct arena *arena, struct json_object *ro
     if (got.leak_kb > 0)
         json_object_array_add(
             out, json_object_new_string(arena_printf(arena, "%lld KiB", (long long)got.leak_kb)));
+    if (got.native)
+        json_object_array_add(out, json_object_new_string("native"));
     return out;
 }
 
