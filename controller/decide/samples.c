@@ -129,6 +129,7 @@ static enum rule_result look_at_numbers(struct release *r, struct judged_metric 
                                         int64_t end_s)
 {
     struct compared now = {0};
+    bool known = metric->numbers.block > 0;
     enum rule_result verdict = compared_ask(r, metric->index, end_s, &now);
 
     if (verdict == RULE_NEEDS_FACTS)
@@ -137,12 +138,35 @@ static enum rule_result look_at_numbers(struct release *r, struct judged_metric 
         metric->says = arena_printf(r->tick->arena, "not compared: %s", now.why);
     } else {
         (void)judge_numbers_add(&metric->numbers, &metric->policy, now.canary, now.primary);
+        if (known)
+            judged_keep_look(r, metric, metric->counted_s, end_s,
+                             (const double[LOOK_PAIR]){now.canary, now.primary}, LOOK_PAIR);
+        else if (metric->numbers.block > 0)
+            judged_know(metric, judge_numbers_write(r->tick->arena, &metric->numbers));
         metric->says = judge_numbers_sentence(r->tick->arena, &metric->numbers, &metric->policy);
         if (metric->first_s == 0)
             metric->first_s = metric->counted_s;
     }
     metric->counted_s = end_s;
     return RULE_CONTINUE;
+}
+
+/* Keeps the look; the first one of all has chosen the bounds, and is no evidence. */
+static void keep_latency(struct release *r, struct judged_metric *metric, int64_t end_s,
+                         const struct histograms *now, bool known)
+{
+    double values[LOOK_VALUES];
+
+    if (!known && metric->latency.n > 0) {
+        judged_know(metric,
+                    judge_latency_known_write(r->tick->arena, &metric->latency, now->unit_ms));
+        return;
+    }
+    if (metric->latency.n == 0)
+        return;
+    int n = judge_latency_look(&metric->latency, &metric->policy, &now->canary, &now->primary,
+                               values, metric->beyond);
+    judged_keep_look(r, metric, metric->counted_s, end_s, values, n);
 }
 
 /* Handled like counts. */
@@ -152,6 +176,7 @@ static enum rule_result look_at_latency(struct release *r, struct judged_metric 
     const struct counts_window window = {
         .end_s = end_s, .length_s = end_s - metric->counted_s, .native = metric->native};
     struct histograms now = {0};
+    bool known = metric->latency.n > 0;
     enum rule_result verdict = counts_histograms(r, metric->index, &window, &now);
 
     if (verdict == RULE_NEEDS_FACTS)
@@ -160,7 +185,8 @@ static enum rule_result look_at_latency(struct release *r, struct judged_metric 
         metric->says = arena_printf(r->tick->arena, "not counted yet: %s", now.why);
         return RULE_CONTINUE;
     }
-    (void)judge_latency_add(&metric->latency, &metric->policy, &now.canary, &now.primary);
+    if (judge_latency_add(&metric->latency, &metric->policy, &now.canary, &now.primary))
+        keep_latency(r, metric, end_s, &now, known);
     metric->says =
         judge_latency_sentence(r->tick->arena, &metric->latency, &metric->policy, now.unit_ms);
     if (metric->first_s == 0 && now.canary.n > 0 && now.canary.counts[now.canary.n - 1] > 0)
@@ -231,7 +257,20 @@ static enum rule_result learn_latency(struct release *r, struct judged_metric *m
         (void)judge_latency_add(&metric->latency, &metric->policy, &none, &past.before[last]);
     for (int i = 0; i < last; i++)
         (void)judge_latency_add(&metric->latency, &metric->policy, &none, &past.before[i]);
+    if (metric->latency.n > 0)
+        judged_know(metric,
+                    judge_latency_known_write(r->tick->arena, &metric->latency, past.unit_ms));
     return RULE_CONTINUE;
+}
+
+static enum rule_result learn_number(struct release *r, struct judged_metric *metric,
+                                     const struct counts_window *window)
+{
+    enum rule_result verdict = compared_learn(r, metric->index, window, &metric->numbers);
+
+    if (verdict == RULE_CONTINUE && metric->numbers.block > 0)
+        judged_know(metric, judge_numbers_write(r->tick->arena, &metric->numbers));
+    return verdict;
 }
 
 /*
@@ -251,7 +290,7 @@ static enum rule_result sample_before(struct release *r, struct judged_metric *m
     if (r->judged->pods[SIDE_PRIMARY] == 0)
         return RULE_CONTINUE;
     if (metric->kind == JUDGED_NUMBER)
-        return compared_learn(r, metric->index, &window, &metric->numbers);
+        return learn_number(r, metric, &window);
     if (metric->kind == JUDGED_LATENCY)
         return learn_latency(r, metric, &window);
     enum rule_result verdict = counts_ask(r, metric->index, &window, &counts);
