@@ -107,14 +107,14 @@ struct json_object *judge_looks_write(struct arena *arena, const struct judge_lo
 
 bool judge_look_read(struct json_object *row, int width, struct judge_look *out)
 {
-    if (!json_object_is_type(row, json_type_array) || json_len(row) != (size_t)(HEAD + width) ||
+    if (!json_object_is_type(row, json_type_array) || (int)json_len(row) != HEAD + width ||
         !json_to_int(json_elem(row, 0), &out->at_s) ||
         !weight_read(json_elem(row, 1), most_step, &out->step) ||
         !json_to_int(json_elem(row, 2), &out->looks) || out->at_s < 0 || out->at_s > MOST_SECONDS ||
         out->looks < 1 || out->looks > LOOK_JOINED)
         return false;
     for (int i = 0; i < width; i++) {
-        struct json_object *value = json_elem(row, (size_t)(HEAD + i));
+        struct json_object *value = json_elem(row, HEAD + (size_t)i);
         if (!json_object_is_type(value, json_type_int) &&
             !json_object_is_type(value, json_type_double))
             return false;

@@ -286,8 +286,8 @@ static void look(struct judged *judged, struct dice *dice, const struct shares *
 {
     const struct delay_world *world = judged->world;
     double requests = world->per_second * LOOK_SECONDS;
-    bool fallen = world->falls && outcome->seconds > MINUTES * STEP_SECONDS / 2;
-    struct drawn drawn;
+    bool fallen = world->falls && outcome->seconds > MINUTES * STEP_SECONDS / 2.0;
+    struct drawn drawn = {0};
 
     draw(dice, requests * (1 - weight), world->clump, shares->n, shares->primary, drawn.primary);
     draw(dice, requests * weight, world->clump, shares->n, shares->canary, drawn.canary);
