@@ -161,8 +161,14 @@ static void read_compare(struct json_reader *r, struct json_object *metric, bool
     out->compares = to != NULL;
     if (to == NULL)
         return;
-    if (strcmp(to, "primary") != 0)
-        json_reader_fail(r, metric, "compare", "expected primary, found \"%s\"", to);
+    out->past = strcmp(to, "past") == 0;
+    if (!out->past && strcmp(to, "primary") != 0)
+        json_reader_fail(r, metric, "compare", "expected primary or past, found \"%s\"", to);
+    else if (out->past && (canary_metric_is_builtin(out) || out->template_ref.name == NULL))
+        json_reader_fail(r, metric, "compare",
+                         "expected primary, or past on a metric with a templateRef, found past on "
+                         "\"%s\"",
+                         out->name);
     else if (!canary_metric_is_duration(out) &&
              (canary_metric_is_success_rate(out) || out->template_ref.name == NULL))
         json_reader_fail(r, metric, "compare",
@@ -184,7 +190,7 @@ static void read_worse(struct json_reader *r, struct json_object *json, struct c
     if (!out->judge.lower && strcmp(worse, "higher") != 0)
         json_reader_fail(r, json, "worse", "expected higher or lower, found \"%s\"", worse);
     else if (!out->compares)
-        json_reader_fail(r, json, "worse", "expected only with compare: primary");
+        json_reader_fail(r, json, "worse", "expected only with compare");
     else if (canary_metric_is_duration(out) && out->judge.lower)
         json_reader_fail(r, json, "worse", "expected higher on request-duration, found \"lower\"");
 }
