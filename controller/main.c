@@ -337,7 +337,7 @@ static void get_canaries(void *arg, struct http_conn_request *req)
         debug_reply(req, out);
     else
         http_reply_error(req, 410,
-                         "the Canary that this page would begin behind is gone; begin anew, "
+                         "the Canary that this page would begin behind is gone; start over, "
                          "without continue");
 }
 
@@ -491,7 +491,8 @@ static enum err start_server(struct controller *controller, struct arena *arena,
     controller->page =
         (struct page){.engine = &controller->engine,
                       .settings = settings,
-                      .door = {.open = opt.ui && !file, .tokens = controller->tokens}};
+                      .door = {.open = opt.ui && !file, .tokens = controller->tokens},
+                      .promises = promises_new(controller->loop, clock_monotonic_ms)};
     err = read_links(arena, &controller->page.links, ei);
     if (err != ERR_OK)
         return err;
@@ -681,6 +682,7 @@ static void open_clients(struct controller *controller, const struct kube_config
 
 static void end_loop(struct controller *controller)
 {
+    promises_free(controller->page.promises);
     loop_free(controller->loop);
     tokens_free(controller->tokens);
     trace_headers_free(controller->headers);

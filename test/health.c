@@ -87,7 +87,7 @@ const char *health_fault(struct json_object *canary)
         return "a status has one of the known phases";
     if (!is_count(status, "canaryWeight", 0, 100, true))
         return "a status has a weight from 0 to 100";
-    /* Flagger counts iterations from -1 on where it begins anew */
+    /* Flagger counts iterations from -1 on where it starts over */
     if (!is_count(status, "failedChecks", 0, INT32_MAX, false) ||
         !is_count(status, "iterations", -1, INT32_MAX, false))
         return "failedChecks and iterations are numbers";

@@ -387,7 +387,7 @@ static const char *refuse_companions(struct release *r)
                 own.n_companions, NAME, strlen(ref->name));
         if (companions_are_named(&own, ref->kind, ref->name))
             return arena_printf(r->tick->arena,
-                                "spec.companions[%d]: %s %s is named before; expected each once",
+                                "spec.companions[%d]: %s %s is named twice; expected each once",
                                 own.n_companions, ref->kind, ref->name);
     }
     return NULL;
@@ -713,14 +713,14 @@ enum rule_result ignored_tell(struct release *r)
         return RULE_CONTINUE;
     }
     const char *sentence =
-        fields ? arena_printf(arena, "%s: without effect, provider %s has no word for it", fields,
+        fields ? arena_printf(arena, "%s: without effect, provider %s has no such setting", fields,
                               r->tick->provider)
                : NULL;
     if (fixed)
         sentence = joined(arena, sentence,
                           arena_printf(arena,
-                                       "%s: without effect on a Service that is there, nobody can "
-                                       "change it; one that is deleted is made anew with it",
+                                       "%s: without effect on a Service that exists, where it "
+                                       "cannot be changed; a deleted one is created again with it",
                                        fixed));
     if (no_pods)
         sentence = joined(

@@ -372,7 +372,7 @@ void alerts_owe(struct release *r)
         return;
     size_t n = json_len(pending);
     if (n > ALERTS_PENDING_MAX) {
-        event_warning(r, "More than %d alerts are not delivered, the oldest is given up",
+        event_warning(r, "More than %d alerts are not delivered, the oldest is dropped",
                       ALERTS_PENDING_MAX);
         json_object_array_del_idx(pending, 0, n - ALERTS_PENDING_MAX);
     }

@@ -39,9 +39,8 @@ static void note_begin(struct release *r)
     (void)condition_set(
         r, CONDITION_BAKED, baking,
         arena_printf(r->tick->arena,
-                     "all traffic goes to %s for %s, until %s; %s-primary keeps the "
-                     "former version until then, and a check that fails leads back "
-                     "to it",
+                     "all traffic goes to %s for %s, until %s; %s-primary keeps the former version "
+                     "until then, and a failed check returns the traffic to it",
                      release_target(r), lasts, clock_rfc3339(r->tick->now_ms + for_ms, until),
                      r->canary->target.name));
     event_normal(

@@ -198,7 +198,7 @@ void metrics_measured(struct release *r)
 
 /*
  * Load tests from many pods end with what they were started for: their release, whether it was
- * promoted, rolled back, cancelled or begun anew with another revision, or their Canary, when it is
+ * promoted, rolled back, cancelled or started over with another revision, or their Canary, when it is
  * deleted or suspended.
  *
  * A webhook of the types rollout and pre-rollout with metadata.type job or k6 starts one
@@ -238,7 +238,7 @@ bool load_tests_may_run(const struct canary *canary)
     return has_load(canary) || json_at(canary->status.json, load_key, NULL);
 }
 
-/* The end of the release before it: one of the same revision that is begun anew is another one. */
+/* The end of the release before it: one of the same revision that is started over is another one. */
 static const char *load_after(const struct release *r)
 {
     struct json_object *history = json_at(r->canary->status.json, "history", NULL);
@@ -333,8 +333,8 @@ static void end_load_again(struct release *r, struct json_object *record, const 
     until = clock_rfc3339(r->tick->now_ms / 1000 * 1000 + tick_deadline_ms(r->tick), text);
     json_set_str(now, "until", until);
     status_object(r, load_key, now);
-    event_warning(r, "Load tests of %s could not be ended, it is tried again: %s",
-                  release_canary(r), why);
+    event_warning(r, "Load tests of %s could not be ended, trying again: %s", release_canary(r),
+                  why);
 }
 
 static enum rule_result close_load(struct release *r)
@@ -346,7 +346,7 @@ static enum rule_result close_load(struct release *r)
     if (!record)
         return RULE_CONTINUE;
     if (!has_load(r->canary)) {
-        leave_load(r, "the spec has no webhook any more that runs them");
+        leave_load(r, "no webhook of the spec runs them any more");
         return RULE_CONTINUE;
     }
     enum rule_result verdict = send_load_end(r, &closed, &said);

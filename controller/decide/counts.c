@@ -69,20 +69,22 @@ static const char *workload_of(const struct asking *a, enum side side)
                : arena_printf(a->r->tick->arena, "%s-primary", a->r->canary->target.name);
 }
 
-static const char *template_of(const struct asking *a, enum side side, enum asked asked)
+static const char *template_of(const struct asking *a, enum side side,
+                               const struct metric_count *what)
 {
+    struct metric_count count = *what;
+
     if (a->queries) {
-        const char *text = json_str_at(a->queries, asked == ASKED_TOTAL ? "total" : "bad", NULL);
+        const char *text = json_str_at(a->queries, what->good ? "bad" : "total", NULL);
         return text ? text : "";
     }
+    count.kind = kind_of(a->metric);
+    count.primary = side == SIDE_PRIMARY;
     return metric_family_count_query(a->r->tick->arena,
-                                     metric_family_find(a->r->router->metric_family),
-                                     &(struct metric_count){.kind = kind_of(a->metric),
-                                                            .primary = side == SIDE_PRIMARY,
-                                                            .good = asked == ASKED_PART});
+                                     metric_family_find(a->r->router->metric_family), &count);
 }
 
-static enum err query_of(const struct asking *a, enum side side, enum asked asked,
+static enum err query_of(const struct asking *a, enum side side, const struct metric_count *what,
                          const char **query, struct errinfo *ei)
 {
     struct release *r = a->r;
@@ -97,7 +99,34 @@ static enum err query_of(const struct asking *a, enum side side, enum asked aske
         model.pods =
             arena_printf(r->tick->arena, "%s%s", workload_of(a, side), r->target->pod_suffix);
     }
-    return render_query(r->tick->arena, template_of(a, side, asked), &model, query, ei);
+    return render_query(r->tick->arena, template_of(a, side, what), &model, query, ei);
+}
+
+/* Completes the question by its query and times: before > 0, that many windows. */
+static enum rule_result ask(const struct asking *a, enum side side, const struct metric_count *what,
+                            int before, struct metric_question *question,
+                            const struct metric_answer **answer, const char **why)
+{
+    struct errinfo ei;
+
+    question->at_s = a->window->end_s;
+    if (before > 0) {
+        question->times = before;
+        question->every_s = a->window->length_s;
+    }
+    if (query_of(a, side, what, &question->query, &ei) != ERR_OK) {
+        *why = arena_printf(a->r->tick->arena, "the query of its %s cannot be made: %s",
+                            question->histogram ? "histogram" : "counts", ei.text);
+        return RULE_DONE;
+    }
+    return need_metric(a->r->tick, question, answer) ? RULE_CONTINUE : RULE_NEEDS_FACTS;
+}
+
+/* In the unit of the buckets. */
+static double threshold_of(const struct asking *a)
+{
+    return metric_family_bucket(metric_family_find(a->r->router->metric_family),
+                                slowest_ms(a->metric));
 }
 
 /* "judge[0].canary.total", "judge[0].before.primary.total" */
@@ -106,28 +135,140 @@ static enum rule_result ask_one(const struct asking *a, enum side side, enum ask
 {
     static const char *const parts[] = {[ASKED_TOTAL] = "total", [ASKED_PART] = "part"};
     struct metric_question question = a->question;
-    struct errinfo ei;
 
     question.id = arena_printf(a->r->tick->arena, "judge[%d]%s.%s.%s", a->index,
                                a->window->before > 0 ? ".before" : "",
                                side == SIDE_CANARY ? "canary" : "primary", parts[asked]);
-    question.at_s = a->window->end_s;
-    if (a->window->before > 0) {
-        question.times = a->window->before;
-        question.every_s = a->window->length_s;
-    }
     if (!a->queries && asked == ASKED_PART && kind_of(a->metric) == METRIC_DURATION)
-        question.bucket = metric_family_bucket(metric_family_find(a->r->router->metric_family),
-                                               slowest_ms(a->metric));
-    if (query_of(a, side, asked, &question.query, &ei) != ERR_OK) {
-        *why =
-            arena_printf(a->r->tick->arena, "the query of its counts cannot be made: %s", ei.text);
-        return RULE_DONE;
-    }
-    return need_metric(a->r->tick, &question, answer) ? RULE_CONTINUE : RULE_NEEDS_FACTS;
+        question.bucket = threshold_of(a);
+    return ask(a, side, &(struct metric_count){.good = asked == ASKED_PART}, a->window->before,
+               &question, answer, why);
 }
 
-/* --- the four queries of a metric */
+/* The past of the canary is not asked for. */
+static bool is_asked(const struct asking *a, enum side side)
+{
+    return a->window->before == 0 || side == SIDE_PRIMARY;
+}
+
+/* --- native histograms */
+
+/* Windows before the release: their answers are large. */
+enum { NATIVE_BEFORE = 24 };
+
+/* The answers of all sides; NULL if not asked. */
+struct answered {
+    const struct metric_answer *classic[SIDES][ASKED];
+    const struct metric_answer *native[SIDES][ASKED];
+};
+
+static int windows_of(const struct asking *a, bool native)
+{
+    return native && a->window->before > NATIVE_BEFORE ? NATIVE_BEFORE : a->window->before;
+}
+
+/* "judge[0].canary.native", "judge[0].canary.native.part": durations need no second one. */
+static enum rule_result ask_native(const struct asking *a, enum side side, enum asked asked,
+                                   const struct metric_answer **answer, const char **why)
+{
+    struct metric_question question = a->question;
+
+    question.id = arena_printf(a->r->tick->arena, "judge[%d]%s.%s.native%s", a->index,
+                               a->window->before > 0 ? ".before" : "",
+                               side == SIDE_CANARY ? "canary" : "primary",
+                               asked == ASKED_PART ? ".part" : "");
+    question.histogram = true;
+    return ask(a, side, &(struct metric_count){.good = asked == ASKED_PART, .native = true},
+               windows_of(a, true), &question, answer, why);
+}
+
+static int native_queries(const struct asking *a)
+{
+    return kind_of(a->metric) == METRIC_DURATION ? 1 : ASKED;
+}
+
+/* True if there is no series by `le`, or no counter, or only those of pods that are gone. */
+static bool is_empty(const struct metric_answer *answer)
+{
+    if (answer->outcome != METRIC_VALUE)
+        return answer->outcome == METRIC_NO_VALUES;
+    for (int i = 0; i < answer->n_values; i++) {
+        if (answer->values[i] > 0)
+            return false;
+    }
+    return answer->n_values > 0 || answer->value == 0;
+}
+
+static bool may_be_native(const struct asking *a, const struct metric_answer *classic)
+{
+    return canary_metric_is_builtin(a->metric) && is_empty(classic) &&
+           metric_family_has_native(metric_family_find(a->r->router->metric_family),
+                                    kind_of(a->metric));
+}
+
+/*
+ * The native histograms of the sides that are known to have them, or that have answered without a
+ * request. Only a histogram makes a side native.
+ */
+static enum rule_result ask_natives(const struct asking *a, struct answered *answers,
+                                    const char **why)
+{
+    enum rule_result verdict = RULE_CONTINUE;
+
+    for (int side = 0; verdict != RULE_DONE && side < SIDES; side++) {
+        const struct metric_answer *classic = answers->classic[side][ASKED_TOTAL];
+        if (!is_asked(a, (enum side)side) ||
+            !(a->window->native[side] || (classic && may_be_native(a, classic))))
+            continue;
+        for (int i = 0; verdict != RULE_DONE && i < native_queries(a); i++) {
+            enum rule_result one =
+                ask_native(a, (enum side)side, (enum asked)i, &answers->native[side][i], why);
+            verdict = one != RULE_CONTINUE ? one : verdict;
+        }
+    }
+    for (int side = 0; verdict == RULE_CONTINUE && side < SIDES; side++) {
+        const struct metric_answer *native = answers->native[side][ASKED_TOTAL];
+        a->window->native[side] =
+            a->window->native[side] ||
+            (native && native->outcome == METRIC_VALUE && native->n_bounds > 0);
+    }
+    return verdict;
+}
+
+/* An increase of a little more than the window, of whole requests. */
+static double whole(const struct asking *a, double count)
+{
+    double length_s = (double)a->window->length_s;
+
+    return round(count * length_s / (length_s + METRIC_NATIVE_SLACK_S));
+}
+
+/* The histogram at the i-th of several times; no series, or a bucket without a value, means no
+ * request. */
+static struct judge_histogram histogram_at(const struct asking *a,
+                                           const struct metric_answer *answer, bool native, int i)
+{
+    int n = answer->outcome == METRIC_VALUE ? answer->n_bounds : 0;
+    int times = a->window->before > 0 ? windows_of(a, native) : 1;
+    double *counts = arena_array(a->r->tick->arena, (size_t)n, sizeof(*counts));
+
+    for (int b = 0; b < n; b++) {
+        counts[b] = answer->values[b * times + i];
+        if (!isfinite(counts[b]))
+            return (struct judge_histogram){0};
+        if (native)
+            counts[b] = whole(a, counts[b]);
+    }
+    return (struct judge_histogram){.n = n, .bounds = answer->bounds, .counts = counts};
+}
+
+/* --- the counts of a metric */
+
+/* Requests of a side: all, and the good ones, or those up to the bound `at`; 0 if there is none. */
+struct side_counts {
+    double total, part, at;
+    struct judge_histogram histogram; /* native durations */
+};
 
 /* No series means no request. */
 static double number_of(const struct metric_answer *answer)
@@ -136,69 +277,117 @@ static double number_of(const struct metric_answer *answer)
 }
 
 /* Likewise, for the i-th of the windows before the release. */
-static double number_before(const struct metric_answer *answer, int i)
+static double number_at(const struct metric_answer *answer, int i)
 {
     return answer->outcome == METRIC_VALUE && i < answer->n_values && !isnan(answer->values[i])
                ? answer->values[i]
                : 0;
 }
 
-static struct judge_counts counts_of(const struct asking *a, double total, double part)
+static double total_of(const struct judge_histogram *histogram)
 {
-    return judge_clean(
-        (struct judge_counts){.total = total, .bad = a->queries ? part : total - part});
+    return histogram->n > 0 ? histogram->counts[histogram->n - 1] : 0;
 }
 
-static struct judge_counts *counts_before(const struct asking *a,
-                                          const struct metric_answer *const answers[ASKED])
+/* The requests up to a bound that is not below (or, with `up` false, not above) this value. */
+static void cut(struct side_counts *side, double bound, bool up)
 {
-    struct judge_counts *counts =
-        arena_array(a->r->tick->arena, (size_t)a->window->before, sizeof(*counts));
+    if (side->histogram.n > 0)
+        side->part = judge_histogram_count(&side->histogram, bound, up, &side->at);
+}
 
-    for (int i = 0; i < a->window->before; i++)
-        counts[i] = counts_of(a, number_before(answers[ASKED_TOTAL], i),
-                              number_before(answers[ASKED_PART], i));
-    return counts;
+/* The i-th window, or the only one. */
+static struct side_counts side_counts(const struct asking *a, const struct answered *answers,
+                                      enum side side, int i)
+{
+    const struct metric_answer *const *classic = answers->classic[side];
+    const struct metric_answer *const *native = answers->native[side];
+    bool past = a->window->before > 0;
+    struct side_counts out = {0};
+
+    if (!a->window->native[side]) {
+        out.total = past ? number_at(classic[ASKED_TOTAL], i) : number_of(classic[ASKED_TOTAL]);
+        out.part = past ? number_at(classic[ASKED_PART], i) : number_of(classic[ASKED_PART]);
+        out.at = classic[ASKED_PART]->note ? strtod(classic[ASKED_PART]->note, NULL) : 0;
+        return out;
+    }
+    out.histogram = histogram_at(a, native[ASKED_TOTAL], true, i);
+    out.total = total_of(&out.histogram);
+    if (kind_of(a->metric) == METRIC_DURATION) {
+        cut(&out, threshold_of(a), true);
+        return out;
+    }
+    const struct judge_histogram good = histogram_at(a, native[ASKED_PART], true, i);
+    out.part = total_of(&good);
+    return out;
+}
+
+/*
+ * Slow requests of both sides are those beyond one bound. Where the resolutions of native histograms
+ * differ it is one that both have, or else a higher one of the canary: fewer of its requests are
+ * beyond it.
+ */
+static void align(struct side_counts *canary, struct side_counts *primary)
+{
+    if (primary->at > canary->at && canary->histogram.n > 0)
+        cut(canary, primary->at, true);
+    else if (primary->at > canary->at && canary->at > 0)
+        cut(primary, canary->at, false);
+}
+
+static struct judge_counts counts_of(const struct asking *a, const struct side_counts *side)
+{
+    return judge_clean((struct judge_counts){
+        .total = side->total, .bad = a->queries ? side->part : side->total - side->part});
 }
 
 /* The bound actually used: the histogram has a fixed set. */
-static const char *bad_of(const struct asking *a,
-                          const struct metric_answer *const answers[SIDES][ASKED])
+static const char *bad_of(const struct asking *a, double bound)
 {
-    const char *bucket = answers[SIDE_PRIMARY][ASKED_PART]->note;
-    const struct metric_family *family = metric_family_find(a->r->router->metric_family);
-
     if (a->queries)
         return arena_printf(a->r->tick->arena, "were bad by %s", a->metric->name);
     if (kind_of(a->metric) != METRIC_DURATION)
         return "failed";
     double ms = slowest_ms(a->metric);
-    if (bucket)
-        ms = strtod(bucket, NULL) * ms / metric_family_bucket(family, ms);
+    if (bound > 0 && isfinite(bound))
+        ms = bound * ms / threshold_of(a);
     return arena_printf(a->r->tick->arena, "took longer than %g ms", ms);
 }
 
-static bool is_asked(const struct asking *a, enum side side)
+static bool is_without_bucket(const struct asking *a, const struct answered *answers,
+                              enum side side)
 {
-    return a->window->before == 0 || side == SIDE_PRIMARY;
+    const struct metric_answer *part = answers->classic[side][ASKED_PART];
+
+    return !a->queries && kind_of(a->metric) == METRIC_DURATION && !a->window->native[side] &&
+           part->outcome == METRIC_NO_VALUES && number_of(answers->classic[side][ASKED_TOTAL]) > 0;
+}
+
+/* Of all that were asked about a side. */
+static const char *error_of(const struct answered *answers, int side)
+{
+    const struct metric_answer *const all[] = {
+        answers->classic[side][ASKED_TOTAL], answers->classic[side][ASKED_PART],
+        answers->native[side][ASKED_TOTAL], answers->native[side][ASKED_PART]};
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        if (all[i] && all[i]->outcome == METRIC_ERROR)
+            return all[i]->text;
+    }
+    return NULL;
 }
 
 /*
  * A sentence about an answer that is not a count, or about requests without a bucket at the bound,
  * since the number of slow ones is then unknown; NULL if all are counts.
  */
-static const char *fault_of(const struct asking *a,
-                            const struct metric_answer *const answers[SIDES][ASKED])
+static const char *fault_of(const struct asking *a, const struct answered *answers)
 {
     for (int side = 0; side < SIDES; side++) {
-        for (int asked = 0; is_asked(a, (enum side)side) && asked < ASKED; asked++) {
-            const struct metric_answer *answer = answers[side][asked];
-            if (answer->outcome == METRIC_ERROR)
-                return answer->text;
-        }
-        const struct metric_answer *part = answers[side][ASKED_PART];
-        if (is_asked(a, (enum side)side) && !a->queries && kind_of(a->metric) == METRIC_DURATION &&
-            part->outcome == METRIC_NO_VALUES && number_of(answers[side][ASKED_TOTAL]) > 0)
+        const char *error = error_of(answers, side);
+        if (error)
+            return error;
+        if (is_asked(a, (enum side)side) && is_without_bucket(a, answers, (enum side)side))
             return arena_printf(a->r->tick->arena,
                                 "the histogram of request-duration has no bucket of %g ms or more",
                                 slowest_ms(a->metric));
@@ -234,37 +423,55 @@ static enum rule_result begin(struct release *r, struct asking *a, const char **
     return RULE_DONE;
 }
 
+/* All are requested before the first is waited for. */
+static enum rule_result ask_all(const struct asking *a, struct answered *answers, const char **why)
+{
+    enum rule_result verdict = RULE_CONTINUE;
+
+    for (int i = 0; verdict != RULE_DONE && i < SIDES * ASKED; i++) {
+        enum side side = i / ASKED ? SIDE_CANARY : SIDE_PRIMARY;
+        if (!is_asked(a, side) || a->window->native[side])
+            continue;
+        enum rule_result one =
+            ask_one(a, side, (enum asked)(i % ASKED), &answers->classic[side][i % ASKED], why);
+        verdict = one != RULE_CONTINUE ? one : verdict;
+    }
+    if (verdict == RULE_DONE)
+        return verdict;
+    enum rule_result natives = ask_natives(a, answers, why);
+    return natives != RULE_CONTINUE ? natives : verdict;
+}
+
 enum rule_result counts_ask(struct release *r, int index, const struct counts_window *window,
                             struct counts *out)
 {
-    const struct metric_answer *answers[SIDES][ASKED];
+    struct answered answers = {0};
     struct asking a = {
         .r = r, .index = index, .metric = &r->canary->analysis.metrics[index], .window = window};
     enum rule_result verdict = begin(r, &a, &out->why);
 
-    /* all are requested before the first is waited for */
-    for (int i = 0; verdict != RULE_DONE && i < SIDES * ASKED; i++) {
-        enum side side = i / ASKED ? SIDE_CANARY : SIDE_PRIMARY;
-        if (!is_asked(&a, side))
-            continue;
-        enum rule_result one =
-            ask_one(&a, side, (enum asked)(i % ASKED), &answers[side][i % ASKED], &out->why);
-        verdict = one != RULE_CONTINUE ? one : verdict;
-    }
+    if (verdict == RULE_CONTINUE)
+        verdict = ask_all(&a, &answers, &out->why);
     if (verdict != RULE_CONTINUE)
         return verdict;
-    out->why = fault_of(&a, answers);
+    out->why = fault_of(&a, &answers);
     if (out->why)
         return RULE_DONE;
-    out->bad = bad_of(&a, answers);
+    struct side_counts primary = side_counts(&a, &answers, SIDE_PRIMARY, 0);
     if (window->before > 0) {
-        out->before = counts_before(&a, answers[SIDE_PRIMARY]);
+        out->n_before = windows_of(&a, window->native[SIDE_PRIMARY]);
+        out->before = arena_array(r->tick->arena, (size_t)out->n_before, sizeof(*out->before));
+        for (int i = 0; i < out->n_before; i++) {
+            primary = side_counts(&a, &answers, SIDE_PRIMARY, i);
+            out->before[i] = counts_of(&a, &primary);
+        }
         return RULE_CONTINUE;
     }
-    out->canary = counts_of(&a, number_of(answers[SIDE_CANARY][ASKED_TOTAL]),
-                            number_of(answers[SIDE_CANARY][ASKED_PART]));
-    out->primary = counts_of(&a, number_of(answers[SIDE_PRIMARY][ASKED_TOTAL]),
-                             number_of(answers[SIDE_PRIMARY][ASKED_PART]));
+    struct side_counts canary = side_counts(&a, &answers, SIDE_CANARY, 0);
+    align(&canary, &primary);
+    out->bad = bad_of(&a, primary.at);
+    out->canary = counts_of(&a, &canary);
+    out->primary = counts_of(&a, &primary);
     return RULE_CONTINUE;
 }
 
@@ -275,79 +482,83 @@ static enum rule_result ask_histogram(const struct asking *a, enum side side,
                                       const struct metric_answer **answer, const char **why)
 {
     struct metric_question question = a->question;
-    struct errinfo ei;
 
     question.id = arena_printf(a->r->tick->arena, "judge[%d]%s.%s.histogram", a->index,
                                a->window->before > 0 ? ".before" : "",
                                side == SIDE_CANARY ? "canary" : "primary");
-    question.at_s = a->window->end_s;
     question.histogram = true;
-    if (a->window->before > 0) {
-        question.times = a->window->before;
-        question.every_s = a->window->length_s;
-    }
-    if (query_of(a, side, ASKED_PART, &question.query, &ei) != ERR_OK) {
-        *why = arena_printf(a->r->tick->arena, "the query of its histogram cannot be made: %s",
-                            ei.text);
-        return RULE_DONE;
-    }
-    return need_metric(a->r->tick, &question, answer) ? RULE_CONTINUE : RULE_NEEDS_FACTS;
+    return ask(a, side, &(struct metric_count){.good = true}, a->window->before, &question, answer,
+               why);
 }
 
-/* The histogram at the i-th of several times; no series, or a bucket without a value, means no
- * request. */
-static struct judge_histogram histogram_at(struct arena *arena, const struct metric_answer *answer,
-                                           int times, int i)
+static enum rule_result ask_histograms(const struct asking *a, struct answered *answers,
+                                       const char **why)
 {
-    int n = answer->outcome == METRIC_VALUE ? answer->n_bounds : 0;
-    double *counts = arena_array(arena, (size_t)n, sizeof(*counts));
+    enum rule_result verdict = RULE_CONTINUE;
 
-    for (int b = 0; b < n; b++) {
-        counts[b] = answer->values[b * times + i];
-        if (!isfinite(counts[b]))
-            return (struct judge_histogram){0};
+    for (int side = 0; verdict != RULE_DONE && side < SIDES; side++) {
+        if (!is_asked(a, (enum side)side) || a->window->native[side])
+            continue;
+        enum rule_result one =
+            ask_histogram(a, (enum side)side, &answers->classic[side][ASKED_TOTAL], why);
+        verdict = one != RULE_CONTINUE ? one : verdict;
     }
-    return (struct judge_histogram){.n = n, .bounds = answer->bounds, .counts = counts};
+    if (verdict == RULE_DONE)
+        return verdict;
+    enum rule_result natives = ask_natives(a, answers, why);
+    return natives != RULE_CONTINUE ? natives : verdict;
+}
+
+/* The answer of a side, by its kind; NULL if it was not asked. */
+static const struct metric_answer *chosen(const struct asking *a, const struct answered *answers,
+                                          enum side side)
+{
+    return a->window->native[side] ? answers->native[side][ASKED_TOTAL]
+                                   : answers->classic[side][ASKED_TOTAL];
 }
 
 static const char *histogram_fault(const struct metric_answer *answer)
 {
-    if (answer->outcome == METRIC_ERROR)
-        return answer->text;
     if (answer->n_bounds > 0 && answer->bounds[answer->n_bounds - 1] != INFINITY)
         return "the histogram of request-duration has no bucket +Inf";
     return NULL;
 }
 
+static struct judge_histogram side_histogram(const struct asking *a, const struct answered *answers,
+                                             enum side side, int i)
+{
+    return histogram_at(a, chosen(a, answers, side), a->window->native[side], i);
+}
+
 enum rule_result counts_histograms(struct release *r, int index, const struct counts_window *window,
                                    struct histograms *out)
 {
-    const struct metric_answer *answers[SIDES] = {0};
+    struct answered answers = {0};
     struct asking a = {
         .r = r, .index = index, .metric = &r->canary->analysis.metrics[index], .window = window};
     enum rule_result verdict = begin(r, &a, &out->why);
 
-    for (int side = 0; verdict != RULE_DONE && side < SIDES; side++) {
-        enum rule_result one = is_asked(&a, (enum side)side)
-                                   ? ask_histogram(&a, (enum side)side, &answers[side], &out->why)
-                                   : RULE_CONTINUE;
-        verdict = one != RULE_CONTINUE ? one : verdict;
-    }
+    if (verdict == RULE_CONTINUE)
+        verdict = ask_histograms(&a, &answers, &out->why);
     if (verdict != RULE_CONTINUE)
         return verdict;
-    for (int side = 0; side < SIDES && !out->why; side++)
-        out->why = answers[side] ? histogram_fault(answers[side]) : NULL;
+    for (int side = 0; side < SIDES && !out->why; side++) {
+        out->why = error_of(&answers, side);
+        if (!out->why && is_asked(&a, (enum side)side))
+            out->why = histogram_fault(chosen(&a, &answers, (enum side)side));
+    }
     if (out->why)
         return RULE_DONE;
-    out->unit_ms = metric_family_find(r->router->metric_family)->duration_to_ms;
+    out->unit_ms = 1 / metric_family_bucket(metric_family_find(r->router->metric_family), 1);
     if (window->before == 0) {
-        out->canary = histogram_at(r->tick->arena, answers[SIDE_CANARY], 1, 0);
-        out->primary = histogram_at(r->tick->arena, answers[SIDE_PRIMARY], 1, 0);
+        out->canary = side_histogram(&a, &answers, SIDE_CANARY, 0);
+        out->primary = side_histogram(&a, &answers, SIDE_PRIMARY, 0);
         return RULE_CONTINUE;
     }
-    out->before = arena_array(r->tick->arena, (size_t)window->before, sizeof(*out->before));
-    for (int i = 0; i < window->before; i++)
-        out->before[i] = histogram_at(r->tick->arena, answers[SIDE_PRIMARY], window->before, i);
+    out->n_before = windows_of(&a, window->native[SIDE_PRIMARY]);
+    out->before = arena_array(r->tick->arena, (size_t)out->n_before, sizeof(*out->before));
+    for (int i = 0; i < out->n_before; i++)
+        out->before[i] = side_histogram(&a, &answers, SIDE_PRIMARY, i);
     return RULE_CONTINUE;
 }
 
@@ -420,8 +631,9 @@ enum rule_result counts_refusal(struct release *r, const char **sentence)
                                      : refuse_template(r, i, template, &judged);
     }
     if (!*sentence && !judged)
-        *sentence = "spec.analysis.judge: no metric can be judged, for no MetricTemplate of it has "
-                    "queries; add spec.queries to one, or compare: primary, or a built-in metric";
+        *sentence =
+            "spec.analysis.judge: no metric can be judged, because none of its MetricTemplates has "
+            "queries; add spec.queries to one, or compare: primary, or a built-in metric";
     return RULE_CONTINUE;
 }
 

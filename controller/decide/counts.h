@@ -15,11 +15,17 @@ struct counts_window {
     int64_t end_s; /* Unix time */
     int64_t length_s;
     int before; /* > 0: this many such windows, this one the last, of the primary alone */
+    /*
+     * By enum side: the built-in metric of this side is in native histograms. Then they are asked
+     * for at once; else when there is no series with buckets, and set when they answer. Borrowed.
+     */
+    bool *native;
 };
 
 struct counts {
     struct judge_counts canary, primary;
     struct judge_counts *before; /* of the primary, the oldest window first; NULL: not asked */
+    int n_before;                /* at most those of the window */
     const char *bad; /* description of a bad request: "failed", "took longer than 500 ms" */
     const char *why; /* DONE: one sentence */
 };
@@ -28,6 +34,7 @@ struct counts {
 struct histograms {
     struct judge_histogram canary, primary;
     struct judge_histogram *before; /* of the primary, the oldest window first; NULL: not asked */
+    int n_before;                   /* at most those of the window */
     double unit_ms;                 /* of the bounds */
     const char *why;                /* DONE: one sentence */
 };

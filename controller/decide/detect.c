@@ -385,7 +385,7 @@ static void tell_outrun(struct release *r)
 static void leave_analysis(struct release *r, enum carried carried)
 {
     history_cancel(r, revision_configs_changed(r) && revision_is_applied(r)
-                          ? "Its configs changed, and it was begun anew."
+                          ? "Its configs changed, and it was started over."
                           : "Another revision came.");
     status_weight(r, r->weights.canary);
     status_reset(r);
@@ -451,7 +451,7 @@ static enum rule_result restart(struct release *r, enum carried carried)
         return condition_hold(
             r, side_condition(SIDE_PRIMARY), CONDITION_WAITING,
             arena_printf(r->tick->arena,
-                         "The new revision of %s waits, nobody answers on the primary yet",
+                         "The new revision of %s waits, no pod of the primary answers yet",
                          release_target(r)));
     bool stops = must_stop_pods(r), needs = false;
     verdict = stops ? serving_needs_target(r, &needs) : RULE_CONTINUE;
@@ -574,10 +574,10 @@ static const char *hold_text(struct release *r, const char *why, bool forward)
 
     return forward ? arena_printf(r->tick->arena,
                                   "The new revision of %s waits: %s; no pod of it is ready, and "
-                                  "from %s on the new revision begins all the same",
+                                  "from %s on the new revision begins anyway",
                                   release_target(r), why, clock_rfc3339(forward_at(r), at))
                    : arena_printf(r->tick->arena,
-                                  "The new revision of %s waits: %s; mend that, or set "
+                                  "The new revision of %s waits: %s; fix that, or set "
                                   "spec.skipAnalysis to promote without an analysis",
                                   release_target(r), why);
 }

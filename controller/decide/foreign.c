@@ -175,15 +175,14 @@ static enum rule_result find_around(struct release *r, const char **found)
 static void tell_around(struct release *r, const char *name)
 {
     const char *target = r->canary->target.name, *namespace_ = r->canary->namespace_;
-    const char *out =
-        renew_is_narrow(r)
-            ? arena_printf(r->tick->arena,
-                           "kubectl canary renew-primary %s -n %s makes it anew, with "
-                           "all labels of the selector of %s",
-                           r->canary->name, namespace_, target)
-            : arena_printf(r->tick->arena,
-                           "give one of them a label in its selector that the other "
-                           "does not have");
+    const char *out = renew_is_narrow(r)
+                          ? arena_printf(r->tick->arena,
+                                         "kubectl canary renew-primary %s -n %s recreates it, with "
+                                         "all labels of the selector of %s",
+                                         r->canary->name, namespace_, target)
+                          : arena_printf(r->tick->arena,
+                                         "give one of them a label in its selector that the other "
+                                         "does not have");
     const char *text = arena_printf(
         r->tick->arena, "The selector of %s.%s, %s, picks the pods of %s %s as well; %s",
         primary_name(r->tick), namespace_,
@@ -430,12 +429,12 @@ enum rule_result bystander_check(struct release *r)
             condition_clear(r, CONDITION_FREE);
         return verdict;
     }
-    const char *text = arena_printf(r->tick->arena,
-                                    "Service %s.%s selects the pods of %s, which keeps them until "
-                                    "it is gone or selects others, and no revision with other "
-                                    "configs is released; if it may lead to nobody, annotate it "
-                                    "with " MAY_GO "=true",
-                                    name, r->canary->namespace_, release_target(r));
+    const char *text =
+        arena_printf(r->tick->arena,
+                     "Service %s.%s selects the pods of %s, which keeps them until it is gone or "
+                     "selects others, and no revision with other configs is released; if it may "
+                     "lead nowhere, annotate it with " MAY_GO "=true",
+                     name, r->canary->namespace_, release_target(r));
     if (condition_set(r, CONDITION_FREE, "SelectedByService", text))
         event_warning(r, "%s", text);
     return RULE_DONE;

@@ -76,8 +76,8 @@ static const char *sentence(struct release *r)
 {
     return arena_printf(
         r->tick->arena,
-        "A step of %s was due, none was made and nothing is waited for%s: this is a fault, of the "
-        "controller or of a mesh that shows another route than it was given",
+        "A step of %s was due, none was made, and nothing is being waited for%s: this is a bug of "
+        "the controller, or of a mesh that shows another route than it was given",
         release_canary(r),
         release_is_analysing(r) ? ", at the progress deadline it is rolled back" : "");
 }
@@ -342,12 +342,12 @@ enum rule_result guard_routes(struct release *r)
  */
 enum rule_result guard_mirror(struct release *r)
 {
-    const char *text = arena_printf(
-        r->tick->arena,
-        "%s: the routes of this cluster know no share, every request is copied instead of %d %%",
-        r->canary->analysis.mirror_step ? r->canary->analysis.mirror_at
-                                        : "spec.analysis.mirrorWeight",
-        r->canary->analysis.mirror_weight);
+    const char *text = arena_printf(r->tick->arena,
+                                    "%s: the routes of this cluster cannot copy a part of the "
+                                    "requests, so every request is copied instead of %d %%",
+                                    r->canary->analysis.mirror_step ? r->canary->analysis.mirror_at
+                                                                    : "spec.analysis.mirrorWeight",
+                                    r->canary->analysis.mirror_weight);
 
     if (!r->weights.mirrors_all)
         condition_clear(r, CONDITION_MIRROR);
@@ -413,7 +413,7 @@ enum rule_result guard_matches(struct release *r)
     enum rule_result verdict = release_route(r, 0);
     if (verdict != RULE_CONTINUE)
         return verdict;
-    event_normal(r, "The steps of %s begin anew, its weight was of the requests that match",
+    event_normal(r, "The steps of %s start over, its weight was of the requests that match",
                  release_canary(r));
     begin_steps_again(r);
     status_weight(r, 0);

@@ -278,13 +278,12 @@ static enum rule_result note_made_anew(struct release *r)
     if (verdict != RULE_CONTINUE || !leads)
         return verdict;
     release_requeue(r, REQUEUE_NOW);
-    return condition_hold(
-        r, CONDITION_SERVES, made_anew,
-        arena_printf(
-            r->tick->arena,
-            "%s-primary.%s is gone, nobody serves %s; it is made anew from %s, and follows "
-            "that until it serves",
-            r->canary->target.name, r->canary->namespace_, release_canary(r), release_target(r)));
+    return condition_hold(r, CONDITION_SERVES, made_anew,
+                          arena_printf(r->tick->arena,
+                                       "%s-primary.%s is gone, nobody serves %s; it is recreated "
+                                       "from %s, and follows that until it serves",
+                                       r->canary->target.name, r->canary->namespace_,
+                                       release_canary(r), release_target(r)));
 }
 
 /*
@@ -441,11 +440,11 @@ enum rule_result initialise_copies(struct release *r)
             condition_clear(r, CONDITION_COPIES);
         return verdict;
     }
-    const char *text = arena_printf(
-        r->tick->arena,
-        "%s is gone, no new pod of %s-primary.%s can start without it, and what it is a copy of "
-        "holds something else by now; make it again with what was promoted, or put that back",
-        lost, r->canary->target.name, r->canary->namespace_);
+    const char *text = arena_printf(r->tick->arena,
+                                    "%s is gone, no new pod of %s-primary.%s can start without it, "
+                                    "and the object that it copies holds something else by now; "
+                                    "create it again with what was promoted, or restore that",
+                                    lost, r->canary->target.name, r->canary->namespace_);
     if (condition_set(r, CONDITION_COPIES, "ConfigMissing", text))
         event_warning(r, "%s", text);
     return RULE_CONTINUE;
@@ -544,12 +543,12 @@ enum rule_result initialise_settle(struct release *r)
 /* The controller may not change the destination of this route. */
 static void hold_ports(struct release *r, const char *route)
 {
-    condition_hold(r, CONDITION_PORTS, "OldPortInUse",
-                   arena_printf(r->tick->arena,
-                                "%s, which %s does not look after, leads to a port that the spec "
-                                "no longer says; the port stays until the route is gone or leads "
-                                "elsewhere",
-                                route, release_canary(r)));
+    condition_hold(
+        r, CONDITION_PORTS, "OldPortInUse",
+        arena_printf(r->tick->arena,
+                     "%s, which %s does not manage, leads to a port that is no longer in the spec; "
+                     "the port stays until the route is gone or leads elsewhere",
+                     route, release_canary(r)));
 }
 
 /* A primary with a single label may match foreign pods, whenever they are created. */
@@ -565,7 +564,7 @@ enum rule_result initialise_ports(struct release *r)
     static const struct pause pause = {
         .type = CONDITION_PORTS,
         .reason = "OldPortServed",
-        .text = "A port that the spec no longer says is served until it is known everywhere that "
+        .text = "A port that is no longer in the spec is served until it is known everywhere that "
                 "the routes have left it",
     };
     struct service_pods pods = serving_pods(r);

@@ -107,7 +107,7 @@ static enum judged_kind kind_of(const struct canary_metric *metric)
     return metric->compares ? JUDGED_NUMBER : JUDGED_REQUESTS;
 }
 
-/* A number whose worse side has changed begins anew. */
+/* A number whose worse side has changed starts over. */
 static bool read_evidence(struct json_object *entry, const struct canary_metric *metric,
                           struct judged_metric *out)
 {
@@ -129,6 +129,19 @@ static bool read_evidence(struct json_object *entry, const struct canary_metric 
     return false;
 }
 
+static const char *const side_names[] = {[SIDE_PRIMARY] = "primary", [SIDE_CANARY] = "canary"};
+
+static void read_native(struct json_object *list, bool native[2])
+{
+    for (size_t i = 0; i < json_len(list); i++) {
+        const char *name = json_object_is_type(json_elem(list, i), json_type_string)
+                               ? json_object_get_string(json_elem(list, i))
+                               : "";
+        for (int side = 0; side < 2; side++)
+            native[side] = native[side] || strcmp(name, side_names[side]) == 0;
+    }
+}
+
 static void read_metric(struct release *r, struct json_object *list, int index, int n,
                         struct judged *judged)
 {
@@ -144,6 +157,7 @@ static void read_metric(struct release *r, struct json_object *list, int index, 
     judge_begin(&out->evidence);
     judge_numbers_begin(&out->numbers, metric->judge.lower);
     judge_past_begin(&out->past, metric->judge.lower);
+    read_native(json_at(entry, "native", NULL), out->native);
     if (out->kind == JUDGED_REQUESTS)
         read_samples(r, entry, out);
     if (!entry || !is_of_policy(entry, &out->policy))
@@ -202,6 +216,17 @@ static struct json_object *samples_json(struct release *r, const struct judged_m
     return samples;
 }
 
+static struct json_object *native_json(struct arena *arena, const bool native[2])
+{
+    struct json_object *list = edit_array(arena);
+
+    for (int side = 0; side < 2; side++) {
+        if (native[side])
+            json_object_array_add(list, json_object_new_string(side_names[side]));
+    }
+    return list;
+}
+
 static struct json_object *evidence_json(struct arena *arena, const struct judged_metric *metric)
 {
     switch (metric->kind) {
@@ -230,6 +255,8 @@ static struct json_object *metric_json(struct release *r, const struct judged_me
     set_number(tolerate, "points", metric->policy.tolerate.points);
     set_number(tolerate, "ratio", metric->policy.tolerate.ratio);
     json_set(entry, "tolerate", tolerate);
+    if (metric->native[SIDE_PRIMARY] || metric->native[SIDE_CANARY])
+        json_set(entry, "native", native_json(r->tick->arena, metric->native));
     json_set(entry, "evidence", evidence_json(r->tick->arena, metric));
     if (metric->samples.n > 0 || metric->before)
         json_set(entry, "looks", samples_json(r, metric));

@@ -34,6 +34,7 @@ struct judged_metric {
     int64_t counted_s; /* counted up to this Unix time; 0: nothing yet */
     int64_t first_s;   /* start of the first window with requests of the canary; 0 if none */
     double from;       /* requests of the canary, or looks at its number, before this step */
+    bool native[2];    /* by enum side: it is in native histograms, as an answer has shown */
     const char *says;  /* one sentence; NULL if none */
     const char *bad;   /* description of a bad request, "failed"; NULL if nothing was counted */
     struct judge_policy policy;

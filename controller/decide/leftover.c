@@ -346,7 +346,7 @@ static void report_replaced(struct release *r, const struct route *route, bool o
         return;
     if (owned)
         event_normal(r,
-                     "spec.service.routeRefs: %s, which was made for %s, is written no more and "
+                     "spec.service.routeRefs: %s, which was made for %s, is no longer written and "
                      "stays for objects that lead to it; delete it when there are none",
                      name, release_canary(r));
     else

@@ -511,10 +511,35 @@ static enum rule_result judge(struct release *r, const struct metric_check *chec
     return metrics_judge(r, check, value);
 }
 
+/*
+ * Asks for the native histogram of a built-in metric without series. Only a value counts: a server
+ * that has no native histograms may have any answer. NaN is of series without requests.
+ */
+static enum rule_result ask_native(struct release *r, struct metric_check *check)
+{
+    struct metric_question question = check->question;
+    const struct metric_answer *answer, *classic = check->answer;
+
+    if (!check->native || classic->outcome != METRIC_NO_VALUES ||
+        (classic->note && strcmp(classic->note, "NaN") == 0))
+        return RULE_CONTINUE;
+    question.id = arena_printf(r->tick->arena, "%s.native", question.id);
+    question.query = check->native;
+    question.group = NULL;
+    if (!need_metric(r->tick, &question, &answer))
+        return RULE_NEEDS_FACTS;
+    if (answer->outcome != METRIC_VALUE)
+        return RULE_CONTINUE;
+    check->question = question;
+    check->answer = answer;
+    return RULE_CONTINUE;
+}
+
 /* Sends the query and evaluates the answer. */
 static enum rule_result ask(struct release *r, struct metric_check *check)
 {
-    if (!need_metric(r->tick, &check->question, &check->answer))
+    if (!need_metric(r->tick, &check->question, &check->answer) ||
+        ask_native(r, check) == RULE_NEEDS_FACTS)
         return RULE_NEEDS_FACTS;
     if (check->answer->outcome == METRIC_NO_VALUES)
         return no_values(r, check);
@@ -537,9 +562,15 @@ static enum rule_result check_prometheus(struct release *r, int index, enum metr
                                               .interval_ms = metric->interval_ms}};
     struct render_model model = metrics_model(r, metric, metrics_interval(&check));
     const char *template = query_template(r, &check, &model);
+    const char *native =
+        source == SOURCE_QUERY
+            ? NULL
+            : metric_family_native_query(
+                  r->tick->arena, metric_family_find(r->router->metric_family), kind_of(&check));
     struct errinfo ei;
 
-    if (render_query(r->tick->arena, template, &model, &check.question.query, &ei) != ERR_OK)
+    if (render_query(r->tick->arena, template, &model, &check.question.query, &ei) != ERR_OK ||
+        (native && render_query(r->tick->arena, native, &model, &check.native, &ei) != ERR_OK))
         return query_failed(r, &check, POLICY_FAIL, ei.text); /* waiting does not help */
     check.question.group = group_of(r, &check, &model);
     return ask(r, &check);

@@ -31,6 +31,7 @@ struct metric_check {
     enum metric_source source;
     struct metric_question question;
     const struct metric_answer *answer; /* NULL if none was requested */
+    const char *native; /* of a built-in metric: the query of its native histogram; NULL: none */
 };
 /* For a duration, value is in ms. Question and answer of the check are not used. */
 bool metrics_within(const struct metric_check *check, double value);

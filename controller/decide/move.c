@@ -219,12 +219,12 @@ static const char *refuse_provider_move(struct release *r)
         return NULL;
     if (status->canary_weight == 0)
         return arena_printf(r->tick->arena,
-                            "%s: changed from %s to %s in the middle of a release; put it back "
+                            "%s: changed from %s to %s in the middle of a release; restore it "
                             "until the release is over",
                             field, before, r->tick->provider);
     return arena_printf(r->tick->arena,
-                        "%s: changed to %s while %s routes %s %% of the traffic to the canary; put "
-                        "it back until the release is over",
+                        "%s: changed to %s while %s routes %s %% of the traffic to the canary; "
+                        "restore it until the release is over",
                         field, r->tick->provider, before,
                         weight_text(r->tick->arena, status->canary_weight));
 }
@@ -239,14 +239,13 @@ static const char *refuse_service_move(struct release *r)
     if (status->canary_weight == 0)
         return arena_printf(r->tick->arena,
                             "spec.service.name: changed from %s to %s in the middle of a release; "
-                            "put it back until the release is over",
+                            "restore it until the release is over",
                             name, r->canary->service.name);
-    return arena_printf(r->tick->arena,
-                        "spec.service.name: changed from %s to %s while %s %% of the traffic goes "
-                        "to the canary by routes of the old name; put it back until the release is "
-                        "over",
-                        name, r->canary->service.name,
-                        weight_text(r->tick->arena, status->canary_weight));
+    return arena_printf(
+        r->tick->arena,
+        "spec.service.name: changed from %s to %s while %s %% of the traffic goes to the canary by "
+        "routes of the old name; restore it until the release is over",
+        name, r->canary->service.name, weight_text(r->tick->arena, status->canary_weight));
 }
 
 /* The router would write other rules, and the share would stay in the former ones. */
@@ -257,7 +256,7 @@ static const char *refuse_refs_move(struct release *r)
     if (!before || json_same(json_at(before, "service", "routeRefs", NULL),
                              json_at(r->canary->service.json, "routeRefs", NULL)))
         return NULL;
-    return "spec.service.routeRefs: changed in the middle of a release; put it back until the "
+    return "spec.service.routeRefs: changed in the middle of a release; restore it until the "
            "release is over";
 }
 
@@ -274,7 +273,7 @@ static const char *refuse_scaler_move(struct release *r)
         return NULL;
     return arena_printf(r->tick->arena,
                         "spec.autoscalerRef: changed from %s %s to %s %s in the middle of a "
-                        "release; put it back until the release is over",
+                        "release; restore it until the release is over",
                         before.kind, before.name, now->kind, now->name);
 }
 
@@ -299,17 +298,17 @@ static const char *refuse_successor(struct release *r, const struct canary_ref *
     const struct canary_ref *now = &r->canary->target;
 
     if (old && !old->own_services != !r->target->own_services)
-        return arena_printf(r->tick->arena,
-                            "spec.targetRef: a %s cannot take the place of a %s, their Services "
-                            "are made in different ways; put %s back and make a Canary of its own "
-                            "for %s",
-                            now->kind, before->kind, before->name, now->name);
+        return arena_printf(
+            r->tick->arena,
+            "spec.targetRef: a %s cannot take the place of a %s, their Services are made in "
+            "different ways; restore %s and make a Canary of its own for %s",
+            now->kind, before->kind, before->name, now->name);
     if (info->object)
         return NULL;
-    return arena_printf(r->tick->arena,
-                        "spec.targetRef: %s %s.%s does not exist; until it does, %s %s goes on "
-                        "being released",
-                        now->kind, now->name, r->canary->namespace_, before->kind, before->name);
+    return arena_printf(
+        r->tick->arena,
+        "spec.targetRef: %s %s.%s does not exist; until it does, %s %s continues to be released",
+        now->kind, now->name, r->canary->namespace_, before->kind, before->name);
 }
 
 /* --- the port of the pods */
@@ -363,8 +362,8 @@ static const char *refuse_port(struct release *r, const struct target_info *info
     if (!json_object_is_type(now, json_type_string) && !declares(info->primary, before))
         return NULL; /* no container declares a port */
     return arena_printf(r->tick->arena,
-                        "spec.service.%s: the pods of %s that serve declare no port %s; put it "
-                        "back, release a revision that declares both, and change it then",
+                        "spec.service.%s: the pods of %s that serve declare no port %s; restore "
+                        "it, release a revision that declares both, and change it then",
                         json_at(r->canary->service.json, "targetPort", NULL) ? "targetPort"
                                                                              : "port",
                         primary_name(r->tick), json_object_get_string(now));
@@ -377,18 +376,17 @@ static enum rule_result refuse_unknown_move(struct release *r, const char **sent
     enum rule_result verdict = move_is_bound(r) ? former_check(r, &former) : RULE_CONTINUE;
 
     if (former == FORMER_TARGET)
+        *sentence = arena_printf(
+            r->tick->arena,
+            "spec.targetRef: changed to %s %s, which has neither a primary nor Services, in the "
+            "middle of a release; restore it until the release is over",
+            r->canary->target.kind, r->canary->target.name);
+    if (former == FORMER_SERVICE && r->router->weighted)
         *sentence =
             arena_printf(r->tick->arena,
-                         "spec.targetRef: changed to %s %s, which has neither a primary nor "
-                         "Services, in the middle of a release; put it back until the "
-                         "release is over",
-                         r->canary->target.kind, r->canary->target.name);
-    if (former == FORMER_SERVICE && r->router->weighted)
-        *sentence = arena_printf(r->tick->arena,
-                                 "spec.service.name: changed to %s, of which there is no Service "
-                                 "and no route, in the middle of a release; put it back until the "
-                                 "release is over",
-                                 r->canary->service.name);
+                         "spec.service.name: changed to %s, of which there is no Service and no "
+                         "route, in the middle of a release; restore it until the release is over",
+                         r->canary->service.name);
     return verdict == RULE_DONE ? RULE_CONTINUE : verdict;
 }
 
@@ -428,8 +426,8 @@ enum rule_result move_refusal_of_target(struct release *r, const char **sentence
     if (moved && move_is_bound(r) && !deserted) {
         *sentence =
             arena_printf(r->tick->arena,
-                         "spec.targetRef: changed from %s %s to %s %s in the middle of a "
-                         "release; put it back until the release is over",
+                         "spec.targetRef: changed from %s %s to %s %s in the middle of a release; "
+                         "restore it until the release is over",
                          before.kind, before.name, r->canary->target.kind, r->canary->target.name);
         return RULE_CONTINUE;
     }

@@ -144,11 +144,11 @@ enum rule_result promote_carried(struct release *r, enum carried *out)
 
 void promote_give_up(struct release *r)
 {
-    const char *text = arena_printf(
-        r->tick->arena,
-        "%s-primary.%s has a part of revision %s, which changed while it was promoted; what is "
-        "released next puts that right",
-        r->canary->target.name, r->canary->namespace_, r->canary->status.last_applied_spec);
+    const char *text = arena_printf(r->tick->arena,
+                                    "%s-primary.%s has a part of revision %s, which changed while "
+                                    "it was promoted; the next release corrects that",
+                                    r->canary->target.name, r->canary->namespace_,
+                                    r->canary->status.last_applied_spec);
 
     if (condition_set(r, CONDITION_WHOLE, "HalfPromoted", text))
         event_warning(r, "%s", text);
@@ -431,7 +431,7 @@ enum rule_result promote_finish(struct release *r)
 
 /*
  * Waits for the primary that continue from tick to tick (capacity.c), independent of hooks and
- * checks. Other waits are decided anew at each tick by the rules that began them.
+ * checks. Other waits are decided again at each tick by the rules that began them.
  */
 
 enum rule_result resume_rollback(struct release *r)

@@ -102,11 +102,11 @@ const char *renew_refusal(struct release *r)
     if (!release_is_idle(r))
         return "a release is under way, ask again when it has ended";
     if (json_at(r->canary->status.json, renewal, NULL))
-        return "it is made anew already";
+        return "it is recreated already";
     if (r->canary->status.canary_weight > 0 || revision_changed(r) || !revision_is_promoted(r))
         return arena_printf(r->tick->arena,
                             "%s holds revision %s, which is not the promoted one; release it, or "
-                            "put the promoted one back",
+                            "restore the promoted one",
                             r->canary->target.name, r->info.hash);
     return refuse_primary(r);
 }
@@ -214,9 +214,8 @@ static enum rule_result pause(struct release *r, const char *key, const char *re
     release_requeue_within(r, length);
     condition_set(r, CONDITION_RENEWED, reason,
                   arena_printf(r->tick->arena,
-                               "%s.%s serves; it is waited until that is known "
-                               "everywhere",
-                               name, r->canary->namespace_));
+                               "%s.%s serves; waiting until that is known everywhere", name,
+                               r->canary->namespace_));
     return RULE_DONE;
 }
 
@@ -225,7 +224,7 @@ static enum rule_result give_up(struct release *r, struct json_object *second, c
 {
     if (edit_is_owned(r->tick, second))
         plan_delete(r->tick, r->target->resource, second);
-    event_warning(r, "%s.%s is not made anew, it stays as it is: %s", primary_name(r->tick),
+    event_warning(r, "%s.%s is not recreated, it stays as it is: %s", primary_name(r->tick),
                   r->canary->namespace_, why);
     forget(r);
     release_requeue(r, REQUEUE_NOW);
@@ -282,7 +281,7 @@ static enum rule_result follow(struct release *r, struct json_object *primary,
     if (second && edit_is_owned(r->tick, second))
         plan_delete(r->tick, r->target->resource, second);
     event_normal(
-        r, "%s.%s was made anew, it selects its pods by %s", name, r->canary->namespace_,
+        r, "%s.%s was recreated, it selects its pods by %s", name, r->canary->namespace_,
         services_print(r->tick, json_at(primary, "spec", "selector", "matchLabels", NULL)));
     forget(r);
     release_requeue(r, REQUEUE_NOW);

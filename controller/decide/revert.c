@@ -183,13 +183,13 @@ static enum rule_result wait_for_target(struct release *r)
         return RULE_CONTINUE;
     if (!hopeless)
         return wait(r);
-    if (condition_set(
-            r, CONDITION_REVERTED, "TargetNotReady",
-            arena_printf(r->tick->arena,
-                         "%s is not ready to serve by itself; %s-primary.%s goes on serving. Mend "
-                         "the target, or remove the finalizer " FINALIZER
-                         " and lose the primary with the Canary",
-                         release_target(r), r->canary->target.name, r->canary->namespace_)))
+    if (condition_set(r, CONDITION_REVERTED, "TargetNotReady",
+                      arena_printf(r->tick->arena,
+                                   "%s is not ready to serve by itself; %s-primary.%s goes on "
+                                   "serving. Fix the target, or remove the finalizer " FINALIZER
+                                   " and lose the primary with the Canary",
+                                   release_target(r), r->canary->target.name,
+                                   r->canary->namespace_)))
         event_warning(r, "Termination of %s waits for its target: %s", release_canary(r), why);
     return wait(r);
 }

@@ -150,8 +150,8 @@ static enum rule_result note_pushed(struct release *r)
     switch (r->target->queue(r->tick, &r->info, QUEUE_NOTE)) {
     case QUEUE_REPLACED:
         event_warning(r,
-                      "Revision %s of %s takes the place of revision %s, which is not released: as "
-                      "many wait as there may be",
+                      "Revision %s of %s takes the place of revision %s, which is not released: "
+                      "the queue is full",
                       r->info.next, release_target(r), queue->waiting[queue->n - 1]);
         break;
     case QUEUE_WRITTEN:

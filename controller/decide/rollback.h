@@ -38,7 +38,7 @@ int shift_next(const struct shift *shift, int left);
 void shift_note(struct release *r, const struct shift *shift, int primary);
 /*
  * Milliseconds that remain of the step with this share of the primary. A step that the status does
- * not record, as after an edit, begins anew.
+ * not record, as after an edit, starts over.
  */
 int64_t shift_left_ms(struct release *r, const struct shift *shift, int primary);
 

@@ -201,7 +201,8 @@ static enum rule_result look_at_past(struct release *r, struct judged_metric *me
 static enum rule_result look_at_latency(struct release *r, struct judged_metric *metric,
                                         int64_t end_s)
 {
-    const struct counts_window window = {.end_s = end_s, .length_s = end_s - metric->counted_s};
+    const struct counts_window window = {
+        .end_s = end_s, .length_s = end_s - metric->counted_s, .native = metric->native};
     struct histograms now = {0};
     enum rule_result verdict = counts_histograms(r, metric->index, &window, &now);
 
@@ -224,7 +225,8 @@ static enum rule_result look_at_latency(struct release *r, struct judged_metric 
  * it. */
 static enum rule_result sample(struct release *r, struct judged_metric *metric, int64_t end_s)
 {
-    const struct counts_window window = {.end_s = end_s, .length_s = end_s - metric->counted_s};
+    const struct counts_window window = {
+        .end_s = end_s, .length_s = end_s - metric->counted_s, .native = metric->native};
     struct counts counts = {0};
     const char *guarded =
         is_left_out(r, metric) ? left_out_text(r, metric) : guard_window(r, metric->counted_s);
@@ -266,7 +268,7 @@ static enum rule_result learn_latency(struct release *r, struct judged_metric *m
 
     if (verdict == RULE_NEEDS_FACTS)
         return verdict;
-    for (int i = 0; verdict == RULE_CONTINUE && i < window->before; i++)
+    for (int i = 0; verdict == RULE_CONTINUE && i < past.n_before; i++)
         (void)judge_latency_add(&metric->latency, &metric->policy, &none, &past.before[i]);
     return RULE_CONTINUE;
 }
@@ -291,7 +293,8 @@ static enum rule_result sample_before(struct release *r, struct judged_metric *m
 {
     const struct counts_window window = {.end_s = end_s,
                                          .length_s = r->canary->analysis.judge.every_ms / SECOND_MS,
-                                         .before = BEFORE};
+                                         .before = BEFORE,
+                                         .native = metric->native};
     struct counts counts = {0};
 
     if (r->judged->pods[SIDE_PRIMARY] == 0)
@@ -305,7 +308,7 @@ static enum rule_result sample_before(struct release *r, struct judged_metric *m
     enum rule_result verdict = counts_ask(r, metric->index, &window, &counts);
     if (verdict == RULE_NEEDS_FACTS)
         return verdict;
-    for (int i = 0; verdict == RULE_CONTINUE && i < BEFORE; i++)
+    for (int i = 0; verdict == RULE_CONTINUE && i < counts.n_before; i++)
         judge_add_sample(&metric->evidence, &metric->policy, (struct judge_counts){0},
                          counts.before[i]);
     if (metric->evidence.before.total > 0)

@@ -26,7 +26,7 @@ static const char *refuse_idle(const struct release *r)
 
 static const char *refuse_refused(const struct release *r)
 {
-    return r->refused ? "the spec of the Canary is refused, put that right first" : NULL;
+    return r->refused ? "the spec of the Canary is refused, fix that first" : NULL;
 }
 
 /* True if an idle Canary has something to release. */
@@ -153,7 +153,7 @@ static enum rule_result renew(struct release *r, const struct request *request)
     renew_begin(r);
     return done(r, request,
                 arena_printf(r->tick->arena,
-                             "%s-primary is made anew with all labels of the selector of %s",
+                             "%s-primary is recreated with all labels of the selector of %s",
                              r->canary->target.name, r->canary->target.name));
 }
 

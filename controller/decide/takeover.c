@@ -232,7 +232,7 @@ static void claim_alone(struct tick *tick)
     tick->plan->requeue = REQUEUE_NOW;
     if (peer->lease)
         plan_event(tick, "Normal", tick->live->status.phase,
-                   "%s takes this Canary over: %s, which drove it, does so no more", own_name(tick),
+                   "%s takes this Canary over: %s, which drove it, no longer does", own_name(tick),
                    peer->lease);
 }
 

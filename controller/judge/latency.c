@@ -44,12 +44,29 @@ static int bound_at(const struct judge_histogram *histogram, double bound)
     return i;
 }
 
-static struct judge_counts beyond(const struct judge_histogram *histogram, int bound)
+double judge_histogram_count(const struct judge_histogram *histogram, double value, bool up,
+                             double *at)
+{
+    int i = bound_at(histogram, value);
+    double below = i > 0 ? histogram->counts[i - 1] : 0;
+
+    if (histogram->bounds[i] <= value * (1 + ROUNDING)) {
+        *at = histogram->bounds[i];
+        return histogram->counts[i];
+    }
+    if (histogram->counts[i] == below) {
+        *at = value;
+        return below;
+    }
+    *at = up ? histogram->bounds[i] : i > 0 ? histogram->bounds[i - 1] : -INFINITY;
+    return up ? histogram->counts[i] : below;
+}
+
+static struct judge_counts beyond(const struct judge_histogram *histogram, double up_to)
 {
     double total = total_of(histogram);
 
-    return (struct judge_counts){.total = total,
-                                 .bad = total > 0 ? total - histogram->counts[bound] : 0};
+    return (struct judge_counts){.total = total, .bad = total > 0 ? total - up_to : 0};
 }
 
 /* --- the bounds that are compared */
@@ -99,23 +116,31 @@ static struct judge_policy of_shares(const struct judge_policy *policy)
     return plain;
 }
 
-/* One bound. A primary without it, or a canary with none that high, says nothing. */
+/* One bound. A primary with none that low, or a canary with none that high, says nothing. */
 static void add(struct judge_latency *latency, int i, const struct judge_policy *policy,
                 const struct judge_histogram *canary, const struct judge_histogram *primary)
 {
     double shifted = latency->bounds[i] * (1 + fmax(policy->tolerate.ratio, 0));
-    int at = bound_at(primary, latency->bounds[i]), beside = bound_at(canary, shifted);
     const struct judge_policy plain = of_shares(policy);
-    struct judge_counts none = {0};
+    struct judge_counts slow = {0}, primary_slow = {0};
+    double at;
 
-    if (primary->n > 0 && primary->bounds[at] > latency->bounds[i] * (1 + ROUNDING))
-        return;
-    if (canary->n > 0 && canary->bounds[beside] == INFINITY)
-        return;
-    if (canary->n > 0)
-        latency->beyond[i] = canary->bounds[beside];
-    judge_add_sample(&latency->evidence[i], &plain, canary->n > 0 ? beyond(canary, beside) : none,
-                     primary->n > 0 ? beyond(primary, at) : none);
+    if (primary->n > 0) {
+        double up_to = judge_histogram_count(primary, latency->bounds[i], false, &at);
+        if (at == -INFINITY)
+            return;
+        primary_slow = beyond(primary, up_to);
+    }
+    if (canary->n > 0) {
+        double up_to = judge_histogram_count(canary, shifted, true, &at);
+        if (at == INFINITY)
+            return;
+        slow = beyond(canary, up_to);
+        /* of two names for one count, the one that was there before */
+        if (at != shifted || latency->beyond[i] == 0)
+            latency->beyond[i] = at;
+    }
+    judge_add_sample(&latency->evidence[i], &plain, slow, primary_slow);
 }
 
 bool judge_latency_add(struct judge_latency *latency, const struct judge_policy *policy,

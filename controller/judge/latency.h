@@ -11,7 +11,10 @@
  *
  * Where the canary's histogram has no bound b * (1 + shift), the next larger one is taken: fewer
  * requests of the canary are beyond it, so the null holds all the more, and a difference below the
- * distance of two bounds is not found.
+ * distance of two bounds is not found. Where the primary's has no bound b any more, the next smaller
+ * one is taken, for the same reason. So the bounds may change between looks and between the sides,
+ * as those of a native histogram do when its resolution is halved: the bounds of the coarser one
+ * are among those of the finer one.
  *
  * Sources: V. Vovk, R. Wang, "E-values: calibration, combination and applications" (2021), for the
  * mean under any dependence; those of judge/bets.h.
@@ -31,6 +34,16 @@ struct judge_histogram {
     int n;
     const double *bounds, *counts;
 };
+
+/*
+ * The requests up to a finite value. No request lies between two bounds with the same count, so the
+ * count is known at each value between them, of which *at is then the one that was asked for: a
+ * native histogram lists only the bounds of buckets with requests. Otherwise *at is the next larger
+ * bound if `up`, INFINITY if there is none; else the next smaller one, -INFINITY if there is none.
+ * n must be > 0.
+ */
+double judge_histogram_count(const struct judge_histogram *histogram, double value, bool up,
+                             double *at);
 
 struct judge_latency {
     int n; /* bounds that are compared; 0: not chosen yet */

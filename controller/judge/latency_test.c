@@ -119,6 +119,56 @@ CASE(bounds_of_the_canary_may_be_others)
     assert_int_equal(judge_latency_verdict(&latency, &plain), JUDGE_WORSE);
 }
 
+/* Bounds as of native histograms: the canary's next larger one, the primary's next smaller one, or
+ * any value where no request is near. */
+CASE(counts_are_known_where_no_request_is_near)
+{
+    static const double few[] = {0.1, 0.2, 0.4, 0.8, INFINITY}, counts[] = {0, 10, 10, 30, 30};
+    static const struct {
+        double value;
+        bool up;
+        double count, at;
+    } rows[] = {
+        {0.05, true, 0, 0.05}, {0.05, false, 0, 0.05}, {0.1, true, 0, 0.1},   {0.15, true, 10, 0.2},
+        {0.15, false, 0, 0.1}, {0.2, false, 10, 0.2},  {0.3, true, 10, 0.3},  {0.3, false, 10, 0.3},
+        {0.4, true, 10, 0.4},  {0.5, true, 30, 0.8},   {0.5, false, 10, 0.4}, {9, true, 30, 9},
+        {9, false, 30, 9},
+    };
+    static const double first[] = {0.1, 1, INFINITY}, above[] = {5, 5, 6};
+    const struct judge_histogram histogram = {5, few, counts}, other = {3, first, above};
+    double at;
+
+    EACH_ROW (row, rows) {
+        assert_true(judge_histogram_count(&histogram, row->value, row->up, &at) == row->count);
+        assert_true(at == row->at);
+    }
+    assert_true(judge_histogram_count(&other, 0.05, false, &at) == 0 && at == -INFINITY);
+    assert_true(judge_histogram_count(&other, 2, true, &at) == 6 && at == INFINITY);
+    assert_true(judge_histogram_count(&other, 2, false, &at) == 5 && at == 1);
+}
+
+/* Looks in which the canary has no request near a bound, or the primary none beyond it, count. */
+CASE(no_look_is_left_out_for_what_was_in_it)
+{
+    static const double others[] = {0.09, 0.11, INFINITY}, fast[] = {0, 1000, 1000};
+    static const double coarse[] = {0.09, 0.125, 0.2, 0.3, INFINITY};
+    static const double quick[] = {0, 6000, 6000, 10000, 10000};
+    struct judge_latency latency = after(&plain, 0, usual, much);
+    const struct judge_histogram canary = {3, others, fast}, primary = of(much);
+    const struct judge_histogram halved = {5, coarse, quick};
+
+    assert_true(judge_latency_add(&latency, &plain, &canary, &primary));
+    assert_true(judge_latency_add(&latency, &plain, &canary, &halved));
+    for (int i = 0; i < latency.n; i++) {
+        assert_int_equal(latency.evidence[i].looks, 2);
+        assert_true(latency.evidence[i].canary.total == 2000);
+    }
+    assert_true(latency.evidence[1].canary.bad == 0 && latency.beyond[1] == 0.12);
+    /* of the coarser one 0.25 lies in a bucket, all of which counts as slower; 0.5 does not */
+    assert_true(latency.evidence[2].primary.bad == 1000 + 4000);
+    assert_true(latency.evidence[3].primary.bad == 200);
+}
+
 CASE(without_requests_nothing_is_known)
 {
     static const double zero[BOUNDS] = {0};

@@ -1,8 +1,11 @@
 #include "judge/power.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/arena.h"
 #include "judge/dice.h"
 
 /* Longer courses are sampled less often. */
@@ -27,21 +30,6 @@ static struct judge_counts draw(const struct power_course *course, struct dice *
     return counts;
 }
 
-struct played {
-    double requests, seconds; /* INFINITY: the canary was not called worse */
-};
-
-static void learn(struct judge_evidence *evidence, const struct judge_policy *policy,
-                  const struct power_course *course, struct dice *dice)
-{
-    double requests = course->per_second * course->every_s;
-
-    judge_begin(evidence);
-    for (int i = 0; i < course->before; i++)
-        judge_add_sample(evidence, policy, (struct judge_counts){0},
-                         draw(course, dice, requests, course->primary));
-}
-
 /* A step lasts as long as the policy says, and longer while there is too little evidence. */
 static bool lasts(const struct power_course *course, const struct power_stretch *stretch,
                   double stayed, bool enough)
@@ -49,36 +37,62 @@ static bool lasts(const struct power_course *course, const struct power_stretch 
     return stayed < stretch->seconds || (!enough && stayed < stretch->seconds + course->max_wait_s);
 }
 
-static struct played play(const struct judge_policy *policy, const struct power_course *course,
-                          struct judge_evidence evidence, double every_s, double canary,
-                          struct dice *dice)
+/* A release that is under way. */
+struct play {
+    struct judge_evidence evidence;
+    int stretch; /* of the course, */
+    double stayed, seen;
+    bool entered, enough; /* in this stretch */
+    double requests, seconds;
+};
+
+enum played { PLAYED_ON, PLAYED_WORSE, PLAYED_TO_THE_END };
+
+/* The next look; none if the release is over. */
+static enum played play_look(struct play *play, const struct judge_policy *policy,
+                             const struct power_course *course, double every_s, double canary,
+                             struct dice *dice)
 {
-    struct played played = {0};
     double requests = course->per_second * every_s;
 
-    for (int i = 0; i < course->n; i++) {
-        const struct power_stretch *stretch = &course->stretches[i];
-        double stayed = 0, seen = 0;
-        bool enough = !(stretch->canary > 0);
-        while (lasts(course, stretch, stayed, enough)) {
-            struct judge_counts here = draw(course, dice, requests * stretch->canary, canary);
-            struct judge_counts there =
-                draw(course, dice, requests * stretch->primary, course->primary);
-            judge_add_sample(&evidence, policy, here, there);
-            stayed += every_s;
-            seen += here.total;
-            played.requests += here.total;
-            played.seconds += every_s;
-            enum judge_verdict verdict = judge_verdict(&evidence, policy);
-            if (verdict == JUDGE_WORSE)
-                return played;
-            enough |= verdict == JUDGE_NOT_WORSE || seen >= course->min_requests;
+    for (;; play->stretch++, play->entered = false) {
+        if (play->stretch >= course->n)
+            return PLAYED_TO_THE_END;
+        const struct power_stretch *stretch = &course->stretches[play->stretch];
+        if (!play->entered) {
+            play->entered = true;
+            play->stayed = play->seen = 0;
+            play->enough = !(stretch->canary > 0);
         }
+        if (!lasts(course, stretch, play->stayed, play->enough))
+            continue;
+        struct judge_counts here = draw(course, dice, requests * stretch->canary, canary);
+        struct judge_counts there =
+            draw(course, dice, requests * stretch->primary, course->primary);
+        judge_add_sample(&play->evidence, policy, here, there);
+        play->stayed += every_s;
+        play->seen += here.total;
+        play->requests += here.total;
+        play->seconds += every_s;
+        enum judge_verdict verdict = judge_verdict(&play->evidence, policy);
+        play->enough |= verdict == JUDGE_NOT_WORSE || play->seen >= course->min_requests;
+        return verdict == JUDGE_WORSE ? PLAYED_WORSE : PLAYED_ON;
     }
-    return (struct played){INFINITY, INFINITY};
 }
 
 /* --- many releases */
+
+/* Releases of one canary that are played one after the other. */
+struct runs {
+    double canary, every_s;
+    struct dice dice;
+    int learned; /* looks at the primary, of all pasts together */
+    struct judge_evidence pasts[PASTS];
+    struct play play;
+    bool playing;
+    int n, wanted, found;
+    double requests[POWER_MOST], seconds[POWER_MOST]; /* INFINITY: not called worse */
+};
 
 static int compare(const void *a, const void *b)
 {
@@ -96,30 +110,91 @@ static double every_of(const struct power_course *course)
     return fmax(course->every_s, seconds / MOST_LOOKS);
 }
 
+static void runs_begin(struct runs *runs, const struct power_course *course, double canary,
+                       int wanted)
+{
+    runs->canary = canary;
+    runs->every_s = every_of(course);
+    runs->dice = dice_of(SEED);
+    runs->learned = runs->n = runs->found = 0;
+    runs->wanted = wanted < 1 ? 1 : wanted > POWER_MOST ? POWER_MOST : wanted;
+    runs->playing = false;
+    for (int i = 0; i < PASTS; i++)
+        judge_begin(&runs->pasts[i]);
+}
+
+static void learn_look(struct runs *runs, const struct judge_policy *policy,
+                       const struct power_course *course)
+{
+    judge_add_sample(
+        &runs->pasts[runs->learned / course->before], policy, (struct judge_counts){0},
+        draw(course, &runs->dice, course->per_second * course->every_s, course->primary));
+    runs->learned++;
+}
+
+static void release_look(struct runs *runs, const struct judge_policy *policy,
+                         const struct power_course *course)
+{
+    struct play *play = &runs->play;
+
+    if (!runs->playing)
+        *play = (struct play){.evidence = runs->pasts[runs->n % PASTS]};
+    runs->playing = true;
+    enum played played = play_look(play, policy, course, runs->every_s, runs->canary, &runs->dice);
+    if (played == PLAYED_ON)
+        return;
+    runs->requests[runs->n] = played == PLAYED_WORSE ? play->requests : INFINITY;
+    runs->seconds[runs->n] = played == PLAYED_WORSE ? play->seconds : INFINITY;
+    runs->found += played == PLAYED_WORSE;
+    runs->n++;
+    runs->playing = false;
+}
+
+/* True when all are played; *looks are what is left of the budget. */
+static bool runs_continue(struct runs *runs, const struct judge_policy *policy,
+                          const struct power_course *course, int *looks)
+{
+    for (; runs->n<runs->wanted && * looks> 0; --*looks) {
+        if (runs->learned < PASTS * course->before)
+            learn_look(runs, policy, course);
+        else
+            release_look(runs, policy, course);
+    }
+    return runs->n >= runs->wanted;
+}
+
+static double runs_share(const struct runs *runs)
+{
+    return (double)runs->found / runs->n;
+}
+
+static struct power_found runs_found(struct runs *runs)
+{
+    int n = runs->n;
+
+    qsort(runs->requests, (size_t)n, sizeof(*runs->requests), compare);
+    qsort(runs->seconds, (size_t)n, sizeof(*runs->seconds), compare);
+    return (struct power_found){.share = runs_share(runs),
+                                .half_requests = runs->requests[n / 2],
+                                .half_seconds = runs->seconds[n / 2],
+                                .most_requests = runs->requests[n * 9 / 10],
+                                .most_seconds = runs->seconds[n * 9 / 10]};
+}
+
 struct power_found power_of(const struct judge_policy *policy, const struct power_course *course,
                             double canary, int runs)
 {
-    double requests[POWER_MOST], seconds[POWER_MOST], every_s = every_of(course);
-    struct judge_evidence pasts[PASTS];
-    struct dice dice = dice_of(SEED);
-    int n = runs < 1 ? 1 : runs > POWER_MOST ? POWER_MOST : runs, found = 0;
+    struct runs *all = heap_alloc(sizeof(*all));
 
-    for (int i = 0; i < PASTS; i++)
-        learn(&pasts[i], policy, course, &dice);
-    for (int i = 0; i < n; i++) {
-        struct played played = play(policy, course, pasts[i % PASTS], every_s, canary, &dice);
-        requests[i] = played.requests;
-        seconds[i] = played.seconds;
-        found += isfinite(played.seconds);
-    }
-    qsort(requests, (size_t)n, sizeof(*requests), compare);
-    qsort(seconds, (size_t)n, sizeof(*seconds), compare);
-    return (struct power_found){.share = (double)found / n,
-                                .half_requests = requests[n / 2],
-                                .half_seconds = seconds[n / 2],
-                                .most_requests = requests[n * 9 / 10],
-                                .most_seconds = seconds[n * 9 / 10]};
+    runs_begin(all, course, canary, runs);
+    for (int looks = INT_MAX; !runs_continue(all, policy, course, &looks); looks = INT_MAX)
+        ;
+    struct power_found found = runs_found(all);
+    free(all);
+    return found;
 }
+
+/* --- the search */
 
 /* The share of bad requests that lies `excess` of the way from the tolerated share to 1. */
 static double share_at(const struct judge_policy *policy, const struct power_course *course,
@@ -132,20 +207,113 @@ static double share_at(const struct judge_policy *policy, const struct power_cou
     return least + (1 - least) * excess;
 }
 
+enum stage { STAGE_ALL_BAD, STAGE_LEAST, STAGE_FOUND, STAGE_DONE };
+
+struct power_search {
+    struct judge_policy policy;
+    struct power_course course; /* its stretches are owned */
+    double wanted;
+    int runs_wanted; /* 0: only the least share is wanted */
+    enum stage stage;
+    double low, high; /* logarithms of the excess */
+    int steps;
+    double least;
+    struct power_found found;
+    struct runs runs;
+};
+
+struct power_search *power_search_new(const struct judge_policy *policy,
+                                      const struct power_course *course, double wanted, int runs)
+{
+    struct power_search *search = heap_alloc(sizeof(*search));
+    size_t n = (size_t)course->n;
+    struct power_stretch *stretches = heap_alloc((n + 1) * sizeof(*stretches));
+
+    if (n > 0)
+        memcpy(stretches, course->stretches, n * sizeof(*stretches));
+    search->policy = *policy;
+    search->course = *course;
+    search->course.stretches = stretches;
+    search->wanted = wanted;
+    search->runs_wanted = runs;
+    search->stage = STAGE_ALL_BAD;
+    search->low = log(1e-6);
+    search->high = 0;
+    search->steps = 0;
+    search->least = NAN;
+    search->found = (struct power_found){0};
+    runs_begin(&search->runs, course, 1, SEARCH_RUNS);
+    return search;
+}
+
+void power_search_free(struct power_search *search)
+{
+    if (!search)
+        return;
+    free((void *)search->course.stretches);
+    free(search);
+}
+
+/* The next share to be tried, or the last releases. */
+static void begin_next(struct power_search *search)
+{
+    bool none = search->stage == STAGE_ALL_BAD && runs_share(&search->runs) < search->wanted;
+
+    if (!none && search->stage != STAGE_FOUND && search->steps < SEARCH_STEPS) {
+        double middle = (search->low + search->high) / 2;
+        search->stage = STAGE_LEAST;
+        runs_begin(&search->runs, &search->course,
+                   share_at(&search->policy, &search->course, exp(middle)), SEARCH_RUNS);
+        return;
+    }
+    search->least = none ? NAN : share_at(&search->policy, &search->course, exp(search->high));
+    search->stage = search->runs_wanted > 0 ? STAGE_FOUND : STAGE_DONE;
+    if (search->stage == STAGE_FOUND)
+        runs_begin(&search->runs, &search->course, none ? 1 : search->least, search->runs_wanted);
+}
+
+bool power_search_continue(struct power_search *search, int looks)
+{
+    int left = looks > 1 ? looks : 1;
+
+    while (search->stage != STAGE_DONE &&
+           runs_continue(&search->runs, &search->policy, &search->course, &left)) {
+        if (search->stage == STAGE_FOUND) {
+            search->found = runs_found(&search->runs);
+            search->stage = STAGE_DONE;
+            break;
+        }
+        if (search->stage == STAGE_LEAST) {
+            double middle = (search->low + search->high) / 2;
+            if (runs_share(&search->runs) < search->wanted)
+                search->low = middle;
+            else
+                search->high = middle;
+            search->steps++;
+        }
+        begin_next(search);
+    }
+    return search->stage == STAGE_DONE;
+}
+
+double power_search_least(const struct power_search *search)
+{
+    return search->least;
+}
+
+struct power_found power_search_found(const struct power_search *search)
+{
+    return search->found;
+}
+
 double power_least(const struct judge_policy *policy, const struct power_course *course,
                    double wanted)
 {
-    double low = log(1e-6), high = 0;
+    struct power_search *search = power_search_new(policy, course, wanted, 0);
 
-    if (power_of(policy, course, 1, SEARCH_RUNS).share < wanted)
-        return NAN;
-    for (int i = 0; i < SEARCH_STEPS; i++) {
-        double middle = (low + high) / 2;
-        double share = share_at(policy, course, exp(middle));
-        if (power_of(policy, course, share, SEARCH_RUNS).share < wanted)
-            low = middle;
-        else
-            high = middle;
-    }
-    return share_at(policy, course, exp(high));
+    while (!power_search_continue(search, INT_MAX))
+        ;
+    double least = power_search_least(search);
+    power_search_free(search);
+    return least;
 }

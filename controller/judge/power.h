@@ -52,4 +52,20 @@ struct power_found power_of(const struct judge_policy *policy, const struct powe
 double power_least(const struct judge_policy *policy, const struct power_course *course,
                    double wanted);
 
+/*
+ * The same in pieces, for a caller that must not wait: the results are those of power_least() and,
+ * for that share (for 1 if there is none), of power_of(). It takes some hundred thousand looks.
+ */
+struct power_search;
+
+/* Copies policy and course. */
+struct power_search *power_search_new(const struct judge_policy *policy,
+                                      const struct power_course *course, double wanted, int runs);
+void power_search_free(struct power_search *search); /* NULL: does nothing */
+/* Simulates at most this many looks, at least 1; true when the results are there. */
+bool power_search_continue(struct power_search *search, int looks);
+/* Only after power_search_continue() has returned true. */
+double power_search_least(const struct power_search *search);
+struct power_found power_search_found(const struct power_search *search);
+
 #endif

@@ -82,3 +82,36 @@ CASE(test_a_long_course)
     double least = power_least(&strict, &course, 0.9);
     assert_true(least > 0.01 && least < 0.02);
 }
+
+/* In pieces of any size the answer is the same, and no piece is larger than what was asked for. */
+CASE(test_in_pieces)
+{
+    struct power_course course = course_of(20, 0.005);
+    double least = power_least(&strict, &course, 0.9);
+    struct power_found found = power_of(&strict, &course, least, 500);
+
+    for (int looks = 1; looks < 100000; looks = looks * 37 + 1) {
+        struct power_search *search = power_search_new(&strict, &course, 0.9, 500);
+        int turns = 1;
+        while (!power_search_continue(search, looks))
+            turns++;
+        assert_true(power_search_least(search) == least);
+        struct power_found same = power_search_found(search);
+        assert_memory_equal(&same, &found, sizeof(found));
+        assert_true(power_search_continue(search, 1));
+        assert_true(turns > 20000 / looks);
+        power_search_free(search);
+    }
+    power_search_free(NULL);
+}
+
+CASE(test_pieces_without_a_promise)
+{
+    struct power_course course = course_of(0, 0.005);
+    struct power_search *search = power_search_new(&strict, &course, 0.9, 10);
+
+    while (!power_search_continue(search, 100))
+        ;
+    assert_true(isnan(power_search_least(search)) && power_search_found(search).share == 0);
+    power_search_free(search);
+}

@@ -264,14 +264,19 @@ static const char *sum_of(const struct shape *shape, const char *rate, bool le)
                         le && shape->by ? ", " : "", le ? "le" : "");
 }
 
+static const char *ratio_of(struct arena *arena, const char *good, const char *all)
+{
+    return arena_printf(arena, "%s / %s * 100", good, all);
+}
+
 static const char *query_of(const struct shape *shape, enum metric_kind kind)
 {
     const struct metric_family *family = shape->family;
     struct arena *arena = shape->arena;
 
     if (kind == METRIC_SUCCESS_RATE)
-        return arena_printf(
-            arena, "%s / %s * 100",
+        return ratio_of(
+            arena,
             sum_of(shape, rate_of(shape, family->requests, family->requests_are, family->good),
                    false),
             sum_of(shape, rate_of(shape, family->requests, family->requests_are, NULL), false));
@@ -286,8 +291,7 @@ static const char *query_of(const struct shape *shape, enum metric_kind kind)
         sum_of(shape, rate_of(shape, family->count, family->times_are, NULL), false), unit);
 }
 
-const char *metric_family_query(struct arena *arena, const struct metric_family *family,
-                                enum metric_kind kind)
+static struct shape shape_of(struct arena *arena, const struct metric_family *family)
 {
     const char *namespace_ =
         family->namespace_label
@@ -296,15 +300,80 @@ const char *metric_family_query(struct arena *arena, const struct metric_family 
     const char *value =
         family->pods ? "{{ pods }}"
                      : arena_printf(arena, "%s%s", family->key, family->after ? family->after : "");
-    const struct shape shape = {
+
+    return (struct shape){
         .arena = arena,
         .family = family,
         .whose = arena_printf(arena, "%s%s%s\"%s\"", namespace_, family->label,
                               family->equals ? "=" : "=~", value),
         .interval = "{{ interval }}",
     };
+}
+
+const char *metric_family_query(struct arena *arena, const struct metric_family *family,
+                                enum metric_kind kind)
+{
+    const struct shape shape = shape_of(arena, family);
 
     return query_of(&shape, kind);
+}
+
+/* --- native histograms: one series instead of those by `le`, and of the same labels */
+
+static const char bucket_suffix[] = "_bucket", count_suffix[] = "_count", inf[] = "le=\"+Inf\"";
+
+/* The length of the name of the histogram that this is a series of; 0 if it is none. */
+static size_t histogram_len(const char *metric)
+{
+    static const char *const suffixes[] = {bucket_suffix, count_suffix};
+    size_t len = metric ? strlen(metric) : 0;
+
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+        size_t end = strlen(suffixes[i]);
+        if (len > end && strcmp(metric + len - end, suffixes[i]) == 0)
+            return len - end;
+    }
+    return 0;
+}
+
+static const char *histogram_of(struct arena *arena, const char *metric)
+{
+    return arena_strndup(arena, metric, histogram_len(metric));
+}
+
+/* Label matchers but the one for a bucket. */
+static const char *labels_of(const char *are)
+{
+    return are && strcmp(are, inf) != 0 ? are : NULL;
+}
+
+static const char *counted(const struct metric_family *family, enum metric_kind kind)
+{
+    return kind == METRIC_DURATION ? family->times : family->requests;
+}
+
+bool metric_family_has_native(const struct metric_family *family, enum metric_kind kind)
+{
+    return histogram_len(counted(family, kind)) > 0;
+}
+
+const char *metric_family_native_query(struct arena *arena, const struct metric_family *family,
+                                       enum metric_kind kind)
+{
+    const struct shape shape = shape_of(arena, family);
+
+    if (!metric_family_has_native(family, kind))
+        return NULL;
+    const char *metric = histogram_of(arena, counted(family, kind));
+    if (kind == METRIC_DURATION)
+        return arena_printf(arena, "histogram_quantile( 0.99, %s )%s",
+                            sum_of(&shape, rate_of(&shape, metric, family->times_are, NULL), false),
+                            family->in_ms ? " * 1000" : "");
+    const char *are = labels_of(family->requests_are);
+    const char *good = sum_of(&shape, rate_of(&shape, metric, are, family->good), false);
+    const char *all = sum_of(&shape, rate_of(&shape, metric, are, NULL), false);
+    return ratio_of(arena, arena_printf(arena, "histogram_count( %s )", good),
+                    arena_printf(arena, "histogram_count( %s )", all));
 }
 
 /* --- counts */
@@ -354,27 +423,51 @@ static const char *growth(struct arena *arena, const char *series, bool by_bucke
                         series, series, series, by_bucket ? " by (le)" : "");
 }
 
-const char *metric_family_count_query(struct arena *arena, const struct metric_family *family,
-                                      const struct metric_count *count)
+/*
+ * The same of native histograms, whose raw values Prometheus subtracts in new versions only, but not
+ * their increase. That of one value for each second, the first of which is there a millisecond after
+ * the window begins, is the difference of the first and the last value, with resets. A pod that was
+ * not there for an hour counts from zero.
+ */
+static const char *native_growth(struct arena *arena, const char *series)
 {
-    bool slow = count->kind == METRIC_DURATION;
-    const char *metric = slow ? family->times : family->requests;
-    const char *are = slow ? family->times_are : family->requests_are;
-    const char *only = !slow && count->good   ? family->good
-                       : slow && !count->good ? "le=\"+Inf\""
-                                              : "";
+    return arena_printf(arena,
+                        "sum( increase( %s[{{ interval }}1ms:1s] ) and count_over_time( %s[1h] "
+                        "offset {{ interval }} ) or %s )",
+                        series, series, series);
+}
 
-    if (count->primary && !slow && family->primary_are)
-        are = family->primary_are;
+/* The series of one side. */
+static const char *series_of(struct arena *arena, const struct metric_family *family,
+                             const struct metric_count *count, const char *metric, const char *are,
+                             const char *only)
+{
     const char *namespace_ =
         family->namespace_label
             ? arena_printf(arena, "%s=\"{{ namespace }}\", ", family->namespace_label)
             : "";
-    const char *series =
-        arena_printf(arena, "%s{ %s%s%s\"%s\"%s%s%s%s }", metric, namespace_, family->label,
-                     family->equals ? "=" : "=~", side_value(arena, family, count->primary),
-                     are ? ", " : "", are ? are : "", *only ? ", " : "", only);
-    return growth(arena, series, slow && count->good);
+
+    return arena_printf(arena, "%s{ %s%s%s\"%s\"%s%s%s%s }", metric, namespace_, family->label,
+                        family->equals ? "=" : "=~", side_value(arena, family, count->primary),
+                        are ? ", " : "", are ? are : "", *only ? ", " : "", only);
+}
+
+const char *metric_family_count_query(struct arena *arena, const struct metric_family *family,
+                                      const struct metric_count *count)
+{
+    bool slow = count->kind == METRIC_DURATION;
+    const char *metric = counted(family, count->kind);
+    const char *are = slow ? family->times_are : family->requests_are;
+    const char *only = !slow && count->good ? family->good : "";
+
+    if (count->primary && !slow && family->primary_are)
+        are = family->primary_are;
+    if (count->native)
+        return native_growth(arena, series_of(arena, family, count, histogram_of(arena, metric),
+                                              labels_of(are), only));
+    if (slow && !count->good)
+        only = inf;
+    return growth(arena, series_of(arena, family, count, metric, are, only), slow && count->good);
 }
 
 /* --- many workloads */

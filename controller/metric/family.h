@@ -45,16 +45,24 @@ const struct metric_family *metric_family_next(const struct metric_family *famil
  * results below. */
 const char *metric_family_query(struct arena *arena, const struct metric_family *family,
                                 enum metric_kind kind);
+/* The same of native histograms; NULL if there are none (metric_family_has_native()). */
+const char *metric_family_native_query(struct arena *arena, const struct metric_family *family,
+                                       enum metric_kind kind);
 
 /*
  * Counts of requests of one side, for the judge: the increase of the counters during {{ interval }}
- * up to the time of the query. Adjacent windows count each request once.
+ * up to the time of the query. Adjacent windows count each request once; native histograms are
+ * those of METRIC_NATIVE_SLACK_S more.
  */
+#define METRIC_NATIVE_SLACK_S 0.001
 struct metric_count {
     enum metric_kind kind;
     bool primary; /* counts the primary; false: the canary */
     bool good;    /* successful requests; for durations, each bucket's: one series per `le` */
+    bool native;  /* one native histogram: of durations all requests, whatever `good` says */
 };
+/* True if what is counted may be in a native histogram as well. */
+bool metric_family_has_native(const struct metric_family *family, enum metric_kind kind);
 const char *metric_family_count_query(struct arena *arena, const struct metric_family *family,
                                       const struct metric_count *count);
 /* Why there are no such counts; NULL if there are. */

@@ -273,10 +273,10 @@ static void put_counts(struct arena *arena, struct buf *buf, const struct metric
     static const struct {
         struct metric_count count;
         int is;
-    } rows[] = {{{METRIC_SUCCESS_RATE, false, false}, 100},
-                {{METRIC_SUCCESS_RATE, false, true}, 90},
-                {{METRIC_SUCCESS_RATE, true, false}, 80},
-                {{METRIC_SUCCESS_RATE, true, true}, 60}};
+    } rows[] = {{{.kind = METRIC_SUCCESS_RATE, .primary = false, .good = false}, 100},
+                {{.kind = METRIC_SUCCESS_RATE, .primary = false, .good = true}, 90},
+                {{.kind = METRIC_SUCCESS_RATE, .primary = true, .good = false}, 80},
+                {{.kind = METRIC_SUCCESS_RATE, .primary = true, .good = true}, 60}};
 
     if (metric_family_incomparable(arena, family, METRIC_SUCCESS_RATE))
         return;
@@ -318,11 +318,10 @@ static void put_looks(struct arena *arena, struct buf *buf, const struct looks *
 
     model.interval = "60s";
     model.pods = "a" POD_SUFFIX;
-    if (render_query(
-            arena,
-            metric_family_count_query(arena, metric_family_find("http"),
-                                      &(struct metric_count){METRIC_SUCCESS_RATE, false, false}),
-            &model, &query, &ei) != ERR_OK)
+    if (render_query(arena,
+                     metric_family_count_query(arena, metric_family_find("http"),
+                                               &(struct metric_count){.kind = METRIC_SUCCESS_RATE}),
+                     &model, &query, &ei) != ERR_OK)
         fail_msg("%s", ei.text);
     buf_printf(buf,
                "  - interval: 1m\n    input_series:\n"
@@ -391,4 +390,85 @@ CASE(what_cannot_be_told_apart_is_asked_apart)
     assert_true(metric_member_is_plain(&ab));
     assert_false(metric_member_is_plain(&dot));
     assert_false(metric_member_is_plain(&none));
+}
+
+/* One native histogram has what its series by `le`, or its count, have. */
+CASE(native_histograms_are_asked_for_by_name)
+{
+    static const struct {
+        const char *family;
+        enum metric_kind kind;
+        const char *query; /* NULL: none */
+    } rows[] = {
+        {"http", METRIC_DURATION,
+         "histogram_quantile( 0.99, sum( rate( http_request_duration_seconds{ "
+         "kubernetes_namespace=\"{{ namespace }}\", kubernetes_pod_name=~\"{{ pods }}\" "
+         "}[{{ interval }}] ) ) )"},
+        {"http", METRIC_SUCCESS_RATE,
+         "histogram_count( sum( rate( http_request_duration_seconds{ "
+         "kubernetes_namespace=\"{{ namespace }}\", kubernetes_pod_name=~\"{{ pods }}\", "
+         "status!~\"5.*\" }[{{ interval }}] ) ) ) / histogram_count( sum( rate( "
+         "http_request_duration_seconds{ kubernetes_namespace=\"{{ namespace }}\", "
+         "kubernetes_pod_name=~\"{{ pods }}\" }[{{ interval }}] ) ) ) * 100"},
+        {"istio", METRIC_DURATION,
+         "histogram_quantile( 0.99, sum( rate( istio_request_duration_milliseconds{ "
+         "destination_workload_namespace=\"{{ namespace }}\", destination_workload=~\"{{ target "
+         "}}\", reporter=\"destination\" }[{{ interval }}] ) ) )"},
+        {"istio", METRIC_SUCCESS_RATE, NULL},
+        {"traefik", METRIC_DURATION,
+         "histogram_quantile( 0.99, sum( rate( traefik_service_request_duration_seconds{ "
+         "service=~\"{{ namespace }}-{{ target }}-canary-[0-9a-zA-Z-]+@kubernetescrd\" }[{{ "
+         "interval }}] ) ) ) * 1000"},
+        {"skipper", METRIC_SUCCESS_RATE,
+         "histogram_count( sum( rate( skipper_response_duration_seconds{ route=~\"kube(ew)?_{{ "
+         "namespace }}__{{ ingress }}_canary__.*__{{ service }}_canary(_[0-9]+)?\", "
+         "code!~\"5..\" }[{{ interval }}] ) ) ) / histogram_count( sum( rate( "
+         "skipper_response_duration_seconds{ route=~\"kube(ew)?_{{ namespace }}__{{ ingress "
+         "}}_canary__.*__{{ service }}_canary(_[0-9]+)?\" }[{{ interval }}] ) ) ) * 100"},
+        {"nginx", METRIC_DURATION, NULL},
+        {"nginx", METRIC_SUCCESS_RATE, NULL},
+    };
+
+    EACH_ROW (row, rows) {
+        const struct metric_family *family = metric_family_find(row->family);
+        const char *query = metric_family_native_query(arena, family, row->kind);
+        assert_int_equal(metric_family_has_native(family, row->kind), row->query != NULL);
+        if (row->query)
+            assert_string_equal(query, row->query);
+        else
+            assert_null(query);
+    }
+}
+
+CASE(counts_of_native_histograms_are_of_all_requests)
+{
+    static const struct {
+        const char *family;
+        struct metric_count count;
+        const char *series;
+    } rows[] = {
+        {"http",
+         {.kind = METRIC_DURATION, .primary = true},
+         "http_request_duration_seconds{ kubernetes_namespace=\"{{ namespace }}\", "
+         "kubernetes_pod_name=~\"{{ pods }}\" }"},
+        {"http",
+         {.kind = METRIC_SUCCESS_RATE, .good = true},
+         "http_request_duration_seconds{ kubernetes_namespace=\"{{ namespace }}\", "
+         "kubernetes_pod_name=~\"{{ pods }}\", status!~\"5.*\" }"},
+        {"traefik",
+         {.kind = METRIC_SUCCESS_RATE, .primary = true},
+         "traefik_service_request_duration_seconds{ service=~\"{{ namespace }}-{{ target "
+         "}}-primary-[0-9a-zA-Z-]+@kubernetescrd\" }"},
+    };
+
+    EACH_ROW (row, rows) {
+        struct metric_count count = row->count;
+        count.native = true;
+        assert_string_equal(
+            metric_family_count_query(arena, metric_family_find(row->family), &count),
+            arena_printf(arena,
+                         "sum( increase( %s[{{ interval }}1ms:1s] ) and count_over_time( %s[1h] "
+                         "offset {{ interval }} ) or %s )",
+                         row->series, row->series, row->series));
+    }
 }

@@ -42,7 +42,7 @@ export async function ask(path) {
     throw new Failure(response.status, body?.error ?? `The controller answered with status ${response.status}.`);
 }
 
-// All pages of the list. When one begins behind something that is gone by now, it begins anew.
+// All pages of the list. When one begins behind something that is gone by now, it starts over.
 export async function askAll(of) {
     for (let attempt = 0; ; attempt++) {
         const items = [];

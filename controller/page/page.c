@@ -69,7 +69,7 @@ static void get_list(const struct page *page, struct http_conn_request *req)
         debug_reply(req, out);
     else
         http_reply_error(req, 410,
-                         "the Canary that this page would begin behind is gone; begin anew, "
+                         "the Canary that this page would begin behind is gone; start over, "
                          "without continue");
 }
 
@@ -81,8 +81,8 @@ static void get_one(const struct page *page, struct http_conn_request *req)
     if (debug_shared(req))
         return;
     if (namespace_ && name && !http_req_segment(req, 5))
-        out = show_one(*page->engine, page->settings, &page->links, http_req_arena(req), namespace_,
-                       name);
+        out = show_one(*page->engine, page->settings, &page->links, page->promises,
+                       http_req_arena(req), namespace_, name);
     if (out)
         debug_reply(req, out);
     else
@@ -676,8 +676,8 @@ static void set_plan(struct json_object *out, const struct settings *settings,
 }
 
 struct json_object *show_one(const struct engine *engine, const struct settings *settings,
-                             const struct show_links *links, struct arena *arena,
-                             const char *namespace_, const char *name)
+                             const struct show_links *links, struct promises *promises,
+                             struct arena *arena, const char *namespace_, const char *name)
 {
     static const char *const whole[] = {"release", "history", "requests", "paused"};
     struct json_object *tree = snapshot_tree(engine, arena, namespace_, name);
@@ -701,6 +701,7 @@ struct json_object *show_one(const struct engine *engine, const struct settings 
     if (canary_view(arena, tree, &canary, &ei) == ERR_OK) {
         set_plan(out, settings, links, arena, &canary);
         copy(out, "judged", show_judge(arena, &canary));
+        copy(out, "promises", promises_show(promises, arena, &canary));
     }
     return out;
 }

@@ -25,6 +25,7 @@
 #include "engine/engine.h"
 #include "net/server/server.h"
 #include "net/server/tokens.h"
+#include "page/promises.h"
 #include "proto/canary.h"
 #include "tick/tick.h"
 
@@ -64,6 +65,7 @@ struct page {
     const struct settings *settings; /* of the engine */
     struct page_door door;
     struct show_links links;
+    struct promises *promises;
 };
 
 /* Answers all requests below /ui. */
@@ -80,8 +82,8 @@ struct json_object *show_list(const struct engine *engine, struct arena *arena, 
                               int limit);
 /* All details of one Canary; NULL if it does not exist. */
 struct json_object *show_one(const struct engine *engine, const struct settings *settings,
-                             const struct show_links *links, struct arena *arena,
-                             const char *namespace_, const char *name);
+                             const struct show_links *links, struct promises *promises,
+                             struct arena *arena, const char *namespace_, const char *name);
 
 /*
  * --- The fleet page (fleet_page.c): the state of each ReleasePlan, as columns of clusters by wave.

@@ -24,7 +24,7 @@ function factsOf(canary, release, now) {
     if (release?.began) facts.push(fact(release.ended ? "Began" : "Runs since", timeOf(release.began, release.ended ? "at" : "elapsed", now)));
     if (release?.began && release.ended) facts.push(fact("Took", span(Date.parse(release.ended) - Date.parse(release.began))));
     if (release?.bakeBegan) facts.push(fact(release.ended ? "Baked since" : "Bakes since", timeOf(release.bakeBegan, release.ended ? "at" : "elapsed", now)));
-    // The status counts those of the release that runs; at its end it begins anew.
+    // The status counts those of the release that runs; at its end it starts over.
     if (!release?.ended) facts.push(fact("Failed checks", `${canary.failedChecks} of ${canary.threshold}`));
     if (canary.ofIterations && !release?.ended) facts.push(fact("Iterations", `${canary.iterations} of ${canary.ofIterations}`));
     if (canary.plan) {
@@ -128,6 +128,13 @@ function lineOf(what, said, ...rest) {
     return item;
 }
 
+// In the words of kubectl canary plan.
+function promises(canary) {
+    const list = canary.promises ?? [];
+    show($("promises"), list.length > 0);
+    draw("promises-list", list, () => list.map((one) => lineOf(quoted(one.metric), [one.text ? visible(one.text.slice(one.metric.length + 2)) : "computing…"])));
+}
+
 function hooks(canary, release, now) {
     const planned = canary.plan?.hooks ?? [], last = release?.hooks ?? [];
     const names = [...new Set([...planned, ...last].map((hook) => hook.name))];
@@ -194,6 +201,7 @@ export function drawOne(canary, now) {
     traffic(canary, release, now);
     checks(canary, release, now);
     judge(canary, release, now);
+    promises(canary);
     hooks(canary, release, now);
     people(canary, release, now);
     conditions(canary, now);
@@ -204,7 +212,7 @@ export function drawOne(canary, now) {
 // Another Canary will be shown: nothing of this one may stand beside it.
 export function clearOne() {
     drawn.clear();
-    for (const id of ["one-facts", "split", "traffic-chart", "checks-list", "judge-list", "hooks-list", "people-list", "conditions-list", "events-list", "past-list"]) $(id).replaceChildren();
+    for (const id of ["one-facts", "split", "traffic-chart", "checks-list", "judge-list", "promises-list", "hooks-list", "people-list", "conditions-list", "events-list", "past-list"]) $(id).replaceChildren();
     show($("one-waits"), false);
     show($("one-gone"), false);
     text($("one-state"), "");

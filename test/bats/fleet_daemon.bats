@@ -51,16 +51,18 @@ teardown() {
     daemon_stop
 }
 
-status() { kubectl get application shop -o json | gojq -e ".status | $1" >/dev/null; }
-notes() { kubectl get application shop -o json | gojq -e ".metadata | $1" >/dev/null; }
+shop() { api_get apis/apps.kurator.dev/v1alpha1/namespaces/default/applications/shop; }
+status() { shop | gojq -e ".status | $1" >/dev/null; }
+notes() { shop | gojq -e ".metadata | $1" >/dev/null; }
 # state CLUSTER STATE [IN THE MESSAGE]
 state() { status ".clusters | map(select(.cluster == \"$1\")) | length == 1 and .[0].state == \"$2\" and ((.[0].message // \"\") | contains(\"${3-}\"))"; }
 ready() { status '.conditions | map(select(.type == "Ready" and .status == "True")) | length == 1'; }
 there() { on "$1" get canary podinfo -n test -o name >/dev/null 2>&1; }
 gone() { ! there "$1"; }
 app() { kubectl apply -f "$BATS_TEST_DIRNAME/fleet_daemon.yaml"; }
-app_gone() { ! kubectl get application shop -o name >/dev/null 2>&1; }
-idle() { curl -s "$DAEMON_URL/debug/process" | gojq -e '.rollouts == {waiting: 0, running: 0} and .writesUnderWay == 0' >/dev/null; }
+app_gone() { [[ $(shop 2>&1) == *"returned error: 404"* ]]; }
+# It has reached all clusters, and has nothing to do.
+idle() { curl -s "$DAEMON_URL/debug/process" | gojq -e '.leads and .ready and .clusters.reached == 3 and .rollouts == {waiting: 0, running: 0} and .writesUnderWay == 0' >/dev/null; }
 requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_total/ && !/resource="clusters"/ {sum += $NF} END {print sum + 0}'; }
 
 @test "the document's example stands on each cluster, and its status in one place" {

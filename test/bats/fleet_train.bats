@@ -56,7 +56,7 @@ stands() {
     on "$1" -n "$2" patch canary "$3" --subresource=status --type merge \
         -p "{\"status\": {\"phase\": \"$4\", \"canaryWeight\": 0, \"failedChecks\": 0, \"iterations\": 0, \"lastAppliedSpec\": \"$5\", \"lastPromotedSpec\": \"$6\"}}"
 }
-held() { [ "$(on "$1" -n "$2" get canary "$3" -o jsonpath='{.spec.suspend}')" = true ]; }
+held() { [ "$(KUBECONFIG=$DIR/$1 of_canary "$2" "$3" .spec.suspend)" = true ]; }
 free() { ! held "$@"; }
 application() { # NAME
     kubectl apply -f - <<YAML
@@ -69,7 +69,7 @@ spec:
   - rollout: {workload: {name: $1, namespace: test}, serviceName: $1, port: 80, rolloutPolicy: {trafficRouting: {canaryStrategy: {stepWeight: 10}}}}
 YAML
 }
-plan() { kubectl get releaseplan "$1" -o json | gojq -e "$2" >/dev/null; }
+plan() { api_get "apis/flagger.app/v1alpha1/namespaces/default/releaseplans/$1" | gojq -e "$2" >/dev/null; }
 says() { plan "$1" ".status.clusters[] | select(.name == \"$2\").says | test(\"$3\")"; }
 
 @test "a train: in each wave one Application after the other, and one verdict" {
@@ -114,7 +114,7 @@ YAML
     free two test web
 }
 
-@test "a daemon that begins anew finds the status right, and writes nothing" {
+@test "a daemon that starts over finds the status right, and writes nothing" {
     for name in one two three; do
         canary "$name" shop app
         stands "$name" shop app Succeeded 1 1

@@ -50,11 +50,12 @@ setup() {
 
 teardown() { daemon_stop; }
 
-phase() { [ "$(on "$1" get canary podinfo -o jsonpath='{.status.phase}')" = "$2" ]; }
-held() { on "$1" get canary podinfo -o json | gojq -e '.spec.suspend and .metadata.annotations["flagger.app/held-by"] == "default/shop"' >/dev/null; }
-free() { on "$1" get canary podinfo -o json | gojq -e '.spec.suspend != true and .metadata.annotations["flagger.app/held-by"] == null' >/dev/null; }
-plan() { kubectl get releaseplan shop -o json | gojq -e ".status | $1" >/dev/null; }
-promoted() { [ "$(on "$1" get deployment podinfo-primary -o jsonpath='{.spec.template.spec.containers[0].image}')" = "$2" ]; }
+canary() { KUBECONFIG=$DIR/$1 api_get apis/flagger.app/v1beta1/namespaces/default/canaries/podinfo; }
+phase() { [ "$(canary "$1" | gojq -r .status.phase)" = "$2" ]; }
+held() { canary "$1" | gojq -e '.spec.suspend and .metadata.annotations["flagger.app/held-by"] == "default/shop"' >/dev/null; }
+free() { canary "$1" | gojq -e '.spec.suspend != true and .metadata.annotations["flagger.app/held-by"] == null' >/dev/null; }
+plan() { api_get apis/flagger.app/v1alpha1/namespaces/default/releaseplans/shop | gojq -e ".status | $1" >/dev/null; }
+promoted() { [ "$(KUBECONFIG=$DIR/$1 api_get apis/apps/v1/namespaces/default/deployments/podinfo-primary | gojq -r '.spec.template.spec.containers[0].image')" = "$2" ]; }
 deliver() { for name in one two three; do on "$name" set image deployment/podinfo "app=$1"; done; }
 
 @test "a version that is delivered everywhere is released wave by wave" {

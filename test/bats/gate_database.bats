@@ -144,7 +144,7 @@ gates_wait_for() { [ "$(pg_sql "SELECT count(*) FROM pg_stat_activity WHERE wait
     daemon_stop
 }
 
-@test "connections ended by an administrator under load are made anew, and nothing wrong is said" {
+@test "connections ended by an administrator under load are recreated, and nothing wrong is said" {
     gate_start
     answers 202 POST /gate/open "$PODINFO"
     hey -z 6s -c 20 -m POST -d "$PODINFO" "$DAEMON_URL/gate/check" >"$BATS_TEST_TMPDIR/hey" 3>&- &

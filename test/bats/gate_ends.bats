@@ -125,7 +125,7 @@ ONE=2026-01-01T00:00:00Z TWO=2026-01-02T00:00:00Z THREE=2026-01-03T00:00:00Z
     asks 200 bbb $TWO '' rollback
     asks 403 bbb $THREE
     asks 403 bbb $THREE '' rollback
-    # and its deadline begins anew
+    # and its deadline starts over
     eventually 5 waits
     pg_sql "UPDATE flagger_gate_waiting SET since = since - interval '2 hours'" >/dev/null
     asks 403 bbb $THREE

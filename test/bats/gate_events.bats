@@ -273,7 +273,7 @@ two_clients() { curl -s "$DAEMON_URL/metrics" | grep -q '^flagger_gate_event_cli
     gates_stop
 }
 
-@test "a history that begins anew is told from its beginning" {
+@test "a history that starts over is told from its beginning" {
     gate_start
     follow live
     change

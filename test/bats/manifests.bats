@@ -92,7 +92,7 @@ teardown() { [ -z "${DAEMON_PID:-}" ] || daemon_stop; }
 
 controller() { daemon_start "$FLAGGER_BUILD/flagger-controller" --kubeconfig "$KUBECONFIG" --min-analysis-interval 1s; }
 all_in() { # PHASE
-    [ "$(kubectl get canaries -A -o jsonpath='{range .items[*]}{.status.phase}{"\n"}{end}' | grep -vcx "$1")" -eq 0 ]
+    api_get apis/flagger.app/v1beta1/canaries | gojq -e --arg phase "$1" '.items | all(.status.phase == $phase)' >/dev/null
 }
 # all_come PHASE: all Canaries, and none complains
 all_come() {

@@ -202,6 +202,24 @@ waits() { answers 200 GET /ui/api/canaries/test/checkout && gojq -e "$1" "$BATS_
     browser_wait 5 '#one-waits' 'rolled back after 12 s'
 }
 
+@test "what the judge finds with the traffic of the last release, in the words of plan" {
+    canary checkout '{"judge":{"type":"sequential"},"metrics":[{"name":"request-success-rate","thresholdRange":{"min":90},"interval":"1m"}]}'
+    status checkout "$(gojq -nc --arg at "$(ago 600)" '{phase: "Succeeded", history: [{revision: "6c7d8e9f0a", began: $at, ended: $at, outcome: "promoted",
+        looks: [{name: "request-success-rate", bad: "failed", since: $at, counts: [range(1; 31) | [. * 10, 10, 100, 1, 900, 9]]}]}]}')"
+    browser_open "$DAEMON_URL/ui/#/test/checkout"
+    browser_wait 60 '#promises-list' 'with 100 requests a second of which 1% fail, a canary of which '
+    browser_wait 5 '#promises-list' 'request-success-rate'
+    answers 200 GET /ui/api/canaries/test/checkout
+    gojq -r '.promises[0].text' "$BATS_TEST_TMPDIR/body" | grep -Ex 'request-success-rate: with 100 requests a second of which 1% fail, a canary of which [0-9.]+% fail is rolled back in 9 of 10 releases, in half of them within [0-9ms]+ and [0-9]+ requests to it(, in 9 of 10 within [0-9ms]+ and [0-9]+)?'
+    # Another judge, another promise; and none without one.
+    api PATCH /apis/flagger.app/v1beta1/namespaces/test/canaries/checkout '{"spec":{"analysis":{"judge":{"tolerate":{"errorRate":"5 %-points"}}}}}' application/merge-patch+json >"$UI_DIR/answer"
+    computes() { answers 200 GET /ui/api/canaries/test/checkout && gojq -e '.promises == [{metric: "request-success-rate", computing: true}]' "$BATS_TEST_TMPDIR/body"; }
+    eventually 20 computes
+    browser_wait 60 '#promises-list' 'is rolled back in 9 of 10 releases'
+    api PATCH /apis/flagger.app/v1beta1/namespaces/test/canaries/checkout '{"spec":{"analysis":{"judge":null}}}' application/merge-patch+json >"$UI_DIR/answer"
+    browser_gone 20 '//ul[@id="promises-list"]/li'
+}
+
 @test "by keyboard alone: to a Canary, and back to where one was" {
     for name in a b c; do canary "$name"; done
     in_analysis b 20

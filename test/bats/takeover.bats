@@ -1,6 +1,6 @@
 # A cluster that was released by Flagger, or by this controller before it kept all labels of a selector, changes to this
 # one: at rest, with clients that send all the time, for targets of one and of three labels. No release begins, no pod is
-# made anew, no request fails. Then primaries of one label are made anew on request, and no request fails either.
+# recreated, no request fails. Then primaries of one label are recreated on request, and no request fails either.
 #
 # What Flagger leaves (1.44, as its test/golden/recordings show): one label in the selectors of the primary and of the
 # Services, a random flagger-id, a hash of its own and no field of ours in the status. What this one left before: the same
@@ -249,7 +249,7 @@ setup() {
     [ -z "$(comm -23 <(pods) "$DIR/pods")" ]
 }
 
-@test "primaries of one label that share it are told, and made anew without a failed request" {
+@test "primaries of one label that share it are told, and recreated without a failed request" {
     local name bad=""
     shared() { kubectl -n test get canary "$1" -o json | gojq -r '[.status.conditions[] | select(.type == "PodsOwned") | .reason] | join(",")'; }
     is_told() { [ "$(shared "$1")" = PrimarySelectsOthers ]; }
@@ -279,7 +279,7 @@ setup() {
         [ "$(releases "$name")" = 0 ]
     done
     for name in $(names | grep -e 'kubernetes-3$' -e 'gw-v1-3$'); do
-        echo "# $name is made anew: $(answered "$name") requests, $(failed "$name") failed" >&3
+        echo "# $name is recreated: $(answered "$name") requests, $(failed "$name") failed" >&3
         [ "$(failed "$name")" = 0 ] || bad="$bad $name"
     done
     [ -z "$bad" ] || { echo "failed:$bad" && return 1; }

@@ -19,7 +19,7 @@ static bool has_pods(struct objstore *store, const char *workload)
            json_int_at(daemonset, 0, "status", "numberAvailable", NULL) > 0;
 }
 
-/* A workload that stands in for a primary which is made anew has its labels. */
+/* A workload that stands in for a primary which is recreated has its labels. */
 static bool answers(struct arena *arena, struct objstore *store, const char *workload)
 {
     const char *end = strrchr(workload, '-');

@@ -115,12 +115,12 @@ spec:
 END
 }
 
-argo_runs() { [ -n "$(kubectl -n argo-rollouts get pods -l app.kubernetes.io/name=argo-rollouts -o name)" ]; }
+argo_runs() { api_get 'api/v1/namespaces/argo-rollouts/pods?labelSelector=app.kubernetes.io/name=argo-rollouts' | gojq -e '.items != []'; }
 # A controller ends with its pod: what it has read before is not written after, however slow this one is.
 argo_look() { # NAME SERVICE
     local hash version wanted=null
-    read -r version hash < <(kubectl -n argo get service "$2" -o jsonpath='{.metadata.resourceVersion} {.spec.selector.rollouts-pod-template-hash}') || [ -n "$version" ] || return 0
-    ! kubectl -n argo get rollout "$1" -o name >/dev/null 2>&1 || wanted="\"$HASH\""
+    read -r version hash < <(api_get "api/v1/namespaces/argo/services/$2" | gojq -r '"\(.metadata.resourceVersion) \(.spec.selector["rollouts-pod-template-hash"] // "")"') || return 0
+    ! api_get "apis/argoproj.io/v1alpha1/namespaces/argo/rollouts/$1" >/dev/null 2>&1 || wanted="\"$HASH\""
     if [ "${hash:+\"$hash\"}" != "${wanted/null/}" ] && argo_runs; then
         kubectl -n argo patch service "$2" --type=merge -p '{"metadata":{"resourceVersion":"'"$version"'"},"spec":{"selector":{"rollouts-pod-template-hash":'"$wanted"'}}}'
     fi

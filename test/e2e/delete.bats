@@ -178,7 +178,7 @@ delete_those_there() {
     [[ $output == *"Terminated canary podinfo.test"* ]]
 }
 
-@test "in the foreground, Service and route are made anew" {
+@test "in the foreground, Service and route are recreated" {
     workload foreground 0 | kubectl apply -f - >/dev/null
     canary foreground "$(analysis_of initialized)" | kubectl apply -f - >/dev/null
     eventually 20 all_in Initialized foreground

@@ -126,16 +126,20 @@ process() {
     done
     return 1
 }
+# With the arguments of the manifest, and where it listens; one that is started again has others for a moment.
+started_as_told() { # NAMESPACE POD: sets pid
+    pid=$(process "$1" "$2") || return 1
+    tr '\0' '\n' <"/proc/$pid/cmdline" | sed '/^--address$/,$d' | gojq -Rs 'rtrimstr("\n") | split("\n")' >"$BATS_TEST_TMPDIR/argv"
+    gojq -e --slurpfile argv "$BATS_TEST_TMPDIR/argv" '.spec.containers[0] | .command + .args == $argv[0]' "$BATS_TEST_TMPDIR/pod" ||
+        { echo "$1/$2 runs as $(<"$BATS_TEST_TMPDIR/argv")" && return 1; }
+}
 pods() { kubectl get pods -A -o json | gojq -r '.items[] | select(.spec.containers[0].image | test("^flagger-")) | .metadata.namespace + " " + .metadata.name'; }
 
 @test "each pod is what its manifest says, and no more" {
     local ns name pid found=0
     while read -r ns name; do
-        pid=$(process "$ns" "$name")
         kubectl -n "$ns" get pod "$name" -o json >"$BATS_TEST_TMPDIR/pod"
-        # The arguments of the manifest, and where it listens.
-        tr '\0' '\n' <"/proc/$pid/cmdline" | sed '/^--address$/,$d' | gojq -Rs 'rtrimstr("\n") | split("\n")' >"$BATS_TEST_TMPDIR/argv"
-        gojq -e --slurpfile argv "$BATS_TEST_TMPDIR/argv" '.spec.containers[0] | .command + .args == $argv[0]' "$BATS_TEST_TMPDIR/pod"
+        eventually 10 started_as_told "$ns" "$name"
         # 40: SETGID, 80: SETUID, 20: KILL
         gojq -r '(.spec.securityContext // {}) + .spec.containers[0].securityContext | "\(.runAsUser) \(.runAsGroup // .runAsUser) " +
             (if .capabilities.add then "00000000000000e0 00000000000000e0" else "0000000000000000 0000000000000000" end)' "$BATS_TEST_TMPDIR/pod" >"$BATS_TEST_TMPDIR/wanted"

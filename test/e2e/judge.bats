@@ -25,6 +25,7 @@ setup() {
 }
 
 teardown() {
+    explain_failure
     client_end
     [ "${#CROWD[@]}" -eq 0 ] || kill "${CROWD[@]}"
     wait "${CROWD[@]}" || true
@@ -82,6 +83,31 @@ rolled_back_by() {
     crowd
     release 3.1.0-slow200ms
     rolled_back_by 'request-duration: canary [1-9][0-9,]* of [1-9][0-9,]* requests took longer than [0-9.]+ ms \([0-9.]+ %\), primary [0-9,]+ of [1-9][0-9,]* \([0-9.]+ %\)'
+}
+
+# The pods of both versions have native histograms and no others, whose bounds are 9 % apart.
+@test "a version that is slower is rolled back by native histograms" {
+    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"skipAnalysis":true}}'
+    release 3.1.1-native-slow100ms
+    eventually 120 serves 3.1.1
+    eventually 120 phase_is Succeeded
+    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"skipAnalysis":false}}'
+    analysis '{"metrics":[{"name":"request-duration","interval":"1m","noData":"pass","compare":"primary"}]}'
+    crowd
+    release 3.1.2-native-slow130ms
+    rolled_back_by 'request-duration: canary [1-9][0-9,]* of [1-9][0-9,]* requests took longer than 1(25|[0-9][0-9]\.[0-9]+) ms \([0-9.]+ %\), primary [0-9,]+ of [1-9][0-9,]* \([0-9.]+ %\)'
+    serves 3.1.1
+    # from a threshold on as well, and by a check
+    analysis '{"metrics":[{"name":"request-duration","interval":"1m","thresholdRange":{"max":250}}]}'
+    release 3.1.3-native-slow400ms
+    rolled_back_by 'request-duration: canary [1-9][0-9,]* of [1-9][0-9,]* requests took longer than 25[0-9.]* ms \([0-9.]+ %\), primary [0-9,]+ of [1-9][0-9,]* \([0-9.]+ %\)'
+    kubectl -n test get events -o json | gojq -r '.items[].message' | grep 'Halt podinfo.test advancement request duration [0-9]*ms > 250ms'
+    analysis '{"metrics":[{"name":"request-duration","interval":"1m","noData":"pass","compare":"primary"}]}'
+    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"skipAnalysis":true}}'
+    release 3.1.4
+    eventually 120 serves 3.1.4
+    eventually 120 phase_is Succeeded
+    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"skipAnalysis":false}}'
 }
 
 # No load changes this number. A primary without any makes a comparison of six looks, and nine of them are enough.

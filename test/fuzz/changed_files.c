@@ -278,7 +278,7 @@ static void try_changes(const char *file, struct json_object *docs, const struct
         }
 }
 
-/* In a child, which is made anew behind each change that it dies of. */
+/* In a child, which is recreated behind each change that it dies of. */
 static void try_file(const char *file, struct json_object *docs, const struct place *first,
                      int offset)
 {

@@ -165,7 +165,7 @@ static void try_from(long trial, time_t end)
     server_free(server);
 }
 
-/* In a child, which is made anew behind each file that it dies of. */
+/* In a child, which is recreated behind each file that it dies of. */
 static void try_all(void)
 {
     time_t end = options.minutes > 0 ? time(NULL) + options.minutes * 60 : 0;

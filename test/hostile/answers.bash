@@ -51,7 +51,7 @@ try_objects() {
     heard() { told=$(kubectl -n test get events | grep -c 'the object takes more than .* MiB of memory') && [ "$told" = 3 ]; }
     eventually 30 heard || true
     kubectl -n test set image deployment/podinfo podinfod=demo-app:1.9.0 >/dev/null
-    served() { kubectl -n test get canary podinfo -o jsonpath='{.status.phase}' | grep -Eq 'Waiting|Progressing'; }
+    served() { [[ $(of_canary test podinfo .status.phase) =~ Waiting|Progressing ]]; }
     eventually 60 served || true
     stayed_awake 'three Canaries of 120000 empty objects' && awake=yes
     heard && served && [ -n "$awake" ] && good=ok
@@ -75,7 +75,7 @@ try_many_objects() {
         kubectl create --validate=false -f "$name" >/dev/null 2>"$work/said" || cat "$work/said"
     done
     kubectl -n test set image deployment/podinfo podinfod=demo-app:1.9.1 >/dev/null
-    served() { kubectl -n test get canary podinfo -o jsonpath='{.status.phase}' | grep -Eq 'Waiting|Progressing'; }
+    served() { [[ $(of_canary test podinfo .status.phase) =~ Waiting|Progressing ]]; }
     eventually 60 served || true
     seen() { told=$(curl -s "$DEMO_CONTROLLER/debug/process" | gojq '.memory.kept.canaries.count') && [ "$told" -gt 200 ]; }
     eventually 30 seen || true

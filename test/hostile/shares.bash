@@ -83,7 +83,7 @@ provider() { # NAMESPACE ADDRESS
     gojq -cn --arg ns "$1" --arg address "$2" '{apiVersion: "flagger.app/v1beta1", kind: "AlertProvider", metadata: {namespace: $ns, name: "chat"},
         spec: {type: "slack", channel: "x", address: $address}}'
 }
-phase_of() { kubectl -n "$1" get canary "$2" -o jsonpath='{.status.phase}'; }
+phase_of() { of_canary "$1" "$2" .status.phase; }
 is_phase() { [ "$(phase_of "$1" "$2")" = "$3" ]; }
 
 # modest_release VERSION: sets took, the seconds of a whole release with a gate, metrics, an alert and its last event in the API, or 999
@@ -92,8 +92,8 @@ modest_release() {
     rm -f "$work/alerts"
     kubectl -n modest set image deployment/app "app=app:$1" >/dev/null
     ended() {
-        [ "$(kubectl -n modest get canary app -o jsonpath='{.status.history[0].outcome} {.status.history[0].image}')" = "promoted app:$1" ] && grep -q . "$work/alerts" &&
-            kubectl -n modest get events -o json | gojq -e --argjson began $((began / 1000000)) 'any(.items[]; (.message | startswith("Promotion completed")) and (.lastTimestamp | fromdate) >= $began)' >/dev/null
+        [ "$(of_canary modest app '.status.history[0] | "\(.outcome) \(.image)"')" = "promoted app:$1" ] && grep -q . "$work/alerts" &&
+            api_get api/v1/namespaces/modest/events | gojq -e --argjson began $((began / 1000000)) 'any(.items[]; (.message | startswith("Promotion completed")) and (.lastTimestamp | fromdate) >= $began)' >/dev/null
     }
     took=999
     eventually 60 ended "$1" && took=$(((${EPOCHREALTIME/./} - began) / 1000000)) || true
@@ -112,14 +112,14 @@ greedy_begin() {
         canary "$greedy" "app$i" "$(gojq -c '{threshold: 1000000, iterations: 1000000} + .' <<<"$2")"
     done >"$work/greedy"
     kubectl create --validate=false -f "$work/greedy" >/dev/null
-    begun() { [ "$(kubectl -n "$greedy" get canaries -o json | gojq '[.items[] | select(.status.phase == "Initialized")] | length')" = "$1" ]; }
+    begun() { [ "$(api_get "apis/flagger.app/v1beta1/namespaces/$greedy/canaries" | gojq '[.items[] | select(.status.phase == "Initialized")] | length')" = "$1" ]; }
     [ -n "${at_once:-}" ] || eventually 90 begun "$1" || true
     grep '"Deployment"' "$work/greedy" | grep -v '"kind":"Canary"' | sed 's/"app:1"/"app:2"/' | kubectl apply -f - >/dev/null 2>&1
     sleep 2 # of the attack, before it is looked at
 }
 greedy_end() {
     kubectl -n "$greedy" delete canaries --all --wait=false >/dev/null
-    gone() { [ -z "$(kubectl get canaries -n "$greedy" -o name)" ]; }
+    gone() { [ "$(api_get "apis/flagger.app/v1beta1/namespaces/$greedy/canaries" | gojq '.items | length')" = 0 ]; }
     eventually 30 gone &>/dev/null || true
     kubectl delete namespace "$greedy" --wait=false >/dev/null
 }

@@ -133,7 +133,7 @@ liar_end() {
 }
 
 # phase_is NAME PHASE: of a Canary in the namespace test
-phase_is() { kubectl -n test get canary "$1" -o jsonpath='{.status.phase}' | grep -qx "$2"; }
+phase_is() { [ "$(of_canary test "$1" .status.phase)" = "$2" ]; }
 
 # --- people with small rights at the gate ------------------------------------------------------------------------
 

@@ -154,9 +154,10 @@ member_begin() { # NAME LABEL=VALUE...
     member_secret "$@"
 }
 
-member_phase() { member "$1" -n test get canary podinfo -o jsonpath='{.status.phase}'; }
+member_canary() { KUBECONFIG=$FLEET/member.$1 of_canary test podinfo "$2"; }
+member_phase() { member_canary "$1" .status.phase; }
 member_phase_is() { [ "$(member_phase "$1")" = "$2" ]; }
-member_weight() { member "$1" -n test get canary podinfo -o jsonpath='{.status.canaryWeight}'; }
+member_weight() { member_canary "$1" .status.canaryWeight; }
 member_ready() {
     eventually 90 member_phase_is "$1" Initialized || { tail -n 5 "$FLEET/controller.$1.log" && return 1; }
     eventually 30 member_serves "$1" 1.0.0
@@ -165,7 +166,7 @@ member_gateway() { sed -n 's/.* gateway=\(\S*\).*/\1/p' "$FLEET/sandbox.$1.out";
 member_api() { sed -n 's/.*api-http=\(\S*\).*/\1/p' "$FLEET/sandbox.$1.out"; }
 member_serves() { curl -s -m 5 -H 'Host: app.example.com' "$(member_gateway "$1")/" -o /dev/null -D - | grep -qi "x-demo-version: $2"; }
 member_release() { member "$1" -n test set image deployment/podinfo "app=demo-app:$2" >/dev/null; }
-member_held() { [ "$(member "$1" -n test get canary podinfo -o jsonpath='{.spec.suspend}{.metadata.annotations.flagger\.app/held-by}')" = "true$2" ]; }
+member_held() { [ "$(member_canary "$1" '"\(.spec.suspend) \(.metadata.annotations["flagger.app/held-by"])"')" = "true $2" ]; }
 
 controller_begin() {
     fleet_run "controller.$1" "$FLAGGER_BUILD/flagger-controller" --kubeconfig "$FLEET/member.$1" --address 127.0.0.1 --port 0 \

@@ -15,7 +15,7 @@ struct heal {
     enum heal_state state;
     int64_t began_ms, next_ms, pushed_ms;
     int waiting; /* answers that are to come */
-    bool anew;   /* the Canary was deleted, to begin anew */
+    bool anew;   /* the Canary was deleted, to start over */
     bool mended; /* its target, for it to go */
     bool raised; /* its primary, which somebody had scaled to zero */
 };
@@ -72,7 +72,7 @@ static struct json_object *canary_of(const struct heal *heal)
     return view_get(heal->options.view, &user_canaries, heal->options.app->name);
 }
 
-/* A selector cannot be changed: the Deployment has to be made anew. */
+/* A selector cannot be changed: the Deployment has to be recreated. */
 static bool is_reselected(const struct heal *heal)
 {
     const struct heal_options *o = &heal->options;
@@ -185,7 +185,7 @@ static bool has_arrived(const struct heal *heal)
 
 /*
  * A primary that somebody has deleted is only made from what was promoted, which nobody has any
- * more once the target holds another revision: the Canary has to be made anew, as its Warning says.
+ * more once the target holds another revision: the Canary has to be recreated, as its Warning says.
  */
 static bool begin_anew(struct heal *heal, int64_t now)
 {

@@ -1,13 +1,14 @@
 #include "test/statistics/delays.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #include "test/statistics/world.h"
 
 /* Latencies of a service: a median of 80 ms, a p99 of 400 ms (a log-normal distribution). */
 static const double MEDIAN_MS = 80, WIDTH = 0.7;
 
-enum { MINUTES = 10, LOOKS_BEFORE = 180, MOST_BOUNDS = 160, PLAIN_BOUNDS = 15 };
+enum { MINUTES = 10, LOOKS_BEFORE = 180, NATIVE_BEFORE = 24, MOST_BOUNDS = 160, PLAIN_BOUNDS = 15 };
 
 static const double plain_bounds[PLAIN_BOUNDS] = {5,   10,  25,  50,   75,   100,  150,     200,
                                                   300, 500, 750, 1000, 2500, 5000, INFINITY};
@@ -25,6 +26,21 @@ const struct delay_world delay_worlds[] = {
      .shift = 0.1,
      .tolerate = 0.1,
      .fine = true},
+    {.name = "the same, native", .per_second = 50, .native = true},
+    {.name = "the same, native, little traffic", .per_second = 5, .native = true},
+    {.name = "the same, native, the canary's coarser",
+     .per_second = 50,
+     .native = true,
+     .halved = true},
+    {.name = "the same, native, the primary's fall",
+     .per_second = 50,
+     .native = true,
+     .falls = true},
+    {.name = "the same, native, tolerated",
+     .per_second = 500,
+     .shift = 0.1,
+     .tolerate = 0.1,
+     .native = true},
     {.name = "a fifth faster", .per_second = 50, .shift = -0.2},
     {.name = "10 % slower", .per_second = 50, .shift = 0.1, .bad = true},
     {.name = "20 % slower", .per_second = 50, .shift = 0.2, .bad = true},
@@ -34,6 +50,19 @@ const struct delay_world delay_worlds[] = {
     {.name = "20 % slower", .per_second = 500, .shift = 0.2, .bad = true},
     {.name = "50 % slower", .per_second = 500, .shift = 0.5, .bad = true},
     {.name = "p50 the same, p99 twice", .per_second = 500, .tail = 1, .bad = true},
+    {.name = "10 % slower, native", .per_second = 500, .shift = 0.1, .native = true, .bad = true},
+    {.name = "20 % slower, native, the canary's coarser",
+     .per_second = 500,
+     .shift = 0.2,
+     .native = true,
+     .halved = true,
+     .bad = true},
+    {.name = "20 % slower, native, the primary's fall",
+     .per_second = 500,
+     .shift = 0.2,
+     .native = true,
+     .falls = true,
+     .bad = true},
     {.name = "20 %, 10 % tolerated, fine",
      .per_second = 500,
      .shift = 0.2,
@@ -84,12 +113,12 @@ static struct shares shares_of(const struct delay_world *world, double slower)
 {
     struct shares shares = {.n = PLAIN_BOUNDS};
 
-    if (world->fine)
+    if (world->fine || world->native)
         shares.n = MOST_BOUNDS;
     for (int i = 0; i < shares.n; i++) {
-        double bound = !world->fine          ? plain_bounds[i]
-                       : i < MOST_BOUNDS - 1 ? 2 * pow(2, i / 12.0)
-                                             : INFINITY;
+        double bound = shares.n == PLAIN_BOUNDS ? plain_bounds[i]
+                       : i < MOST_BOUNDS - 1    ? 2 * pow(2, i / (world->native ? 8.0 : 12.0))
+                                                : INFINITY;
         shares.bounds[i] = bound;
         shares.primary[i] =
             isinf(bound) ? 1 : normal_share(log(bound / slower / MEDIAN_MS) / WIDTH);
@@ -117,18 +146,55 @@ static void draw(struct dice *dice, double requests, double clump, int n, const 
     }
 }
 
+/* The bounds of buckets with requests, of each second one where the resolution is halved. */
+static struct judge_histogram sparse(const struct shares *shares, const double counts[],
+                                     bool halved, double bounds[], double kept[])
+{
+    int step = halved ? 2 : 1, last = shares->n - 1, n = 0;
+
+    for (int i = 0; i < last; i += step) {
+        double before = i >= step ? counts[i - step] : 0;
+        double after = i + step < last ? counts[i + step] : counts[last];
+        if (counts[i] == before && counts[i] == after)
+            continue;
+        bounds[n] = shares->bounds[i];
+        kept[n++] = counts[i];
+    }
+    bounds[n] = INFINITY;
+    kept[n++] = counts[last];
+    return (struct judge_histogram){n, bounds, kept};
+}
+
+static void add_native(const struct shares *shares, const double canary[], bool halved,
+                       const double primary[], bool fallen, const struct judge_policy *policy,
+                       struct judge_latency *latency)
+{
+    double bounds[2][MOST_BOUNDS], kept[2][MOST_BOUNDS];
+    const struct judge_histogram one =
+        canary ? sparse(shares, canary, halved, bounds[0], kept[0]) : (struct judge_histogram){0};
+    const struct judge_histogram other = sparse(shares, primary, fallen, bounds[1], kept[1]);
+
+    judge_latency_add(latency, policy, &one, &other);
+}
+
 static void look(const struct delay_world *world, struct dice *dice, const struct shares *shares,
                  double weight, const struct judge_policy *policy, struct judge_latency *latency,
                  struct delay_outcome *outcome)
 {
     double canary[MOST_BOUNDS], primary[MOST_BOUNDS];
     double requests = world->per_second * LOOK_SECONDS;
+    bool fallen = world->falls && outcome->seconds > MINUTES * STEP_SECONDS / 2;
 
     draw(dice, requests * (1 - weight), world->clump, shares->n, shares->primary, primary);
     draw(dice, requests * weight, world->clump, shares->n, shares->canary, canary);
-    judge_latency_add(latency, policy,
-                      &(struct judge_histogram){weight > 0 ? shares->n : 0, shares->bounds, canary},
-                      &(struct judge_histogram){shares->n, shares->bounds, primary});
+    if (world->native)
+        add_native(shares, weight > 0 ? canary : NULL, world->halved, primary, fallen, policy,
+                   latency);
+    else
+        judge_latency_add(
+            latency, policy,
+            &(struct judge_histogram){weight > 0 ? shares->n : 0, shares->bounds, canary},
+            &(struct judge_histogram){shares->n, shares->bounds, primary});
     outcome->requests += weight > 0 ? canary[shares->n - 1] : 0;
 }
 
@@ -143,7 +209,7 @@ struct delay_outcome delay_release(const struct delay_world *world, double rate,
     struct delay_outcome outcome = {0};
 
     judge_latency_begin(&latency);
-    for (int i = 0; i < LOOKS_BEFORE; i++)
+    for (int i = 0; i < (world->native ? NATIVE_BEFORE : LOOKS_BEFORE); i++)
         look(world, dice, &shares, 0, &policy, &latency, &outcome);
     while (outcome.seconds < MINUTES * STEP_SECONDS && !outcome.worse) {
         if (world->drift > 0)

@@ -16,7 +16,11 @@ struct delay_world {
     double drift;    /* both take that many times as long in the end; 0: no drift */
     double tolerate; /* the shift that is tolerated */
     bool fine;       /* bounds as of a native histogram, a twelfth of a doubling apart */
-    bool bad;        /* it is to be found */
+    /* Native histograms, with eight bounds for each doubling, of which only those of buckets with
+     * requests are known; halved: the canary's have four; falls: the primary's do in the second half.
+     */
+    bool native, halved, falls;
+    bool bad; /* it is to be found */
 };
 
 extern const struct delay_world delay_worlds[];

@@ -1,46 +1,23 @@
 #include "ctl/backtest/promise.h"
 
-#include <math.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "decide/judged.h"
 #include "proto/weight.h"
 
-/* Maximum number of looks at the primary before the canary has requests. */
-enum { LOOKS_BEFORE = 180, RUNS = 1000, MOST_STRETCHES = SIMULATE_MAX_RUNS };
-static const double SECOND_MS = 1000, WANTED = 0.9;
+enum { MOST_STRETCHES = SIMULATE_MAX_RUNS };
+static const double SECOND_MS = 1000;
 
 /* --- the traffic */
-
-/* How many bad requests come together: their actual scatter divided by that of pure chance. */
-static double clump_of(const struct past_series *series)
-{
-    struct judge_evidence evidence;
-
-    if (!series->before || !judge_read(series->before, &evidence) || !(evidence.chance > 0))
-        return 1;
-    return fmax(evidence.scatter / evidence.chance, 1);
-}
 
 struct traffic traffic_of(const struct past *past, const char *metric)
 {
     const struct past_series *series = past ? past_series_of(past, metric) : NULL;
-    struct judge_counts all = {0}, primary = {0};
 
-    for (int i = 0; series && i < series->n; i++) {
-        const struct judge_sample *sample = &series->samples[i];
-        all.total += sample->canary.total + sample->primary.total;
-        primary.total += sample->primary.total;
-        primary.bad += sample->primary.bad;
-    }
-    if (!series || !(primary.total > 0) || series->samples[series->n - 1].at_s <= series->begin_s)
-        return (struct traffic){0};
-    return (struct traffic){
-        .per_second = all.total / (double)(series->samples[series->n - 1].at_s - series->begin_s),
-        .bad = primary.bad / primary.total,
-        .clump = clump_of(series)};
+    return series ? traffic_of_samples(series->samples, series->n, series->begin_s, series->before)
+                  : (struct traffic){0};
 }
 
 /* --- the release */
@@ -68,64 +45,29 @@ struct stretches stretches_of_plan(struct arena *arena, const struct canary_anal
 
 struct stretches stretches_of_past(struct arena *arena, const struct past *past)
 {
-    struct stretches out = {.list = arena_array(arena, MOST_STRETCHES, sizeof(*out.list))};
     const struct past_series *series = past && past->n_series > 0 ? &past->series[0] : NULL;
-    int64_t before_s = series ? series->begin_s : 0;
 
-    for (int i = 0; series && i < series->n && out.n < MOST_STRETCHES; i++) {
-        const struct judge_sample *sample = &series->samples[i];
-        double all = sample->canary.total + sample->primary.total;
-        if (sample->canary.total > 0 && sample->primary.total > 0)
-            out.list[out.n++] = (struct power_stretch){.seconds = (double)(sample->at_s - before_s),
-                                                       .canary = sample->canary.total / all,
-                                                       .primary = sample->primary.total / all};
-        before_s = sample->at_s;
-    }
-    return out;
+    return series ? stretches_of_samples(arena, series->samples, series->n, series->begin_s,
+                                         MOST_STRETCHES)
+                  : (struct stretches){0};
 }
 
 /* --- the promises */
 
-/* A template counts if the policy says that it is judged. */
-static bool is_judged(const struct canary_analysis *analysis, const struct canary_metric *metric)
+static struct promise *promise_of(struct arena *arena, const struct canary_analysis *analysis,
+                                  const struct canary_metric *metric,
+                                  const struct stretches *stretches, const struct traffic *traffic)
 {
-    return analysis->judge.given && !metric->judge.off &&
-           (canary_metric_is_builtin(metric) || metric->judge.given || metric->compares);
-}
+    struct promise *promise = promise_new(arena, metric, traffic);
 
-static const char *word_of(struct arena *arena, const struct canary_metric *metric)
-{
-    double most = metric->has_range ? metric->max : metric->threshold;
-
-    if (strcmp(metric->name, "request-success-rate") == 0)
-        return "fail";
-    if (canary_metric_is_duration(metric) && most > 0 && isfinite(most))
-        return arena_printf(arena, "take longer than %g ms", most);
-    return "are bad";
-}
-
-static struct promise *promise_of(struct arena *arena, const struct canary_judge *judge,
-                                  const struct canary_metric *metric, int n,
-                                  const struct stretches *stretches, struct traffic traffic)
-{
-    const struct judge_policy policy = judged_policy(judge, metric, n);
-    const struct power_course course = {.stretches = stretches->list,
-                                        .n = stretches->n,
-                                        .per_second = traffic.per_second,
-                                        .primary = traffic.bad,
-                                        .clump = traffic.clump,
-                                        .every_s = (double)judge->every_ms / SECOND_MS,
-                                        .before = LOOKS_BEFORE,
-                                        .min_requests = (double)judge->min_requests,
-                                        .max_wait_s = (double)judge->max_wait_ms / SECOND_MS};
-    struct promise *promise = ARENA_NEW(arena, struct promise);
-
-    *promise =
-        (struct promise){.metric = metric->name, .bad = word_of(arena, metric), .traffic = traffic};
-    if (!(traffic.per_second > 0))
+    if (!(traffic->per_second > 0))
         return promise;
-    promise->least = power_least(&policy, &course, WANTED);
-    promise->found = power_of(&policy, &course, isnan(promise->least) ? 1 : promise->least, RUNS);
+    struct power_search *search = promise_search(analysis, metric, stretches, traffic);
+    while (!power_search_continue(search, INT_MAX))
+        ;
+    promise->least = power_search_least(search);
+    promise->found = power_search_found(search);
+    power_search_free(search);
     return promise;
 }
 
@@ -133,73 +75,18 @@ const struct promise *promises_of(struct arena *arena, const struct canary_analy
                                   const struct stretches *stretches, const struct traffic *given,
                                   const struct past *past)
 {
-    int n = 0;
     struct promise *first = NULL, **last = &first;
 
-    for (int i = 0; i < analysis->n_metrics; i++)
-        n += is_judged(analysis, &analysis->metrics[i]);
     for (int i = 0; stretches->n > 0 && i < analysis->n_metrics; i++) {
         const struct canary_metric *metric = &analysis->metrics[i];
-        if (!is_judged(analysis, metric) || metric->compares) /* not judged by counts */
+        if (!promise_is_made(analysis, metric))
             continue;
-        *last = promise_of(arena, &analysis->judge, metric, n, stretches,
-                           given->per_second > 0 ? *given : traffic_of(past, metric->name));
+        const struct traffic traffic =
+            given->per_second > 0 ? *given : traffic_of(past, metric->name);
+        *last = promise_of(arena, analysis, metric, stretches, &traffic);
         last = &(*last)->next;
     }
     return first;
-}
-
-/* --- in words */
-
-/* Rounds to this number of digits, without an exponent. */
-static const char *number(struct arena *arena, double value, int digits)
-{
-    double scale = value > 0 ? pow(10, digits - 1 - floor(log10(value))) : 1;
-
-    return arena_printf(arena, "%.12g", round(value * scale) / scale);
-}
-
-/* No more than two digits are known. */
-static const char *percent(struct arena *arena, double share)
-{
-    return share >= 0.995 ? "all" : arena_printf(arena, "%s%%", number(arena, share * 100, 2));
-}
-
-static const char *duration(struct arena *arena, double seconds)
-{
-    char text[DURATION_TEXT];
-
-    return arena_strdup(arena, duration_format((int64_t)seconds * 1000 * 1000000, text));
-}
-
-const char *promise_sentence(struct arena *arena, const struct promise *promise)
-{
-    const struct power_found *found = &promise->found;
-    const char *start;
-
-    if (!(promise->traffic.per_second > 0))
-        return arena_printf(arena,
-                            "%s: nothing is known of the traffic; --traffic says how many requests "
-                            "a second there are, or a file with the history of the Canary",
-                            promise->metric);
-    start = arena_printf(arena, "%s: with %s requests a second of which %s %s", promise->metric,
-                         number(arena, promise->traffic.per_second, 3),
-                         percent(arena, promise->traffic.bad), promise->bad);
-    if (isnan(promise->least))
-        return arena_printf(arena,
-                            "%s, even a canary of which all %s is rolled back in only %.0f of 100 "
-                            "releases",
-                            start, promise->bad, found->share * 100);
-    return arena_printf(
-        arena,
-        "%s, a canary of which %s %s is rolled back in 9 of 10 releases, in half "
-        "of them within %s and %s requests to it%s",
-        start, percent(arena, promise->least), promise->bad, duration(arena, found->half_seconds),
-        number(arena, found->half_requests, 2),
-        isinf(found->most_seconds) ? ""
-                                   : arena_printf(arena, ", in 9 of 10 within %s and %s",
-                                                  duration(arena, found->most_seconds),
-                                                  number(arena, found->most_requests, 2)));
 }
 
 /* --- a proposal */

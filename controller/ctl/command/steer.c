@@ -713,12 +713,11 @@ const struct ctl_command ctl_promote =
           "    {ctl} promote podinfo -n test --why \"checked by hand\"\n");
 
 const struct ctl_command ctl_renew_primary = STEER(
-    "renew-primary",
-    "Makes a primary anew whose selector has fewer labels than that of the target.",
+    "renew-primary", "Recreates a primary whose selector has fewer labels than that of the target.",
     "Primaries that Flagger made, or this controller before it kept all labels, have one label "
     "in their selector, which other workloads may share. A selector cannot be changed: a "
     "second "
-    "primary is made beside the first, and serves with it; then the first is made anew with "
+    "primary is made beside the first, and serves with it; then the first is recreated with "
     "all labels, and when that serves, the second goes. No release begins meanwhile. It is "
     "refused while one is under way, or a revision waits.\n\n"
     "Exit code: 0 it has begun, 3 refused, 4 no answer in time; the condition PrimaryRenewed "
@@ -734,7 +733,7 @@ const struct ctl_command ctl_restart =
 
 const struct ctl_command ctl_resume =
     STEER("resume", "Lets a release go on that was paused.",
-          "Deadlines of gates, metrics and pods begin anew.\n\n" EXIT_CODES "Example:\n"
+          "Deadlines of gates, metrics and pods start over.\n\n" EXIT_CODES "Example:\n"
           "    {ctl} resume podinfo -n test --why \"the database is back\"\n");
 
 const struct ctl_command ctl_skip_analysis =

@@ -516,6 +516,10 @@ const char *crd_pattern_words(struct arena *arena, struct json_object *node)
         {"a.b-c", "A_b", "a name of lower case letters, digits, '-' and '.'"},
         {"a-b", "A_b", "a name of lower case letters, digits and '-'"},
         {"A-b", "A_b", "a name of letters, digits and '-'"},
+        {"08:00", "x", "a time of day such as 08:00"},
+        {"Europe/Berlin", "x", "UTC, an offset such as +02:00 or a name such as Europe/Berlin"},
+        {"5Mi", "x", "an amount such as 20 or 5Mi, or a part such as 10 %"},
+        {"0.2 %-points", "x", "a part such as 10 %, or a difference such as 0.2 %-points"},
     };
 
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)

@@ -185,7 +185,7 @@ static void place_end(struct place *place, const struct errinfo *failure);
 
 enum {
     PATIENCE_MS = 60000, /* limit for a whole run; each request gets less */
-    MAX_ROUNDS = 24,     /* a plan that is not finished after so many rounds is made anew later */
+    MAX_ROUNDS = 24,     /* a plan that is not finished after so many rounds is recreated later */
     MAX_CONFLICTS = 3,
 };
 

@@ -314,7 +314,7 @@ static bool want_namespace(struct work *w)
         refuse(w, mistake);
     else if (live && is_going(live))
         wait_for(w, arena_printf(w->arena,
-                                 "waits for Namespace %s, which is being deleted, to be made anew",
+                                 "waits for Namespace %s, which is being deleted, to be recreated",
                                  name));
     else if (!live && !wanted)
         wait_for(w, arena_printf(w->arena, "waits for Namespace %s, which is not there", name));

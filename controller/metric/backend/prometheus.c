@@ -35,13 +35,19 @@ static enum err prometheus_request(struct arena *arena, const struct metric_ques
     return query_request(arena, question, question->query ? question->query : "vector(1)", out, ei);
 }
 
-/* A sample is [time, "value"]. */
+static const char not_a_number[] =
+    "prometheus sent a native histogram, expected a number; take histogram_quantile() or "
+    "histogram_fraction() of it in the query";
+
+/* A sample is [time, "value"]; [time, {...}] is one of a native histogram. */
 static struct metric_answer read_sample(struct arena *arena, const struct metric_question *question,
                                         struct json_object *sample)
 {
     struct json_object *text = json_elem(sample, 1);
     struct metric_answer answer;
 
+    if (json_object_is_type(text, json_type_object))
+        return backend_failure(not_a_number);
     if (!json_object_is_type(text, json_type_string))
         return backend_failure("prometheus sent a sample without a value");
     answer = backend_number_text(arena, question, json_object_get_string(text));
@@ -49,23 +55,33 @@ static struct metric_answer read_sample(struct arena *arena, const struct metric
     return answer;
 }
 
+/* The place of a time among those of the question; -1 if it is none of them. */
+static int place_of(const struct metric_question *question, struct json_object *time)
+{
+    int64_t begin_s = question->at_s - (question->times - 1) * question->every_s;
+    int64_t after_s = backend_time_ms(time, 1000) / 1000 - begin_s;
+
+    return after_s >= 0 && after_s % question->every_s == 0 &&
+                   after_s / question->every_s < question->times
+               ? (int)(after_s / question->every_s)
+               : -1;
+}
+
 /* The "values" of a series at the times of the question. */
 static struct metric_answer read_range(struct arena *arena, const struct metric_question *question,
                                        struct json_object *list)
 {
-    int64_t begin_s = question->at_s - (question->times - 1) * question->every_s;
     double *values = arena_array(arena, (size_t)question->times, sizeof(*values));
 
     for (int i = 0; i < question->times; i++)
         values[i] = NAN;
     for (size_t i = 0; i < json_len(list); i++) {
         struct metric_answer one = read_sample(arena, question, json_elem(list, i));
-        int64_t after_s = one.at_ms / 1000 - begin_s;
+        int at = place_of(question, json_elem(json_elem(list, i), 0));
         if (one.outcome == METRIC_ERROR)
             return one;
-        if (one.outcome == METRIC_VALUE && after_s >= 0 && after_s % question->every_s == 0 &&
-            after_s / question->every_s < question->times)
-            values[after_s / question->every_s] = one.value;
+        if (one.outcome == METRIC_VALUE && at >= 0)
+            values[at] = one.value;
     }
     return (struct metric_answer){
         .outcome = METRIC_VALUE, .values = values, .n_values = question->times};
@@ -74,11 +90,17 @@ static struct metric_answer read_range(struct arena *arena, const struct metric_
 static struct metric_answer read_series(struct arena *arena, const struct metric_question *question,
                                         struct json_object *series)
 {
+    struct json_object *native =
+        json_at(series, question->times > 0 ? "histograms" : "histogram", NULL);
+    const char *plain = question->times > 0 ? "values" : "value";
+
+    if (native && !json_at(series, plain, NULL))
+        return backend_failure(not_a_number);
     if (question->times > 0)
-        return read_range(arena, question, json_at(series, "values", NULL));
+        return read_range(arena, question, json_at(series, plain, NULL));
     if (json_at(series, "values", NULL))
         return backend_failure("query returned multiple values");
-    return read_sample(arena, question, json_at(series, "value", NULL));
+    return read_sample(arena, question, json_at(series, plain, NULL));
 }
 
 static bool has_label(struct json_object *series, const char *label, const char *value)
@@ -144,9 +166,201 @@ static struct metric_answer read_bucket(struct arena *arena, const struct metric
     return answer;
 }
 
-/* --- histograms */
+/* --- native histograms */
 
 enum { MOST_BOUNDS = 512 };
+
+/*
+ * A histogram as cumulative counts. Only buckets with requests are sent: each adds its two bounds,
+ * if they are positive, so that between two bounds with the same count there is no request. The
+ * last bound is infinite.
+ */
+struct native {
+    int n;
+    double *bounds, *counts;
+    double below; /* the count below the first bound */
+};
+
+/* Bounds that differ by less are one: powers of two are rounded. */
+static const double BOUND_ROUNDING = 1e-9;
+
+static bool is_same_bound(double one, double other)
+{
+    return one == other || (isfinite(one) && fabs(one - other) <= BOUND_ROUNDING * fabs(one));
+}
+
+/* A number as text; false if it is none, or NaN. */
+static bool number_of(struct json_object *json, double *out)
+{
+    const char *text =
+        json_object_is_type(json, json_type_string) ? json_object_get_string(json) : "";
+    char *end;
+
+    *out = strtod(text, &end);
+    return end != text && !*end && !isnan(*out);
+}
+
+static void put_bound(struct native *out, double bound, double count)
+{
+    bool is_last = out->n > 0 && is_same_bound(out->bounds[out->n - 1], bound);
+
+    if (bound <= 0) {
+        out->below = count;
+        return;
+    }
+    out->n += !is_last;
+    out->bounds[out->n - 1] = bound;
+    out->counts[out->n - 1] = count;
+}
+
+/*
+ * The buckets, [rule, "lower", "upper", "count"] in ascending order. The rules say which bounds
+ * belong to a bucket, which only matters for requests of exactly that duration: (0, the usual one,
+ * the upper one; 1, negative, the lower one; 2 none; 3, around zero, both). A bucket with less than
+ * nothing is empty: the differences of two histograms are sums as well.
+ */
+static const char *read_buckets(struct json_object *list, struct native *out, double *sum)
+{
+    double last = -INFINITY;
+
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *bucket = json_elem(list, i);
+        double lower, upper, count;
+        int64_t rule;
+        if (!json_to_int(json_elem(bucket, 0), &rule) || rule < 0 || rule > 3 ||
+            !number_of(json_elem(bucket, 1), &lower) || !number_of(json_elem(bucket, 2), &upper) ||
+            !number_of(json_elem(bucket, 3), &count) || isinf(count))
+            return "expected [0 to 3, \"lower\", \"upper\", \"count\"]";
+        if (!(lower < upper) || (lower < last && !is_same_bound(last, lower)))
+            return "expected ascending buckets that do not overlap";
+        put_bound(out, lower, *sum);
+        *sum += fmax(count, 0);
+        put_bound(out, upper, *sum);
+        last = upper;
+    }
+    return NULL;
+}
+
+/* NULL, or what is wrong. Requests without a bucket, of no duration (NaN), are beyond all bounds. */
+static const char *read_native(struct arena *arena, struct json_object *histogram,
+                               struct native *out)
+{
+    struct json_object *buckets = json_at(histogram, "buckets", NULL);
+    size_t n = json_len(buckets);
+    double count, sum = 0;
+    const char *fault = NULL;
+
+    *out = (struct native){0};
+    if (!number_of(json_at(histogram, "count", NULL), &count) || isinf(count))
+        fault = "without a count";
+    else if (n > MOST_BOUNDS)
+        fault = arena_printf(arena, "of %zu buckets, expected at most %d", n, MOST_BOUNDS);
+    if (fault)
+        return arena_printf(arena, "prometheus sent a native histogram %s", fault);
+    out->bounds = arena_array(arena, 2 * n + 1, sizeof(double));
+    out->counts = arena_array(arena, 2 * n + 1, sizeof(double));
+    fault = read_buckets(buckets, out, &sum);
+    if (fault)
+        return arena_printf(arena, "prometheus sent an odd bucket of a native histogram, %s",
+                            fault);
+    put_bound(out, INFINITY, count > sum * (1 + BOUND_ROUNDING) ? count : sum);
+    return NULL;
+}
+
+/* The requests up to a bound of another histogram; within a bucket, those below the bucket. */
+static double native_count(const struct native *native, double bound)
+{
+    int i = 0;
+
+    while (i < native->n && native->bounds[i] < bound && !is_same_bound(native->bounds[i], bound))
+        i++;
+    if (i < native->n && is_same_bound(native->bounds[i], bound))
+        return native->counts[i];
+    return i > 0 ? native->counts[i - 1] : native->below;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* All bounds of the histograms, ascending, each once. */
+static double *all_bounds(struct arena *arena, const struct native natives[], int times, int *n)
+{
+    size_t most = 0;
+    int all = 0;
+
+    for (int i = 0; i < times; i++)
+        most += (size_t)natives[i].n;
+    double *bounds = arena_array(arena, most, sizeof(*bounds));
+    for (int i = 0; i < times; i++) {
+        for (int k = 0; k < natives[i].n; k++)
+            bounds[all++] = natives[i].bounds[k];
+    }
+    if (all > 1)
+        qsort(bounds, (size_t)all, sizeof(*bounds), by_value);
+    *n = 0;
+    for (int i = 0; i < all; i++) {
+        if (*n == 0 || !is_same_bound(bounds[*n - 1], bounds[i]))
+            bounds[(*n)++] = bounds[i];
+    }
+    return bounds;
+}
+
+/* One table of them; a time without a histogram has NaN. */
+static struct metric_answer native_table(struct arena *arena, const struct native natives[],
+                                         int times)
+{
+    int n;
+    double *bounds = all_bounds(arena, natives, times, &n);
+
+    if (n == 0)
+        return backend_no_values("no buckets");
+    if (n > MOST_BOUNDS)
+        return backend_failure(
+            arena_printf(arena,
+                         "prometheus sent native histograms of %d bounds, expected at most %d; "
+                         "lower native_histogram_bucket_limit of the scrape",
+                         n, MOST_BOUNDS));
+    double *values = arena_array(arena, (size_t)n * (size_t)times, sizeof(*values));
+    for (int b = 0; b < n; b++) {
+        for (int i = 0; i < times; i++)
+            values[b * times + i] = natives[i].n > 0 ? native_count(&natives[i], bounds[b]) : NAN;
+    }
+    return (struct metric_answer){.outcome = METRIC_VALUE,
+                                  .values = values,
+                                  .n_values = n * times,
+                                  .bounds = bounds,
+                                  .n_bounds = n};
+}
+
+static bool is_native(struct json_object *series)
+{
+    return json_at(series, "histogram", NULL) || json_at(series, "histograms", NULL);
+}
+
+static struct metric_answer read_natives(struct arena *arena,
+                                         const struct metric_question *question,
+                                         struct json_object *series)
+{
+    int times = question->times > 0 ? question->times : 1;
+    struct native *natives = arena_array(arena, (size_t)times, sizeof(*natives));
+    struct json_object *list = json_at(series, "histograms", NULL);
+    const char *fault = NULL;
+
+    if (question->times == 0)
+        fault = read_native(arena, json_elem(json_at(series, "histogram", NULL), 1), natives);
+    for (size_t i = 0; question->times > 0 && i < json_len(list) && !fault; i++) {
+        int at = place_of(question, json_elem(json_elem(list, i), 0));
+        if (at >= 0)
+            fault = read_native(arena, json_elem(json_elem(list, i), 1), &natives[at]);
+    }
+    return fault ? backend_failure(fault) : native_table(arena, natives, times);
+}
+
+/* --- histograms by `le` */
 
 struct bucket {
     double bound;
@@ -189,13 +403,23 @@ static struct metric_answer read_histogram(struct arena *arena,
                                            const struct metric_question *question,
                                            struct json_object *list)
 {
-    int times = question->times > 0 ? question->times : 1, n = 0;
+    int times = question->times > 0 ? question->times : 1, n = 0, n_native = 0;
+    struct json_object *native = NULL;
     struct bucket *buckets = arena_array(arena, json_len(list), sizeof(*buckets));
 
     for (size_t i = 0; i < json_len(list); i++) {
         buckets[n].series = json_elem(list, i);
+        if (is_native(buckets[n].series)) {
+            native = buckets[n].series;
+            n_native++;
+        }
         n += bound_of(buckets[n].series, &buckets[n].bound);
     }
+    if (n_native > 1)
+        return backend_failure(
+            arena_printf(arena, "prometheus sent %d native histograms, expected one", n_native));
+    if (n == 0 && n_native == 1)
+        return read_natives(arena, question, native);
     if (n == 0)
         return backend_no_values(json_len(list) > 0 ? "no buckets" : "no series");
     if (n > MOST_BOUNDS)

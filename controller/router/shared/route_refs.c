@@ -520,7 +520,7 @@ const char *route_refs_check(struct arena *arena, const struct canary *canary,
             if (strcmp(service->route_refs[k].kind, ref->kind) == 0 &&
                 strcmp(service->route_refs[k].name, ref->name) == 0)
                 return arena_printf(
-                    arena, "spec.service.routeRefs[%d]: %s %s is named before; expected each once",
+                    arena, "spec.service.routeRefs[%d]: %s %s is named twice; expected each once",
                     i, ref->kind, ref->name);
         }
     }

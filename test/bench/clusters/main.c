@@ -3,7 +3,7 @@
  *
  * Cluster 7 is served below http://127.0.0.1:PORT/c/7: its Canaries (lists in pages, watches, GET, merge patches), its
  * Leases, the namespace kube-system; of everything else there is nothing, which can be listed and
- * watched as well. GET /stats counts requests by verb and resource, DELETE begins anew. Prints its
+ * watched as well. GET /stats counts requests by verb and resource, DELETE starts over. Prints its
  * port. A watch lives as long as its timeoutSeconds.
  */
 #include <stdio.h>

@@ -336,7 +336,7 @@ static enum rule_result keep_ports_of_apex(struct tick *tick, const struct servi
     copy.drop_old_ports = false;
     return real_services_reconcile_apex(tick, &copy);
 }
-MUTATION("ports that the spec no longer says stay", "edited ports",
+MUTATION("ports that is no longer in the spec stay", "edited ports",
          .acts = {.services_reconcile_sides = keep_ports_of_sides,
                   .services_reconcile_apex = keep_ports_of_apex})
 

@@ -514,7 +514,7 @@ static void member_moves(const struct world *from, int i, struct move *moves, in
         to->applied = place->target;
         to->changed = place->pending != NOTHING;
     } else if (place->moment >= BEGUN && other) {
-        to = &add(moves, count, from, "begins anew", i)->to.places[i];
+        to = &add(moves, count, from, "starts over", i)->to.places[i];
         to->moment = BEGUN;
         to->applied = place->target;
         to->changed = place->pending != NOTHING;

@@ -182,7 +182,7 @@ release 4.0.0
 eventually jobs_are 1
 kill -KILL "${helpers[-1]}"
 k delete canary app --wait=false >/dev/null
-eventually told 'could not be ended, it is tried again: load said: '
+eventually told 'could not be ended, trying again: load said: '
 tester "$one"
 k wait canary app --for=delete --timeout=120s >/dev/null
 eventually jobs_are 0

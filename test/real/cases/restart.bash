@@ -1,4 +1,4 @@
-# A newer revision in the middle of a release: the analysis begins anew, without traffic on the canary.
+# A newer revision in the middle of a release: the analysis starts over, without traffic on the canary.
 deployment
 canary app gatewayapi:v1 "$STEPS, threshold: 100, $RATE, webhooks: [$(hook hold rollout)]"
 comes Initialized

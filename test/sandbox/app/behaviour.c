@@ -53,6 +53,15 @@ static enum err read_load(const char *name, const char *text, struct behaviour *
     return ERR_OK;
 }
 
+static enum err read_native(const char *name, const char *text, struct behaviour *out,
+                            struct errinfo *ei)
+{
+    if (*text)
+        return err_set(ei, ERR_INVALID, "-%s%s: expected no value", name, text);
+    out->native = true;
+    return ERR_OK;
+}
+
 /* Takes one suffix (without its dash); *known tells whether it is ours. */
 static enum err read_suffix(const char *suffix, struct behaviour *out, bool *known,
                             struct errinfo *ei)
@@ -65,6 +74,7 @@ static enum err read_suffix(const char *suffix, struct behaviour *out, bool *kno
     } rows[] = {{"errors", NULL, 0, read_errors},
                 {"chance", NULL, 0, read_errors},
                 {"load", NULL, 0, read_load},
+                {"native", NULL, 0, read_native},
                 {"slow", &out->latency_ms, BEHAVIOUR_SLOW_MS, NULL},
                 {"crash", &out->crash_after_ms, 0, NULL}};
     const size_t count = sizeof(rows) / sizeof(rows[0]);

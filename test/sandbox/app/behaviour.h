@@ -1,7 +1,8 @@
 /*
  * How a demo app behaves, as its image name says: `demo-app:2.0.0-errors50-slow800ms` is
  * version 2.0.0 that fails half of its requests and takes 800 ms for each. Of `-load2`, those fail
- * that come while two are being answered. Pure.
+ * that come while two are being answered. Of `-native`, durations are in a native histogram alone.
+ * Pure.
  */
 #ifndef SANDBOX_BEHAVIOUR_H
 #define SANDBOX_BEHAVIOUR_H
@@ -21,6 +22,7 @@ struct behaviour {
     int64_t latency_ms;
     int64_t crash_after_ms; /* < 0 if never */
     int64_t most_at_once;   /* requests; those beyond fail; 0: any number */
+    bool native;            /* durations are a native histogram, and not one with fixed buckets */
 };
 
 /* Whether an image has this name: that of its last path element, without tag and digest. NULL has none. */
@@ -28,7 +30,7 @@ bool behaviour_is_named(const char *image, const char *name);
 /* Whether a pod with this image runs the demo app: its name is demo-app. */
 bool behaviour_is_demo(const char *image);
 /*
- * Reads the tag: any number of suffixes -errors[N], -chance[N], -load[N], -slow[DURATION] and
+ * Reads the tag: any number of suffixes -errors[N], -chance[N], -load[N], -native, -slow[DURATION] and
  * -crash[DURATION] (at once without a duration). A suffix that is none of these belongs to the version; one whose value
  * cannot be read is ERR_INVALID.
  */

@@ -50,6 +50,8 @@ static struct json_object *behaviour(struct arena *arena, struct json_object *ro
                                    got.latency_ms, got.crash_after_ms);
     if (got.most_at_once > 0)
         json_object_array_add(out, json_object_new_int64(got.most_at_once));
+    if (got.native)
+        json_object_array_add(out, json_object_new_string("native"));
     return out;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/native.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/metrics.h"
@@ -47,6 +48,8 @@ static struct metrics_family durations = {.name = "http_request_duration_seconds
                                           .type = METRICS_HISTOGRAM,
                                           .labels = {"method", "path", "status"},
                                           .buckets = buckets};
+static struct native_histogram native_durations = {.name = "http_request_duration_seconds",
+                                                   .help = "Time from request to reply."};
 static struct metrics_family info = {.name = "demo_app_info",
                                      .help = "1 for the version that runs.",
                                      .type = METRICS_GAUGE,
@@ -73,8 +76,12 @@ static void finish(struct pending *p)
     leave(p);
     char status[16];
     snprintf(status, sizeof(status), "%d", p->status);
-    metrics_observe(&durations, (double)(clock_monotonic_ms() - p->started_ms) / 1000.0,
-                    known_method(http_req_method(p->req)), p->path, status);
+    double seconds = (double)(clock_monotonic_ms() - p->started_ms) / 1000.0;
+    if (p->demo->options.behaviour.native)
+        native_observe(&native_durations, seconds, p->status);
+    else
+        metrics_observe(&durations, seconds, known_method(http_req_method(p->req)), p->path,
+                        status);
     http_reply_header(p->req, "x-demo-version", p->demo->options.behaviour.version);
     http_reply(p->req, p->status, p->type, p->body, p->len);
 }
@@ -266,11 +273,17 @@ static void get_readyz(void *arg, struct http_conn_request *req)
 
 static void get_metrics(void *arg, struct http_conn_request *req)
 {
-    (void)arg;
+    const struct demo *demo = arg;
+    const char *accept = http_req_header(req, "accept");
+    bool native = demo->options.behaviour.native && accept &&
+                  strstr(accept, "application/vnd.google.protobuf") != NULL;
     struct buf out;
     buf_init(&out, MAX_METRICS);
-    metrics_write(&out);
-    http_reply(req, 200, METRICS_CONTENT_TYPE, out.data, out.len);
+    if (native)
+        native_write(&native_durations, &out);
+    else
+        metrics_write(&out);
+    http_reply(req, 200, native ? NATIVE_CONTENT_TYPE : METRICS_CONTENT_TYPE, out.data, out.len);
     buf_fini(&out);
 }
 

@@ -168,6 +168,7 @@ enum err prometheus_new(struct cluster *cluster, struct prometheus **out, struct
         arena_printf(arena, "--storage.tsdb.path=%s/data", p->directory),
         arena_printf(arena, "--web.listen-address=127.0.0.1:%d", options->prometheus_port),
         "--query.lookback-delta=1m",
+        "--enable-feature=native-histograms",
         "--log.level=warn",
     };
     memcpy(p->keeper.argv, argv, sizeof(argv));
