@@ -181,11 +181,13 @@ CASE(a_rate_that_cannot_be_shows_nothing)
 
 CASE(what_is_no_number_is_no_look)
 {
-    static const double values[] = {NAN, INFINITY, -INFINITY};
+    static const struct {
+        double today;
+    } rows[] = {{NAN}, {INFINITY}, {-INFINITY}};
     struct judge_past past = after(20, 100, 1), before = past;
 
-    EACH_ROW (value, values) {
-        struct judge_past_look look = look_of(*value, 1);
+    EACH_ROW (row, rows) {
+        struct judge_past_look look = look_of(row->today, 1);
         assert_false(judge_past_add(&past, &tenth, 1, &look));
         assert_memory_equal(&past, &before, sizeof(past));
     }
