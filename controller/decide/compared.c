@@ -13,12 +13,32 @@ static const char *const side_names[SIDES] = {[SIDE_PRIMARY] = "primary", [SIDE_
 struct render_model compared_model(const struct release *r, const struct canary_metric *metric,
                                    enum side side)
 {
-    struct render_model model = metrics_model(r, metric, metric->interval ? metric->interval : "");
+    const char *otherwise = metric->template_ref.name ? "" : "1m";
+    struct render_model model =
+        metrics_model(r, metric, metric->interval ? metric->interval : otherwise);
 
     if (side == SIDE_PRIMARY)
         model.target = arena_printf(r->tick->arena, "%s-primary", r->canary->target.name);
     model.workload = model.target;
     return model;
+}
+
+/* Of an inline query, which is asked of the Canary's Prometheus. */
+static enum rule_result inline_question(struct release *r, const struct canary_metric *metric,
+                                        enum side side, struct metric_question *question,
+                                        const char **why)
+{
+    const struct render_model model = compared_model(r, metric, side);
+    struct errinfo ei;
+
+    question->backend = prometheus;
+    question->address =
+        r->canary->metrics_server ? r->canary->metrics_server : r->tick->settings->metrics_server;
+    question->interval_ms = metric->interval_ms;
+    if (render_query(r->tick->arena, metric->query, &model, &question->query, &ei) == ERR_OK)
+        return RULE_CONTINUE;
+    *why = arena_printf(r->tick->arena, "its query cannot be made: %s", ei.text);
+    return RULE_DONE;
 }
 
 /* One query, without its id. */
@@ -29,6 +49,9 @@ static enum rule_result question_of(struct release *r, int index, enum side side
     const struct render_model model = compared_model(r, metric, side);
     struct json_object *template;
     struct errinfo ei;
+
+    if (!metric->template_ref.name)
+        return inline_question(r, metric, side, question, why);
     enum rule_result verdict = metrics_template_question(r, index, question, &template, why);
 
     if (verdict != RULE_CONTINUE)
@@ -202,6 +225,8 @@ static bool texts_of(struct release *r, const struct canary_metric *metric,
     const struct render_model model = compared_model(r, metric, side);
     struct errinfo ignored;
 
+    if (!metric->template_ref.name)
+        return render_query(r->tick->arena, metric->query, &model, &out->query, &ignored) == ERR_OK;
     out->spec = json_at(template, "spec", "provider", NULL);
     out->backend = json_str_at(out->spec, "type", NULL);
     return metric_backend_find(out->backend) &&
@@ -228,15 +253,16 @@ static bool asks_the_same(struct release *r, const struct canary_metric *metric,
 enum rule_result compared_past_waits(struct release *r, int index, bool *waits)
 {
     const struct canary_metric *metric = &r->canary->analysis.metrics[index];
-    struct json_object *template;
+    struct json_object *template = NULL;
 
     *waits = false;
     if (r->canary->analysis.bake.for_ms == 0 || release_canary_serves_all(r))
         return RULE_CONTINUE;
-    if (!need_object(r->tick, &metric_templates, metrics_template_namespace(r, metric),
+    if (metric->template_ref.name &&
+        !need_object(r->tick, &metric_templates, metrics_template_namespace(r, metric),
                      metric->template_ref.name, &template))
         return RULE_NEEDS_FACTS;
-    *waits = template && !asks_the_same(r, metric, template);
+    *waits = (template || !metric->template_ref.name) && !asks_the_same(r, metric, template);
     return RULE_CONTINUE;
 }
 
