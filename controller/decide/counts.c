@@ -187,12 +187,15 @@ static int native_queries(const struct asking *a)
     return kind_of(a->metric) == METRIC_DURATION ? 1 : ASKED;
 }
 
-/* True if there is no series by `le`, or no counter, or only those of pods that are gone. */
-static bool is_empty(const struct metric_answer *answer)
+/* True if there is no series by `le`, or no counter, or in the last window only those of pods that
+ * are gone. */
+static bool is_empty(const struct asking *a, const struct metric_answer *answer)
 {
+    int times = a->window->before > 0 ? a->window->before : 1;
+
     if (answer->outcome != METRIC_VALUE)
         return answer->outcome == METRIC_NO_VALUES;
-    for (int i = 0; i < answer->n_values; i++) {
+    for (int i = times - 1; i < answer->n_values; i += times) {
         if (answer->values[i] > 0)
             return false;
     }
@@ -201,7 +204,7 @@ static bool is_empty(const struct metric_answer *answer)
 
 static bool may_be_native(const struct asking *a, const struct metric_answer *classic)
 {
-    return canary_metric_is_builtin(a->metric) && is_empty(classic) &&
+    return canary_metric_is_builtin(a->metric) && is_empty(a, classic) &&
            metric_family_has_native(metric_family_find(a->r->router->metric_family),
                                     kind_of(a->metric));
 }

@@ -79,6 +79,17 @@ static bool is_of_policy(struct json_object *entry, const struct judge_policy *p
            number_at(json_at(entry, "tolerate", NULL), "ratio") == policy->tolerate.ratio;
 }
 
+static void read_looks(struct json_object *looks, int64_t since_ms, struct judged_metric *out)
+{
+    struct json_object *beyond = json_at(looks, "beyond", NULL);
+
+    for (int i = 0; i < LATENCY_PAIRS && (size_t)i < json_len(beyond); i++)
+        out->beyond[i] = json_object_get_double(json_elem(beyond, (size_t)i));
+    if (since_ms > 0 &&
+        judge_looks_read(json_at(looks, "values", NULL), LOOKS_NUMBERS, &out->looks))
+        out->samples_since_s = since_ms / SECOND_MS;
+}
+
 /* Samples are about requests, not about a tolerance. */
 static void read_samples(struct release *r, struct json_object *entry, struct judged_metric *out)
 {
@@ -89,6 +100,10 @@ static void read_samples(struct release *r, struct json_object *entry, struct ju
 
     out->bad = json_str_at(looks, "bad", NULL);
     out->before = json_at(looks, "before", NULL);
+    if (out->kind != JUDGED_REQUESTS) {
+        read_looks(looks, since_ms, out);
+        return;
+    }
     if (since_ms == 0 || !judge_samples_read(r->tick->arena, json_at(looks, "counts", NULL),
                                              JUDGE_SERIES, &samples, &n))
         return;
@@ -158,8 +173,7 @@ static void read_metric(struct release *r, struct json_object *list, int index, 
     judge_numbers_begin(&out->numbers, metric->judge.lower);
     judge_past_begin(&out->past, metric->judge.lower);
     read_native(json_at(entry, "native", NULL), out->native);
-    if (out->kind == JUDGED_REQUESTS)
-        read_samples(r, entry, out);
+    read_samples(r, entry, out);
     if (!entry || !is_of_policy(entry, &out->policy))
         return;
     out->counted_s = time_at(entry, "lastLook") / SECOND_MS;
@@ -203,16 +217,36 @@ static void set_number(struct json_object *object, const char *key, double value
     json_object_object_add(object, key, json_object_new_double(value));
 }
 
+static struct json_object *bounds_json(struct release *r, const struct judged_metric *metric)
+{
+    struct json_object *list = edit_array(r->tick->arena);
+
+    for (int i = 0; i < metric->looks.width / 2 - 1; i++)
+        json_object_array_add(list, judge_number_json(metric->beyond[i]));
+    return list;
+}
+
+static bool has_samples(const struct judged_metric *metric)
+{
+    return metric->samples.n > 0 || metric->looks.n > 0;
+}
+
 static struct json_object *samples_json(struct release *r, const struct judged_metric *metric)
 {
     struct json_object *samples = edit_object(r->tick->arena);
 
-    json_set_str(samples, "bad", metric->bad);
+    if (metric->kind == JUDGED_REQUESTS)
+        json_set_str(samples, "bad", metric->bad);
     if (metric->before)
         json_set(samples, "before", json_copy(r->tick->arena, metric->before));
     set_time(samples, "since", metric->samples_since_s * SECOND_MS);
-    json_set(samples, "counts",
-             judge_samples_write(r->tick->arena, metric->samples.samples, metric->samples.n));
+    if (metric->kind == JUDGED_LATENCY)
+        json_set(samples, "beyond", bounds_json(r, metric));
+    if (metric->kind == JUDGED_REQUESTS)
+        json_set(samples, "counts",
+                 judge_samples_write(r->tick->arena, metric->samples.samples, metric->samples.n));
+    else
+        json_set(samples, "values", judge_looks_write(r->tick->arena, &metric->looks));
     return samples;
 }
 
@@ -258,7 +292,7 @@ static struct json_object *metric_json(struct release *r, const struct judged_me
     if (metric->native[SIDE_PRIMARY] || metric->native[SIDE_CANARY])
         json_set(entry, "native", native_json(r->tick->arena, metric->native));
     json_set(entry, "evidence", evidence_json(r->tick->arena, metric));
-    if (metric->samples.n > 0 || metric->before)
+    if (has_samples(metric) || metric->before)
         json_set(entry, "looks", samples_json(r, metric));
     return entry;
 }
@@ -333,25 +367,53 @@ bool judged_is_silent(const struct judged_metric *metric, const struct canary_ju
 
 /* --- samples */
 
+/* The share of one metric, of at most so many. */
+static int room(const struct release *r, int most)
+{
+    int share = JUDGED_SAMPLES / r->judged->n;
+
+    return share < LEAST_LOOKS ? LEAST_LOOKS : share > most ? most : share;
+}
+
+static int64_t step_of(const struct release *r)
+{
+    const struct canary_status *status = &r->canary->status;
+
+    return r->strategy == STRATEGY_CANARY ? status->canary_weight
+                                          : WEIGHT_PERCENT * (int64_t)status->iterations;
+}
+
 void judged_keep_sample(struct release *r, struct judged_metric *metric, int64_t begin_s,
                         int64_t end_s, struct judge_counts canary, struct judge_counts primary)
 {
-    const struct canary_status *status = &r->canary->status;
-    int most = JUDGED_SAMPLES / r->judged->n;
-
     if (metric->samples.n == 0)
         metric->samples_since_s = begin_s;
-    judge_series_add(
-        &metric->samples,
-        most < LEAST_LOOKS    ? LEAST_LOOKS
-        : most > JUDGE_SERIES ? JUDGE_SERIES
-                              : most,
-        &(struct judge_sample){.at_s = end_s - metric->samples_since_s,
-                               .step = r->strategy == STRATEGY_CANARY
-                                           ? status->canary_weight
-                                           : WEIGHT_PERCENT * (int64_t)status->iterations,
-                               .canary = canary,
-                               .primary = primary});
+    judge_series_add(&metric->samples, room(r, JUDGE_SERIES),
+                     &(struct judge_sample){.at_s = end_s - metric->samples_since_s,
+                                            .step = step_of(r),
+                                            .canary = canary,
+                                            .primary = primary});
+}
+
+void judged_keep_look(struct release *r, struct judged_metric *metric, int64_t begin_s,
+                      int64_t end_s, const double values[], int n_values)
+{
+    bool sums = metric->kind == JUDGED_LATENCY;
+    struct judge_look look = {.step = step_of(r), .looks = 1};
+
+    if (metric->looks.n == 0)
+        metric->samples_since_s = begin_s;
+    look.at_s = end_s - metric->samples_since_s;
+    memcpy(look.values, values, (size_t)n_values * sizeof(values[0]));
+    judge_looks_add(&metric->looks, room(r, sums ? LOOKS_LATENCY : LOOKS_NUMBERS), sums, n_values,
+                    &look);
+}
+
+void judged_know(struct judged_metric *metric, struct json_object *known)
+{
+    metric->before = known;
+    metric->looks = (struct judge_looks){0};
+    memset(metric->beyond, 0, sizeof(metric->beyond));
 }
 
 static void add_samples(struct json_object *list, const char *name, struct json_object *samples)
@@ -367,7 +429,7 @@ struct json_object *judged_samples(struct release *r)
     struct json_object *list = edit_array(r->tick->arena);
 
     for (int i = 0; r->judged && i < r->judged->n; i++) {
-        if (r->judged->metrics[i].samples.n > 0)
+        if (has_samples(&r->judged->metrics[i]))
             add_samples(list, r->judged->metrics[i].name, samples_json(r, &r->judged->metrics[i]));
     }
     for (size_t i = 0; !r->judged && i < json_len(before); i++) {

@@ -11,6 +11,7 @@
 #include "decide/release.h"
 #include "judge/judge.h"
 #include "judge/latency.h"
+#include "judge/looks.h"
 #include "judge/numbers.h"
 #include "judge/past.h"
 
@@ -38,9 +39,11 @@ struct judged_metric {
     const char *says;  /* one sentence; NULL if none */
     const char *bad;   /* description of a bad request, "failed"; NULL if nothing was counted */
     struct judge_policy policy;
-    struct json_object *before; /* the primary's evidence, which the samples follow; or NULL */
+    struct json_object *before; /* known of the primary, which the samples follow; or NULL */
     int64_t samples_since_s;    /* Unix time of the first sample */
     struct judge_series samples;
+    struct judge_looks looks;     /* instead, of numbers and latency */
+    double beyond[LATENCY_PAIRS]; /* the canary's bounds in them */
 };
 
 struct judged {
@@ -72,7 +75,14 @@ bool judged_is_silent(const struct judged_metric *metric, const struct canary_ju
 /* Keeps one more sample, from begin_s to end_s, along with the evidence. */
 void judged_keep_sample(struct release *r, struct judged_metric *metric, int64_t begin_s,
                         int64_t end_s, struct judge_counts canary, struct judge_counts primary);
-/* The samples of all metrics for the history: name, bad, since and counts of each; NULL if none. */
+/* The same for a number or latency: its values (judge/looks.h). */
+void judged_keep_look(struct release *r, struct judged_metric *metric, int64_t begin_s,
+                      int64_t end_s, const double values[], int n_values);
+/* What is known of the primary before the canary is compared; looks that were kept are about
+ * something else, and go. */
+void judged_know(struct judged_metric *metric, struct json_object *known);
+/* The samples of all metrics for the history: name, since and counts (or values) of each;
+ * NULL if none. */
 struct json_object *judged_samples(struct release *r);
 /* [canary's requests, its bad ones, the primary's, its bad ones] of the release so far. */
 struct json_object *judged_counts(struct release *r, const struct judged_metric *metric);

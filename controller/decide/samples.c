@@ -149,6 +149,7 @@ static enum rule_result look_at_numbers(struct release *r, struct judged_metric 
                                         int64_t end_s)
 {
     struct compared now = {0};
+    bool known = metric->numbers.block > 0;
     enum rule_result verdict = compared_ask(r, metric->index, end_s, &now);
 
     if (verdict == RULE_NEEDS_FACTS)
@@ -157,6 +158,11 @@ static enum rule_result look_at_numbers(struct release *r, struct judged_metric 
         metric->says = arena_printf(r->tick->arena, "not compared: %s", now.why);
     } else {
         (void)judge_numbers_add(&metric->numbers, &metric->policy, now.canary, now.primary);
+        if (known)
+            judged_keep_look(r, metric, metric->counted_s, end_s,
+                             (const double[LOOK_PAIR]){now.canary, now.primary}, LOOK_PAIR);
+        else if (metric->numbers.block > 0)
+            judged_know(metric, judge_numbers_write(r->tick->arena, &metric->numbers));
         metric->says = judge_numbers_sentence(r->tick->arena, &metric->numbers, &metric->policy);
         if (metric->first_s == 0)
             metric->first_s = metric->counted_s;
@@ -197,6 +203,24 @@ static enum rule_result look_at_past(struct release *r, struct judged_metric *me
     return RULE_CONTINUE;
 }
 
+/* Keeps the look; the first one of all has chosen the bounds, and is no evidence. */
+static void keep_latency(struct release *r, struct judged_metric *metric, int64_t end_s,
+                         const struct histograms *now, bool known)
+{
+    double values[LOOK_VALUES];
+
+    if (!known && metric->latency.n > 0) {
+        judged_know(metric,
+                    judge_latency_known_write(r->tick->arena, &metric->latency, now->unit_ms));
+        return;
+    }
+    if (metric->latency.n == 0)
+        return;
+    int n = judge_latency_look(&metric->latency, &metric->policy, &now->canary, &now->primary,
+                               values, metric->beyond);
+    judged_keep_look(r, metric, metric->counted_s, end_s, values, n);
+}
+
 /* Handled like counts. */
 static enum rule_result look_at_latency(struct release *r, struct judged_metric *metric,
                                         int64_t end_s)
@@ -204,6 +228,7 @@ static enum rule_result look_at_latency(struct release *r, struct judged_metric 
     const struct counts_window window = {
         .end_s = end_s, .length_s = end_s - metric->counted_s, .native = metric->native};
     struct histograms now = {0};
+    bool known = metric->latency.n > 0;
     enum rule_result verdict = counts_histograms(r, metric->index, &window, &now);
 
     if (verdict == RULE_NEEDS_FACTS)
@@ -212,7 +237,8 @@ static enum rule_result look_at_latency(struct release *r, struct judged_metric 
         metric->says = arena_printf(r->tick->arena, "not counted yet: %s", now.why);
         return RULE_CONTINUE;
     }
-    (void)judge_latency_add(&metric->latency, &metric->policy, &now.canary, &now.primary);
+    if (judge_latency_add(&metric->latency, &metric->policy, &now.canary, &now.primary))
+        keep_latency(r, metric, end_s, &now, known);
     metric->says =
         judge_latency_sentence(r->tick->arena, &metric->latency, &metric->policy, now.unit_ms);
     if (metric->first_s == 0 && now.canary.n > 0 && now.canary.counts[now.canary.n - 1] > 0)
@@ -259,6 +285,18 @@ static enum rule_result sample(struct release *r, struct judged_metric *metric, 
     return RULE_CONTINUE;
 }
 
+/* The last window with requests; -1 if none has any. */
+static int last_with_requests(const struct histograms *past)
+{
+    int i = past->n_before - 1;
+
+    while (i >= 0 &&
+           (past->before[i].n == 0 || !(past->before[i].counts[past->before[i].n - 1] > 0)))
+        i--;
+    return i;
+}
+
+/* The bounds are chosen from the last window: the primary may have been another version before. */
 static enum rule_result learn_latency(struct release *r, struct judged_metric *metric,
                                       const struct counts_window *window)
 {
@@ -268,8 +306,14 @@ static enum rule_result learn_latency(struct release *r, struct judged_metric *m
 
     if (verdict == RULE_NEEDS_FACTS)
         return verdict;
-    for (int i = 0; verdict == RULE_CONTINUE && i < past.n_before; i++)
+    int last = verdict == RULE_CONTINUE ? last_with_requests(&past) : -1;
+    if (last >= 0)
+        (void)judge_latency_add(&metric->latency, &metric->policy, &none, &past.before[last]);
+    for (int i = 0; i < last; i++)
         (void)judge_latency_add(&metric->latency, &metric->policy, &none, &past.before[i]);
+    if (metric->latency.n > 0)
+        judged_know(metric,
+                    judge_latency_known_write(r->tick->arena, &metric->latency, past.unit_ms));
     return RULE_CONTINUE;
 }
 
@@ -281,6 +325,16 @@ static enum rule_result learn_past(struct release *r, struct judged_metric *metr
     if (history_analysis_began(r, &began_ms) && began_ms / SECOND_MS < end_s)
         end_s = began_ms / SECOND_MS;
     return compared_past_learn(r, metric->index, end_s, &metric->past);
+}
+
+static enum rule_result learn_number(struct release *r, struct judged_metric *metric,
+                                     const struct counts_window *window)
+{
+    enum rule_result verdict = compared_learn(r, metric->index, window, &metric->numbers);
+
+    if (verdict == RULE_CONTINUE && metric->numbers.block > 0)
+        judged_know(metric, judge_numbers_write(r->tick->arena, &metric->numbers));
+    return verdict;
 }
 
 /*
@@ -300,7 +354,7 @@ static enum rule_result sample_before(struct release *r, struct judged_metric *m
     if (r->judged->pods[SIDE_PRIMARY] == 0)
         return RULE_CONTINUE;
     if (metric->kind == JUDGED_NUMBER)
-        return compared_learn(r, metric->index, &window, &metric->numbers);
+        return learn_number(r, metric, &window);
     if (metric->kind == JUDGED_LATENCY)
         return learn_latency(r, metric, &window);
     if (metric->kind == JUDGED_PAST)

@@ -157,6 +157,64 @@ bool judge_latency_add(struct judge_latency *latency, const struct judge_policy 
     return true;
 }
 
+/* --- looks that are kept */
+
+/* A bound that a side has in no look yet is 0. */
+static void take_least(double *least, double at)
+{
+    *least = *least > 0 ? fmin(*least, at) : at;
+}
+
+int judge_latency_look(const struct judge_latency *latency, const struct judge_policy *policy,
+                       const struct judge_histogram *canary, const struct judge_histogram *primary,
+                       double values[], double least[])
+{
+    double shift = 1 + fmax(policy->tolerate.ratio, 0), at, up_to;
+    int n = latency->n + 1;
+
+    values[0] = total_of(canary);
+    values[n] = total_of(primary);
+    for (int i = 0; i < latency->n; i++) {
+        values[1 + i] = 0;
+        values[n + 1 + i] = values[n];
+        if (canary->n > 0) {
+            up_to = judge_histogram_count(canary, latency->bounds[i] * shift, true, &at);
+            values[1 + i] = at < INFINITY ? beyond(canary, up_to).bad : 0;
+            if (at < INFINITY)
+                take_least(&least[i], at);
+        }
+        if (primary->n > 0) {
+            up_to = judge_histogram_count(primary, latency->bounds[i], false, &at);
+            values[n + 1 + i] = at > -INFINITY ? beyond(primary, up_to).bad : values[n];
+        }
+    }
+    return 2 * n;
+}
+
+bool judge_latency_take(struct judge_latency *latency, const struct judge_policy *policy,
+                        const double least[], const double values[], int n_values)
+{
+    const struct judge_policy plain = of_shares(policy);
+    double shift = 1 + fmax(policy->tolerate.ratio, 0);
+    int n = latency->n + 1;
+
+    if (latency->n == 0 || n_values != 2 * n)
+        return false;
+    for (int i = 0; i < latency->n; i++) {
+        int beside = 0;
+        while (beside < latency->n &&
+               !(least[beside] >= latency->bounds[i] * shift * (1 - ROUNDING)))
+            beside++;
+        if (beside == latency->n)
+            continue;
+        latency->beyond[i] = least[beside];
+        judge_add_sample(&latency->evidence[i], &plain,
+                         (struct judge_counts){.total = values[0], .bad = values[1 + beside]},
+                         (struct judge_counts){.total = values[n], .bad = values[n + 1 + i]});
+    }
+    return true;
+}
+
 double judge_latency_requests(const struct judge_latency *latency)
 {
     double most = 0;
@@ -290,6 +348,90 @@ static bool read_bounds(struct json_object *list, int n, bool ascend, double out
             return false;
     }
     return true;
+}
+
+/* Of each bound: of the primary's requests before, the recent and the last ones, all and those
+ * beyond, and the scatter of the latter. */
+enum { KNOWN = 9 };
+static const double MOST_KNOWN = 1e30; /* squares of sums of 10^12, as in judge.c */
+
+struct json_object *judge_latency_known_write(struct arena *arena,
+                                              const struct judge_latency *latency, double unit)
+{
+    struct json_object *json = json_own(arena, json_object_new_object());
+    struct json_object *list = json_object_new_array();
+
+    for (int i = 0; i < latency->n; i++) {
+        const struct judge_evidence *of = &latency->evidence[i];
+        const double known[KNOWN] = {of->before.total,
+                                     of->before.bad,
+                                     of->recent_primary.total,
+                                     of->recent_primary.bad,
+                                     of->last_primary.total,
+                                     of->last_primary.bad,
+                                     of->scatter,
+                                     of->chance,
+                                     of->squares};
+        json_object_array_add(list, numbers(known, KNOWN));
+    }
+    json_object_object_add(json, "unit", judge_number_json(unit));
+    json_object_object_add(json, "bounds", numbers(latency->bounds, latency->n));
+    json_object_object_add(json, "primary", list);
+    return json;
+}
+
+static bool can_be(struct judge_counts counts)
+{
+    return counts.bad <= counts.total;
+}
+
+static bool read_known(struct json_object *list, struct judge_evidence *out)
+{
+    double known[KNOWN];
+
+    judge_begin(out);
+    if (!read_bounds(list, KNOWN, false, known))
+        return false;
+    for (int i = 0; i < KNOWN; i++)
+        if (known[i] > MOST_KNOWN)
+            return false;
+    out->before = (struct judge_counts){.total = known[0], .bad = known[1]};
+    out->recent_primary = (struct judge_counts){.total = known[2], .bad = known[3]};
+    out->last_primary = (struct judge_counts){.total = known[4], .bad = known[5]};
+    out->scatter = known[6];
+    out->chance = known[7];
+    out->squares = known[8];
+    return can_be(out->before) && can_be(out->recent_primary) && can_be(out->last_primary);
+}
+
+static bool read_all_known(struct json_object *json, struct judge_latency *out, double *unit)
+{
+    struct json_object *bounds = json_at(json, "bounds", NULL);
+    struct json_object *list = json_at(json, "primary", NULL);
+    size_t n = json_len(bounds);
+
+    if (!json_object_is_type(bounds, json_type_array) || n == 0 || n > LATENCY_PAIRS ||
+        json_len(list) != n || !read_bounds(bounds, (int)n, true, out->bounds) ||
+        !json_at(json, "unit", NULL))
+        return false;
+    *unit = json_object_get_double(json_at(json, "unit", NULL));
+    for (size_t i = 0; i < n; i++) {
+        if (!read_known(json_elem(list, i), &out->evidence[i]))
+            return false;
+    }
+    out->n = (int)n;
+    return *unit > 0 && *unit < INFINITY;
+}
+
+bool judge_latency_known_read(struct json_object *json, struct judge_latency *latency, double *unit)
+{
+    judge_latency_begin(latency);
+    *unit = 1;
+    if (read_all_known(json, latency, unit))
+        return true;
+    judge_latency_begin(latency);
+    *unit = 1;
+    return false;
 }
 
 static bool read_all(struct json_object *json, struct judge_latency *out)

@@ -86,6 +86,39 @@ const struct judge_evidence *judge_latency_evident(const struct judge_latency *l
 const char *judge_latency_sentence(struct arena *arena, const struct judge_latency *latency,
                                    const struct judge_policy *policy, double unit);
 
+/*
+ * --- Looks of a release, stored for a later evaluation under another policy (judge/looks.h).
+ *
+ * A look is, of each side, its requests and those beyond each compared bound: 2 * (n + 1) values.
+ * Where a side has no such bound, they are those beyond the next one, as with judge_latency_add();
+ * where it has none at all, none of the canary's and all of the primary's.
+ */
+
+/*
+ * The values of a look that was added; their number. `least` becomes the least of the canary's bounds
+ * beside each of the compared ones, over all looks; 0 where it has had none.
+ */
+int judge_latency_look(const struct judge_latency *latency, const struct judge_policy *policy,
+                       const struct judge_histogram *canary, const struct judge_histogram *primary,
+                       double values[], double least[]);
+/*
+ * Adds such a look; false if the values are none of these bounds. Under another shift the canary's
+ * requests beyond the next larger of the bounds in `least` are compared, so that less is found, and
+ * nothing wrong; where it has none, that bound is left out.
+ */
+bool judge_latency_take(struct judge_latency *latency, const struct judge_policy *policy,
+                        const double least[], const double values[], int n_values);
+
+/*
+ * What is known before the canary's first request, much shorter than all of the evidence: the
+ * bounds, their unit in ms, and how the primary's requests beyond them are spread. And back: false,
+ * and nothing known, if it is none.
+ */
+struct json_object *judge_latency_known_write(struct arena *arena,
+                                              const struct judge_latency *latency, double unit);
+bool judge_latency_known_read(struct json_object *json, struct judge_latency *latency,
+                              double *unit);
+
 /* As JSON, borrowed from the arena, and back; false, and empty evidence, like judge_read(). */
 struct json_object *judge_latency_write(struct arena *arena, const struct judge_latency *latency);
 bool judge_latency_read(struct json_object *json, struct judge_latency *latency);

@@ -187,6 +187,91 @@ CASE(without_requests_nothing_is_known)
                         "the canary had no requests");
 }
 
+/* Looks that were kept lead to the same evidence as the histograms. */
+CASE(looks_that_were_kept_are_taken_again)
+{
+    static const double slower[BOUNDS] = {400, 500, 880, 970, 1000};
+    static const struct judge_policy *const policies[] = {&plain, &lenient};
+    const struct judge_histogram primary = of(much), canary = of(slower);
+    struct judge_latency known = after(&plain, 0, usual, much);
+
+    EACH_ROW (policy, policies) {
+        struct judge_latency seen, again;
+        double values[2 * (LATENCY_PAIRS + 1)], unit, least[LATENCY_PAIRS] = {0};
+        assert_true(judge_latency_known_read(judge_latency_known_write(arena, &known, 1000), &again,
+                                             &unit));
+        assert_true(unit == 1000);
+        seen = again;
+        for (int i = 0; i < 10; i++) {
+            assert_true(judge_latency_add(&seen, *policy, &canary, &primary));
+            int n = judge_latency_look(&seen, *policy, &canary, &primary, values, least);
+            assert_int_equal(n, 2 * (seen.n + 1));
+            assert_true(judge_latency_take(&again, *policy, least, values, n));
+            assert_float_equal(judge_latency_log_worse(&again, *policy),
+                               judge_latency_log_worse(&seen, *policy), 1e-6);
+            assert_false(judge_latency_take(&again, *policy, least, values, n - 2));
+        }
+        assert_int_equal(judge_latency_verdict(&again, *policy),
+                         *policy == &plain ? JUDGE_WORSE : JUDGE_UNDECIDED);
+    }
+}
+
+/* A shift that was not compared: the next larger bound that was, or none. */
+CASE(looks_are_taken_again_under_another_shift)
+{
+    static const double slower[BOUNDS] = {100, 200, 880, 970, 1000};
+    const struct judge_histogram primary = of(much), canary = of(slower);
+    struct judge_latency again = after(&plain, 0, usual, much);
+    double values[2 * (LATENCY_PAIRS + 1)], least[LATENCY_PAIRS] = {0};
+    int n = judge_latency_look(&again, &plain, &canary, &primary, values, least);
+
+    assert_true(judge_latency_take(&again, &lenient, least, values, n));
+    assert_true(again.beyond[0] == 0.12 && again.evidence[0].canary.bad == 800);
+    assert_true(again.beyond[1] == 0.25 && again.evidence[1].canary.bad == 120);
+    assert_true(again.beyond[2] == 0.5 && again.evidence[2].canary.bad == 30);
+    assert_int_equal(again.evidence[3].looks, 0);
+}
+
+/* Bounds that come and go, as those of native histograms: of a look without one, the next. */
+CASE(a_look_without_a_bound_has_the_next)
+{
+    static const double coarse[] = {0.2, 0.5, INFINITY}, counts[] = {700, 960, 1000};
+    static const double high[] = {0.3, INFINITY}, slow[] = {9500, 10000};
+    const struct judge_histogram canary = {3, coarse, counts}, primary = {2, high, slow};
+    const struct judge_histogram fine = of(usual), fine_primary = of(much);
+    struct judge_latency latency = after(&plain, 0, usual, much);
+    double values[2 * (LATENCY_PAIRS + 1)], least[LATENCY_PAIRS] = {0};
+
+    assert_int_equal(judge_latency_look(&latency, &plain, &canary, &primary, values, least), 10);
+    assert_true(values[1] == 300 && values[2] == 300 && values[3] == 40 && values[4] == 40);
+    assert_true(values[5] == 10000 && values[6] == 10000 && values[8] == 10000);
+    assert_true(values[9] == 500);
+    assert_true(least[0] == 0.2 && least[2] == 0.5);
+    (void)judge_latency_look(&latency, &plain, &fine, &fine_primary, values, least);
+    assert_true(least[0] == 0.1 && least[2] == 0.25 && least[3] == 0.5);
+}
+
+CASE(what_was_known_before_is_short)
+{
+    struct judge_latency known = after(&plain, 0, usual, much), back;
+    struct json_object *json = judge_latency_known_write(arena, &known, 1000);
+    double unit;
+
+    assert_true(strlen(json_text(arena, json)) < 100 + LATENCY_PAIRS * 110);
+    assert_true(judge_latency_known_read(json, &back, &unit));
+    assert_int_equal(back.n, known.n);
+    for (int i = 0; i < back.n; i++)
+        assert_float_equal(back.evidence[i].before.bad, known.evidence[i].before.bad, 1e-3);
+    assert_false(judge_latency_known_read(
+        rows_json(arena, "{'unit':1,'bounds':[1],'primary':[[0,0,0,0,0,0,1e31,0,0]]}"), &back,
+        &unit));
+    json_object_object_add(json, "unit", json_object_new_double(0));
+    assert_false(judge_latency_known_read(json, &back, &unit));
+    assert_int_equal(back.n, 0);
+    assert_false(judge_latency_known_read(NULL, &back, &unit));
+    assert_false(judge_latency_known_read(judge_latency_write(arena, &known), &back, &unit));
+}
+
 CASE(latency_survives_json)
 {
     struct judge_latency latency = after(&lenient, 7, usual, much), back;

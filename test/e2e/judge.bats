@@ -35,6 +35,11 @@ judged() { of_canary test podinfo "$1"; }
 analysis() { kubectl -n test patch canary podinfo --type merge -p "{\"spec\":{\"analysis\":$1}}"; }
 # The counts that the first metric has: canary and primary have had requests.
 both_counted() { [ "$(judged '.status.judge.metrics[0].evidence.looks // 0')" -gt 0 ]; }
+# The primary's pods have shown Prometheus so many requests by native histograms.
+counted_natively() {
+    curl -sS -m 5 --data-urlencode 'query=sum(histogram_count(http_request_duration_seconds{kubernetes_pod_name=~"podinfo-primary-.*"})) > '"$1" \
+        "$DEMO_PROMETHEUS/api/v1/query" | gojq -e '.data.result | length == 1' >/dev/null
+}
 says() { judged '.status.judge.metrics[0].says' | grep -q "$1"; }
 # Five more clients at the same time.
 crowd() {
@@ -94,6 +99,7 @@ rolled_back_by() {
     kubectl -n test patch canary podinfo --type merge -p '{"spec":{"skipAnalysis":false}}'
     analysis '{"metrics":[{"name":"request-duration","interval":"1m","noData":"pass","compare":"primary"}]}'
     crowd
+    eventually 120 counted_natively 1000 # the bounds are chosen from what was just before
     release 3.1.2-native-slow130ms
     rolled_back_by 'request-duration: canary [1-9][0-9,]* of [1-9][0-9,]* requests took longer than 1(25|[0-9][0-9]\.[0-9]+) ms \([0-9.]+ %\), primary [0-9,]+ of [1-9][0-9,]* \([0-9.]+ %\)'
     serves 3.1.1

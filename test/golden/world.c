@@ -179,7 +179,7 @@ static struct metric_answer values_at_times(struct world *world, int times,
     return (struct metric_answer){.outcome = METRIC_VALUE, .values = values, .n_values = times};
 }
 
-/* {'0.1': 500, +Inf: 1000}, at each of them. */
+/* {'0.1': 500, +Inf: 1000}, at each of them; a list of counts again and again. */
 static struct metric_answer histogram_at_times(struct world *world, int times,
                                                struct json_object *value)
 {
@@ -190,8 +190,10 @@ static struct metric_answer histogram_at_times(struct world *world, int times,
     json_object_object_foreach(value, bound, count)
     {
         bounds[n] = strtod(bound, NULL);
+        bool is_list = json_object_is_type(count, json_type_array);
         for (int i = 0; i < times; i++)
-            values[n * times + i] = json_object_get_double(count);
+            values[n * times + i] = json_object_get_double(
+                is_list ? json_elem(count, (size_t)i % json_len(count)) : count);
         n++;
     }
     return (struct metric_answer){.outcome = METRIC_VALUE,

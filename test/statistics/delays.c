@@ -16,11 +16,15 @@ static const double plain_bounds[PLAIN_BOUNDS] = {5,   10,  25,  50,   75,   100
 const struct delay_world delay_worlds[] = {
     {.name = "the same", .per_second = 50},
     {.name = "the same, much traffic", .per_second = 500},
-    {.name = "the same, little traffic", .per_second = 5},
+    {.name = "the same, little traffic", .per_second = 5, .few = true},
     {.name = "the same, fine bounds", .per_second = 50, .fine = true},
     {.name = "the same, drift", .per_second = 50, .drift = 2},
-    {.name = "the same, clumps of 3", .per_second = 50, .clump = 3},
-    {.name = "10 % slower, tolerated", .per_second = 500, .shift = 0.1, .tolerate = 0.1},
+    {.name = "the same, clumps of 3", .per_second = 50, .clump = 3, .few = true},
+    {.name = "10 % slower, tolerated",
+     .per_second = 500,
+     .shift = 0.1,
+     .tolerate = 0.1,
+     .few = true},
     {.name = "the same, fine, tolerated",
      .per_second = 500,
      .shift = 0.1,
@@ -165,59 +169,154 @@ static struct judge_histogram sparse(const struct shares *shares, const double c
     return (struct judge_histogram){n, bounds, kept};
 }
 
-static void add_native(const struct shares *shares, const double canary[], bool halved,
-                       const double primary[], bool fallen, const struct judge_policy *policy,
-                       struct judge_latency *latency)
-{
-    double bounds[2][MOST_BOUNDS], kept[2][MOST_BOUNDS];
-    const struct judge_histogram one =
-        canary ? sparse(shares, canary, halved, bounds[0], kept[0]) : (struct judge_histogram){0};
-    const struct judge_histogram other = sparse(shares, primary, fallen, bounds[1], kept[1]);
+struct judged {
+    const struct delay_world *world;
+    enum lie lie;
+    struct judge_policy policy;
+    struct judge_latency latency;
+};
 
-    judge_latency_add(latency, policy, &one, &other);
+/* The counts of one look, of as many bounds as the shares have. */
+struct drawn {
+    double canary[MOST_BOUNDS], primary[MOST_BOUNDS];
+};
+
+static int place_of(const struct shares *shares, double bound)
+{
+    int i = 0;
+
+    while (shares->bounds[i] != bound)
+        i++;
+    return i;
 }
 
-static void look(const struct delay_world *world, struct dice *dice, const struct shares *shares,
-                 double weight, const struct judge_policy *policy, struct judge_latency *latency,
-                 struct delay_outcome *outcome)
+/* Of the compared bounds, the one beyond which the canary has most beside the primary, in standard
+ * deviations. */
+static int slowest(const struct judge_latency *latency, const struct shares *shares,
+                   const struct drawn *drawn)
 {
-    double canary[MOST_BOUNDS], primary[MOST_BOUNDS];
+    double canary = drawn->canary[shares->n - 1], primary = drawn->primary[shares->n - 1];
+    double most = -INFINITY;
+    int found = 0;
+
+    for (int i = 0; i < latency->n; i++) {
+        int at = place_of(shares, latency->bounds[i]);
+        double share = (drawn->canary[at] + drawn->primary[at]) / (canary + primary);
+        double away =
+            (drawn->primary[at] / primary - drawn->canary[at] / canary) / sqrt(share * (1 - share));
+        if (away > most) {
+            most = away;
+            found = i;
+        }
+    }
+    return found;
+}
+
+static void forget_clumps(struct judge_latency *latency)
+{
+    for (int i = 0; i < latency->n; i++) {
+        latency->evidence[i].scatter = 0;
+        latency->evidence[i].chance = 1e9;
+        latency->evidence[i].squares = 1;
+    }
+}
+
+/* The look counts at this bound alone. */
+static void keep_one(struct judge_latency *latency, const struct judge_latency *before, int bound)
+{
+    for (int i = 0; i < latency->n; i++)
+        if (i != bound)
+            latency->evidence[i] = before->evidence[i];
+}
+
+/* fallen: the primary's resolution is halved. */
+static void add(struct judged *judged, const struct shares *shares, const struct drawn *drawn,
+                bool has_canary, bool fallen)
+{
+    const struct delay_world *world = judged->world;
+    struct judge_latency *latency = &judged->latency, before = *latency;
+    struct judge_policy policy = judged->policy;
+    struct judge_histogram canary = {shares->n, shares->bounds, drawn->canary};
+    struct judge_histogram primary = {shares->n, shares->bounds, drawn->primary};
+    double bounds[2][MOST_BOUNDS], kept[2][MOST_BOUNDS];
+
+    if (world->native) {
+        canary = sparse(shares, drawn->canary, world->halved, bounds[0], kept[0]);
+        primary = sparse(shares, drawn->primary, fallen, bounds[1], kept[1]);
+    }
+    if (!has_canary)
+        canary = (struct judge_histogram){0};
+    if (judged->lie == LIE_TOLERANCE)
+        policy.tolerate = (struct judge_tolerance){0};
+    for (int times = judged->lie == LIE_TWICE ? 2 : 1; times > 0; times--)
+        judge_latency_add(latency, &policy, &canary, &primary);
+    if (judged->lie == LIE_CLUMPS)
+        forget_clumps(latency);
+    if (judged->lie == LIE_AFTER && has_canary)
+        keep_one(latency, &before, slowest(latency, shares, drawn));
+}
+
+/* What a bound has won at most, or all together, as logarithms. */
+static double log_won(const struct judged *judged)
+{
+    const struct judge_latency *latency = &judged->latency;
+    double most = -INFINITY, sum = 0;
+
+    for (int i = 0; i < latency->n; i++) {
+        double won = judge_log_worse(&latency->evidence[i], &judged->policy);
+        most = fmax(most, won);
+        sum += won;
+    }
+    return judged->lie == LIE_MOST ? most : sum;
+}
+
+static bool is_worse(const struct judged *judged)
+{
+    struct judge_policy policy = judged->policy;
+
+    if (judged->lie == LIE_BOUND)
+        policy.false_alarm_rate = sqrt(policy.false_alarm_rate);
+    if (judged->lie == LIE_MOST || judged->lie == LIE_PRODUCT)
+        return log_won(judged) >= -log(policy.false_alarm_rate);
+    return judge_latency_verdict(&judged->latency, &policy) == JUDGE_WORSE;
+}
+
+static void look(struct judged *judged, struct dice *dice, const struct shares *shares,
+                 double weight, struct delay_outcome *outcome)
+{
+    const struct delay_world *world = judged->world;
     double requests = world->per_second * LOOK_SECONDS;
     bool fallen = world->falls && outcome->seconds > MINUTES * STEP_SECONDS / 2;
+    struct drawn drawn;
 
-    draw(dice, requests * (1 - weight), world->clump, shares->n, shares->primary, primary);
-    draw(dice, requests * weight, world->clump, shares->n, shares->canary, canary);
-    if (world->native)
-        add_native(shares, weight > 0 ? canary : NULL, world->halved, primary, fallen, policy,
-                   latency);
-    else
-        judge_latency_add(
-            latency, policy,
-            &(struct judge_histogram){weight > 0 ? shares->n : 0, shares->bounds, canary},
-            &(struct judge_histogram){shares->n, shares->bounds, primary});
-    outcome->requests += weight > 0 ? canary[shares->n - 1] : 0;
+    draw(dice, requests * (1 - weight), world->clump, shares->n, shares->primary, drawn.primary);
+    draw(dice, requests * weight, world->clump, shares->n, shares->canary, drawn.canary);
+    add(judged, shares, &drawn, weight > 0, fallen);
+    outcome->requests += weight > 0 ? drawn.canary[shares->n - 1] : 0;
 }
 
-struct delay_outcome delay_release(const struct delay_world *world, double rate, struct dice *dice)
+struct delay_outcome delay_release(const struct delay_world *world, double rate, enum lie lie,
+                                   struct dice *dice)
 {
-    const struct judge_policy policy = {
-        .false_alarm_rate = rate, .tolerate = {.ratio = world->tolerate}, .share = 1};
+    struct judged judged = {
+        .world = world,
+        .lie = lie,
+        .policy = {.false_alarm_rate = rate, .tolerate = {.ratio = world->tolerate}, .share = 1}};
     const struct world none = {0};
     const struct scene scene = {.world = &none, .steps = MINUTES};
     struct shares shares = shares_of(world, 1);
-    struct judge_latency latency;
     struct delay_outcome outcome = {0};
 
-    judge_latency_begin(&latency);
+    judge_latency_begin(&judged.latency);
     for (int i = 0; i < (world->native ? NATIVE_BEFORE : LOOKS_BEFORE); i++)
-        look(world, dice, &shares, 0, &policy, &latency, &outcome);
+        look(&judged, dice, &shares, 0, &outcome);
     while (outcome.seconds < MINUTES * STEP_SECONDS && !outcome.worse) {
         if (world->drift > 0)
             shares = shares_of(world, pow(world->drift, outcome.seconds / scene_seconds(&scene)));
-        look(world, dice, &shares, scene_weight(&scene, (int)(outcome.seconds / STEP_SECONDS)),
-             &policy, &latency, &outcome);
+        look(&judged, dice, &shares, scene_weight(&scene, (int)(outcome.seconds / STEP_SECONDS)),
+             &outcome);
         outcome.seconds += LOOK_SECONDS;
-        outcome.worse = judge_latency_verdict(&latency, &policy) == JUDGE_WORSE;
+        outcome.worse = is_worse(&judged);
     }
     return outcome;
 }

@@ -6,6 +6,7 @@
 
 #include "judge/dice.h"
 #include "judge/latency.h"
+#include "test/statistics/lies.h"
 
 struct delay_world {
     const char *name;
@@ -21,6 +22,7 @@ struct delay_world {
      */
     bool native, halved, falls;
     bool bad; /* it is to be found */
+    bool few; /* a broken judge shows here */
 };
 
 extern const struct delay_world delay_worlds[];
@@ -31,7 +33,9 @@ struct delay_outcome {
     double requests, seconds; /* of the canary until then */
 };
 
-/* Ten minutes, in which the canary's weight grows to a half. */
-struct delay_outcome delay_release(const struct delay_world *world, double rate, struct dice *dice);
+/* Ten minutes, in which the canary's weight grows to a half. lie: LIE_NONE, or a judge that is
+ * broken like that. */
+struct delay_outcome delay_release(const struct delay_world *world, double rate, enum lie lie,
+                                   struct dice *dice);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "judge/dice.h"
 #include "judge/numbers.h"
+#include "test/statistics/lies.h"
 
 /* LEVELS_LOOKS: of a release, an hour; LEVELS_BEFORE: windows of the primary before it. */
 enum { LEVELS_SECONDS = 10, LEVELS_LOOKS = 360, LEVELS_BEFORE = 180 };
@@ -25,6 +26,7 @@ struct level_world {
     bool lower;   /* lower is worse */
     bool unknown; /* nothing is known of the primary before */
     bool bad;     /* it is to be found */
+    bool few;     /* a broken judge shows here */
 };
 
 extern const struct level_world level_worlds[];
@@ -35,6 +37,8 @@ struct level_outcome {
     int looks; /* of the release until then */
 };
 
-struct level_outcome level_release(const struct level_world *world, double rate, struct dice *dice);
+/* lie: LIE_NONE, or a judge that is broken like that. */
+struct level_outcome level_release(const struct level_world *world, double rate, enum lie lie,
+                                   struct dice *dice);
 
 #endif

@@ -16,7 +16,7 @@ static double worse_of(const struct level_world *world, double *looks)
     *looks = 0;
     for (int i = 0; i < RUNS; i++) {
         struct dice dice = dice_of((uint64_t)i * 7919 + (uint64_t)(world - level_worlds));
-        struct level_outcome outcome = level_release(world, RATE, &dice);
+        struct level_outcome outcome = level_release(world, RATE, LIE_NONE, &dice);
         worse += outcome.worse;
         *looks += outcome.looks / (double)RUNS;
     }
@@ -59,8 +59,8 @@ CASE(the_unit_does_not_matter)
     less.more = in_kilobytes.more = 0.3;
     for (int i = 0; i < 50; i++) {
         struct dice one = dice_of((uint64_t)i), same = one;
-        struct level_outcome a = level_release(&less, RATE, &one);
-        struct level_outcome b = level_release(&in_kilobytes, RATE, &same);
+        struct level_outcome a = level_release(&less, RATE, LIE_NONE, &one);
+        struct level_outcome b = level_release(&in_kilobytes, RATE, LIE_NONE, &same);
         assert_true(a.worse && b.worse);
         assert_int_equal(a.looks, b.looks);
     }

@@ -9,6 +9,7 @@
 #include "test/statistics/days.h"
 #include "test/statistics/delays.h"
 #include "test/statistics/levels.h"
+#include "test/statistics/lies.h"
 #include "test/statistics/release.h"
 
 static struct {
@@ -20,8 +21,17 @@ static struct {
 } opt;
 
 static const char *const lies[] = {
-    [LIE_NONE] = "none",   [LIE_BOUND] = "bound",   [LIE_TOLERANCE] = "tolerance",
-    [LIE_TWICE] = "twice", [LIE_CLUMPS] = "clumps", NULL};
+#define LIE(name, text, tables) [LIE_##name] = (text),
+#include "test/statistics/lies.def"
+#undef LIE
+    [LIES] = NULL};
+
+/* The tables in which each of them shows. */
+static const int tables_of[LIES] = {
+#define LIE(name, text, tables) [LIE_##name] = (tables),
+#include "test/statistics/lies.def"
+#undef LIE
+};
 
 static const char *const past_lies[] = {[DAY_LIE_NONE] = "none",
                                         [DAY_LIE_MEAN] = "mean",
@@ -41,7 +51,7 @@ static const struct option_row rows[] = {
     OPTION(INT, "before", &opt.before, .value = "180", .min = 0, .max = 1000, .arg = "N",
            .help =
                "looks at the primary alone before the canary has requests; the controller has 180"),
-    OPTION(BOOL, "few", &opt.few, .help = "only the cells in which lies are found"),
+    OPTION(BOOL, "few", &opt.few, .help = "only the cells or worlds in which lies are found"),
     OPTION(BOOL, "exposure", &opt.exposure, .help = "the table of exposure instead"),
     OPTION(BOOL, "promises", &opt.promises,
            .help = "what the power of a policy promises, beside what happens"),
@@ -84,16 +94,24 @@ struct cell {
     int metrics;
 };
 
+static enum lie lie_of(void)
+{
+    enum lie lie = LIE_NONE;
+
+    while (strcmp(lies[lie], opt.lie) != 0)
+        lie++;
+    return lie;
+}
+
 static struct judging judging_of(const struct cell *cell)
 {
     struct judging judging = {.policy = {.false_alarm_rate = opt.rate,
                                          .tolerate = cell->tolerate,
                                          .share = 1.0 / cell->metrics},
                               .metrics = cell->metrics,
-                              .before = (int)opt.before};
+                              .before = (int)opt.before,
+                              .lie = lie_of()};
 
-    while (strcmp(lies[judging.lie], opt.lie) != 0)
-        judging.lie++;
     return judging;
 }
 
@@ -311,7 +329,7 @@ static void count_levels(const struct level_world *world, struct tally *tally)
     for (int64_t i = 0; i < opt.runs; i++) {
         struct dice dice = dice_of((uint64_t)(opt.seed * 1000003 + i) +
                                    (uint64_t)(world - level_worlds) * 2654435761u);
-        struct level_outcome outcome = level_release(world, opt.rate, &dice);
+        struct level_outcome outcome = level_release(world, opt.rate, lie_of(), &dice);
         worse += outcome.worse;
         looks += outcome.worse ? outcome.looks : 0;
     }
@@ -334,7 +352,8 @@ static int numbers(void)
     printf("%-30s rolled back for nothing within %d looks (95 %%), or found\n", "world",
            LEVELS_LOOKS);
     for (int i = 0; i < level_worlds_count; i++)
-        count_levels(&level_worlds[i], &tally);
+        if (!opt.few || level_worlds[i].few)
+            count_levels(&level_worlds[i], &tally);
     printf("%d worlds without fault of %lld releases, the most in one: %.2f %%, above %g %%: %d\n",
            tally.cells, (long long)opt.runs, tally.worst * 100, opt.rate * 100, tally.wrong);
     return tally.wrong > 0;
@@ -349,7 +368,7 @@ static void count_delays(const struct delay_world *world, struct tally *tally)
     for (int64_t i = 0; i < opt.runs; i++) {
         struct dice dice = dice_of((uint64_t)(opt.seed * 1000003 + i) +
                                    (uint64_t)(world - delay_worlds) * 2654435761u);
-        struct delay_outcome outcome = delay_release(world, opt.rate, &dice);
+        struct delay_outcome outcome = delay_release(world, opt.rate, lie_of(), &dice);
         worse += outcome.worse;
         requests += outcome.worse ? outcome.requests : 0;
         seconds += outcome.worse ? outcome.seconds : 0;
@@ -372,7 +391,8 @@ static int latency(void)
 
     printf("%-28s %5s rolled back for nothing (95 %%), or found\n", "latency", "req/s");
     for (int i = 0; i < delay_worlds_count; i++)
-        count_delays(&delay_worlds[i], &tally);
+        if (!opt.few || delay_worlds[i].few)
+            count_delays(&delay_worlds[i], &tally);
     printf("%d worlds without fault of %lld releases, the most in one: %.2f %%, above %g %%: %d\n",
            tally.cells, (long long)opt.runs, tally.worst * 100, opt.rate * 100, tally.wrong);
     return tally.wrong > 0;
@@ -491,11 +511,30 @@ static int promises(void)
     return kept ? 0 : 1;
 }
 
+/* A lie that the table does not know would pass for a sound judge. */
+static bool lie_fits(void)
+{
+    int table = opt.numbers ? OF_NUMBERS : opt.latency ? OF_LATENCY : OF_COUNTS;
+
+    if (tables_of[lie_of()] & table)
+        return true;
+    fprintf(stderr, "flagger-statistics: --lie %s is none of this table; it has:", opt.lie);
+    for (int i = 0; i < LIES; i++)
+        if (tables_of[i] & table)
+            fprintf(stderr, " %s", lies[i]);
+    fprintf(stderr, "\n");
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     struct arena *arena = arena_new();
 
     option_parse(&program, arena, argc, argv);
+    if (!lie_fits()) {
+        arena_free(arena);
+        return 2;
+    }
     int status = opt.promises   ? promises()
                  : opt.numbers  ? numbers()
                  : opt.latency  ? latency()

@@ -4,16 +4,8 @@
 
 #include <stdbool.h>
 
+#include "test/statistics/lies.h"
 #include "test/statistics/world.h"
-
-/* How a judge may be broken, to see that it is found. */
-enum lie {
-    LIE_NONE,
-    LIE_BOUND,     /* alarms at half the logarithm of the bound */
-    LIE_TOLERANCE, /* tolerates nothing, whatever it was told */
-    LIE_TWICE,     /* counts each look twice */
-    LIE_CLUMPS,    /* takes requests in clumps for single ones */
-};
 
 struct judging {
     struct judge_policy policy; /* of one metric: the share is set */

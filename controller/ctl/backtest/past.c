@@ -19,12 +19,21 @@ void pasts_init(struct pasts *pasts)
     pasts->last = &pasts->first;
 }
 
-const struct past_series *past_series_of(const struct past *past, const char *name)
+const struct past_series *past_series_of(const struct past *past, const char *name,
+                                         enum judged_kind kind)
 {
     for (int i = 0; i < past->n_series; i++)
-        if (strcmp(past->series[i].name, name) == 0)
+        if (past->series[i].kind == kind && strcmp(past->series[i].name, name) == 0)
             return &past->series[i];
     return NULL;
+}
+
+struct judge_look past_look(const struct past_series *series, int nth)
+{
+    struct judge_look look = {0};
+
+    (void)judge_look_read(json_elem(series->values, (size_t)nth), series->width, &look);
+    return look;
 }
 
 /* --- times */
@@ -64,6 +73,71 @@ static int64_t seconds_after(int64_t zero_ms, int64_t ms)
 
 /* --- looks */
 
+/* Each look of a number or latency. False if one is none. */
+static bool read_values(struct arena *arena, struct past_series *series)
+{
+    size_t len = json_len(series->values);
+
+    if (!json_object_is_type(series->values, json_type_array) || len > PAST_MAX_LOOKS)
+        return false;
+    series->samples = arena_array(arena, len + 1, sizeof(*series->samples));
+    for (size_t i = 0; i < len; i++) {
+        struct judge_look look;
+        if (!judge_look_read(json_elem(series->values, i), series->width, &look) ||
+            (i > 0 && look.at_s <= series->samples[i - 1].at_s))
+            return false;
+        series->samples[i] = (struct judge_sample){.at_s = look.at_s, .step = look.step};
+        if (series->kind == JUDGED_LATENCY)
+            series->samples[i].canary.total = fmax(look.values[0], 0);
+    }
+    series->n = (int)len;
+    return true;
+}
+
+/* The kind of looks is that of what was known of the primary before them. */
+static enum err read_compared(struct arena *arena, struct past_series *series,
+                              struct json_object *one, size_t index, struct errinfo *ei)
+{
+    struct json_object *beyond = json_at(one, "beyond", NULL);
+    struct judge_numbers numbers;
+    struct judge_latency latency;
+    double unit;
+
+    series->values = json_at(one, "values", NULL);
+    if (judge_latency_known_read(series->before, &latency, &unit)) {
+        series->kind = JUDGED_LATENCY;
+        series->width = 2 * (latency.n + 1);
+        for (int i = 0; i < latency.n; i++)
+            series->beyond[i] = json_object_get_double(json_elem(beyond, (size_t)i));
+    } else if (judge_numbers_read(series->before, &numbers)) {
+        series->kind = JUDGED_NUMBER;
+        series->width = LOOK_PAIR;
+    } else {
+        return err_set(ei, ERR_INVALID,
+                       "looks[%zu].before: expected what was known of the primary before the looks",
+                       index);
+    }
+    if (read_values(arena, series))
+        return ERR_OK;
+    return err_set(ei, ERR_INVALID,
+                   "looks[%zu].values: expected at most %d lists of seconds, rising, step, looks, "
+                   "and %d numbers",
+                   index, (int)PAST_MAX_LOOKS, series->width);
+}
+
+static enum err read_counts(struct arena *arena, struct past_series *series,
+                            struct json_object *one, size_t index, struct errinfo *ei)
+{
+    if (judge_samples_read(arena, json_at(one, "counts", NULL), PAST_MAX_LOOKS, &series->samples,
+                           &series->n))
+        return ERR_OK;
+    return err_set(ei, ERR_INVALID,
+                   "looks[%zu].counts: expected at most %d lists of seconds, rising, step, "
+                   "requests of the canary, bad ones of them, requests of the primary, bad "
+                   "ones of them",
+                   index, (int)PAST_MAX_LOOKS);
+}
+
 static enum err read_series(struct arena *arena, struct past *past, struct json_object *looks,
                             size_t index, int64_t zero_ms, struct errinfo *ei)
 {
@@ -79,13 +153,10 @@ static enum err read_series(struct arena *arena, struct past *past, struct json_
     series->begin_s = shift;
     if (!series->name)
         return err_set(ei, ERR_INVALID, "looks[%zu].name: expected the name of a metric", index);
-    if (!judge_samples_read(arena, json_at(one, "counts", NULL), PAST_MAX_LOOKS, &series->samples,
-                            &series->n))
-        return err_set(ei, ERR_INVALID,
-                       "looks[%zu].counts: expected at most %d lists of seconds, rising, step, "
-                       "requests of the canary, bad ones of them, requests of the primary, bad "
-                       "ones of them",
-                       index, (int)PAST_MAX_LOOKS);
+    enum err err = json_at(one, "values", NULL) ? read_compared(arena, series, one, index, ei)
+                                                : read_counts(arena, series, one, index, ei);
+    if (err != ERR_OK)
+        return err;
     for (int i = 0; i < series->n; i++)
         series->samples[i].at_s += shift;
     past->n_series += series->n > 0;

@@ -14,7 +14,7 @@ static const double SECOND_MS = 1000;
 
 struct traffic traffic_of(const struct past *past, const char *metric)
 {
-    const struct past_series *series = past ? past_series_of(past, metric) : NULL;
+    const struct past_series *series = past ? past_series_of(past, metric, JUDGED_REQUESTS) : NULL;
 
     return series ? traffic_of_samples(series->samples, series->n, series->begin_s, series->before)
                   : (struct traffic){0};
@@ -109,9 +109,9 @@ struct wish {
 static void see(struct wish *wish, const struct past *past)
 {
     static const char words[] = "took longer than ";
-    const struct past_series *series = past_series_of(past, duration_name);
+    const struct past_series *series = past_series_of(past, duration_name, JUDGED_REQUESTS);
 
-    wish->success_rate |= past_series_of(past, rate_name) != NULL;
+    wish->success_rate |= past_series_of(past, rate_name, JUDGED_REQUESTS) != NULL;
     if (!series)
         return;
     wish->duration = true;
@@ -122,7 +122,8 @@ static void see(struct wish *wish, const struct past *past)
 
 static bool is_counted(const struct past *past)
 {
-    return past_series_of(past, rate_name) || past_series_of(past, duration_name);
+    return past_series_of(past, rate_name, JUDGED_REQUESTS) ||
+           past_series_of(past, duration_name, JUDGED_REQUESTS);
 }
 
 static const char *judge_text(const struct wish *wish)
@@ -146,10 +147,10 @@ static const char *policy_text(const struct wish *wish, const struct past *past)
 {
     const char *text = arena_printf(wish->arena, "%smetrics:\n", judge_text(wish));
 
-    if (past_series_of(past, rate_name))
+    if (past_series_of(past, rate_name, JUDGED_REQUESTS))
         text = arena_printf(wish->arena,
                             "%s- {name: request-success-rate, thresholdRange: {min: 0}}\n", text);
-    if (past_series_of(past, duration_name))
+    if (past_series_of(past, duration_name, JUDGED_REQUESTS))
         text =
             arena_printf(wish->arena, "%s- {name: request-duration, thresholdRange: {max: %g}}\n",
                          text, wish->slow_ms > 0 ? wish->slow_ms : 1e9);

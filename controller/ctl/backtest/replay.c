@@ -20,6 +20,7 @@ struct seen {
     int next;
     int64_t looked_s;
     struct judge_counts canary, primary; /* counts since then */
+    double unit_ms;                      /* of bounds of latency */
 };
 
 struct run {
@@ -88,21 +89,41 @@ static bool has_values(const struct run *run, const char *name)
     return false;
 }
 
+static enum judged_kind kind_of(const struct canary_metric *metric)
+{
+    if (!metric->compares)
+        return JUDGED_REQUESTS;
+    if (metric->past)
+        return JUDGED_PAST; /* of which no history has looks */
+    return canary_metric_is_latency(metric) ? JUDGED_LATENCY : JUDGED_NUMBER;
+}
+
+static const struct past_series *series_of(const struct run *run,
+                                           const struct canary_metric *metric)
+{
+    return past_series_of(run->past, metric->name, kind_of(metric));
+}
+
+static const struct past_series *rates_of(const struct past *past)
+{
+    return past_series_of(past, success_rate, JUDGED_REQUESTS);
+}
+
 /* A template is judged if the release judged it, since the policy does not say whether it has
- * queries. */
+ * queries; a comparison if the release compared it. */
 static bool is_judged(const struct run *run, const struct canary_metric *metric)
 {
-    if (!run->analysis->judge.given || metric->judge.off || metric->compares)
+    if (!run->analysis->judge.given || metric->judge.off)
         return false;
+    if (metric->compares)
+        return series_of(run, metric) != NULL;
     return canary_metric_is_builtin(metric) ||
-           (metric->template_ref.name &&
-            (metric->judge.given || past_series_of(run->past, metric->name)));
+           (metric->template_ref.name && (metric->judge.given || series_of(run, metric)));
 }
 
 static bool can_be_checked(const struct run *run, const struct canary_metric *metric)
 {
-    return has_values(run, metric->name) ||
-           (is_named(metric, success_rate) && past_series_of(run->past, success_rate));
+    return has_values(run, metric->name) || (is_named(metric, success_rate) && rates_of(run->past));
 }
 
 /* The limit for slow requests is the one used for the counts, not the policy's. */
@@ -127,21 +148,53 @@ static const char *bad_of(const struct canary_metric *metric, const struct past_
     return is_named(metric, success_rate) ? "failed" : "were bad";
 }
 
+/* Continues with what was known of the primary. */
+static void begin_evidence(struct run *run, const struct canary_metric *metric, struct seen *seen)
+{
+    const struct past_series *series = seen->series;
+    struct judged_metric *judged = &seen->judged;
+
+    switch (judged->kind) {
+    case JUDGED_NUMBER:
+        (void)judge_numbers_read(series->before, &judged->numbers);
+        judged->numbers.lower = metric->judge.lower;
+        break;
+    case JUDGED_LATENCY:
+        (void)judge_latency_known_read(series->before, &judged->latency, &seen->unit_ms);
+        break;
+    case JUDGED_PAST:
+        break;
+    case JUDGED_REQUESTS:
+        (void)judge_read(series->before, &judged->evidence);
+        note_bound(run, metric, series);
+        break;
+    }
+}
+
 static void begin_metric(struct run *run, const struct canary_metric *metric, int judged)
 {
-    const struct past_series *series = past_series_of(run->past, metric->name);
+    const struct past_series *series = series_of(run, metric);
     struct seen *seen = &run->seen[run->n_seen++];
 
     *seen =
         (struct seen){.series = series,
                       .judged = {.name = metric->name,
+                                 .kind = kind_of(metric),
                                  .bad = bad_of(metric, series),
                                  .policy = judged_policy(&run->analysis->judge, metric, judged)}};
     judge_begin(&seen->judged.evidence);
-    if (series) {
-        (void)judge_read(series->before, &seen->judged.evidence);
-        note_bound(run, metric, series);
-    }
+    if (series)
+        begin_evidence(run, metric, seen);
+}
+
+/* Counts show best how steps and requests followed each other, numbers least. */
+static bool is_better_clock(const struct past_series *one, const struct past_series *other)
+{
+    static const int ranks[] = {
+        [JUDGED_REQUESTS] = 2, [JUDGED_LATENCY] = 1, [JUDGED_NUMBER] = 0, [JUDGED_PAST] = 0};
+
+    return !other || ranks[one->kind] > ranks[other->kind] ||
+           (one->kind == other->kind && one->n > other->n);
 }
 
 static void begin(struct run *run)
@@ -150,7 +203,7 @@ static void begin(struct run *run)
 
     for (int i = 0; i < run->past->n_series; i++) {
         const struct past_series *series = &run->past->series[i];
-        if (!run->clock || series->n > run->clock->n)
+        if (is_better_clock(series, run->clock))
             run->clock = series;
     }
     for (int i = 0; i < run->analysis->n_metrics; i++)
@@ -169,7 +222,7 @@ static bool all_compared(const struct run *run)
     return true;
 }
 
-/* The history keeps no looks at numbers and histograms, so such a metric is left out. Returns a
+/* Without looks of both sides, as in histories of older versions, a metric is left out. Returns a
  * sentence if there is no other metric. */
 static const char *not_compared(struct run *run, const struct canary_metric *metric)
 {
@@ -190,14 +243,14 @@ static const char *missing(struct run *run)
     for (int i = 0; i < run->analysis->n_metrics; i++) {
         const struct canary_metric *metric = &run->analysis->metrics[i];
         bool judged = is_judged(run, metric);
-        if (judged && !past_series_of(run->past, metric->name))
+        if (judged && !series_of(run, metric))
             return arena_printf(run->arena, "no counts of %s were kept", metric->name);
-        if (metric->compares) {
+        if (metric->compares && !judged) {
             const char *alone = not_compared(run, metric);
             none = alone ? alone : none;
             continue;
         }
-        if (can_be_checked(run, metric))
+        if (can_be_checked(run, metric) || (judged && metric->compares))
             continue;
         if (judged)
             note(run, arena_printf(run->arena,
@@ -219,12 +272,68 @@ static void take(struct seen *seen, const struct judge_sample *sample)
     seen->primary.bad += sample->primary.bad;
 }
 
+static const char *sentence(struct run *run, const struct seen *seen)
+{
+    const struct judged_metric *judged = &seen->judged;
+
+    switch (judged->kind) {
+    case JUDGED_NUMBER:
+        return judge_numbers_sentence(run->arena, &judged->numbers, &judged->policy);
+    case JUDGED_LATENCY:
+        return judge_latency_sentence(run->arena, &judged->latency, &judged->policy, seen->unit_ms);
+    case JUDGED_PAST:
+        return judge_past_sentence(run->arena, &judged->past, &judged->policy);
+    case JUDGED_REQUESTS:
+        break;
+    }
+    return judge_sentence(run->arena, &judged->evidence, &judged->policy, judged->bad);
+}
+
+static void take_verdict(struct run *run, const struct seen *seen, int64_t at_s)
+{
+    if (judged_verdict(&seen->judged) == JUDGE_WORSE)
+        end(run, REPLAY_ROLLED_BACK, at_s,
+            arena_printf(run->arena, "%s: %s", seen->judged.name, sentence(run, seen)));
+}
+
+/* A look of many counts as often; after MOST_TIMES, more of the same change nothing. */
+static void take_number(struct seen *seen, const struct judge_look *look)
+{
+    enum { MOST_TIMES = 5000 };
+    struct judged_metric *judged = &seen->judged;
+    int64_t times = look->looks < MOST_TIMES ? look->looks : MOST_TIMES;
+
+    for (int64_t i = 0; i < times && judged_verdict(judged) != JUDGE_WORSE; i++)
+        (void)judge_numbers_add(&judged->numbers, &judged->policy, look->values[LOOK_CANARY],
+                                look->values[LOOK_PRIMARY]);
+}
+
+static void look_compared(struct run *run, struct seen *seen, int64_t at_s)
+{
+    const struct past_series *series = seen->series;
+
+    for (; seen->next < series->n && series->samples[seen->next].at_s <= at_s && !run->over;
+         seen->next++) {
+        const struct judge_look look = past_look(series, seen->next);
+        if (seen->judged.kind == JUDGED_NUMBER)
+            take_number(seen, &look);
+        else
+            (void)judge_latency_take(&seen->judged.latency, &seen->judged.policy, series->beyond,
+                                     look.values, series->width);
+        take_verdict(run, seen, at_s);
+    }
+}
+
 static void look(struct run *run, struct seen *seen, int64_t at_s)
 {
     const struct past_series *series = seen->series;
     int64_t every_s = run->analysis->judge.every_ms / SECOND_MS;
     bool news = false;
 
+    if (seen->judged.kind != JUDGED_REQUESTS) {
+        look_compared(run, seen, at_s);
+        return;
+    }
     for (; series && seen->next < series->n && series->samples[seen->next].at_s <= at_s;
          news = true)
         take(seen, &series->samples[seen->next++]);
@@ -233,11 +342,7 @@ static void look(struct run *run, struct seen *seen, int64_t at_s)
     judge_add_sample(&seen->judged.evidence, &seen->judged.policy, seen->canary, seen->primary);
     seen->canary = seen->primary = (struct judge_counts){0};
     seen->looked_s = at_s;
-    if (judged_verdict(&seen->judged) == JUDGE_WORSE)
-        end(run, REPLAY_ROLLED_BACK, at_s,
-            arena_printf(run->arena, "%s: %s", seen->judged.name,
-                         judge_sentence(run->arena, &seen->judged.evidence, &seen->judged.policy,
-                                        seen->judged.bad)));
+    take_verdict(run, seen, at_s);
 }
 
 /* --- checks */
@@ -282,8 +387,7 @@ static bool rate_of(const struct past_series *series, const struct canary_metric
 static bool value_at(const struct run *run, const struct canary_metric *metric, int64_t at_s,
                      double *value)
 {
-    const struct past_series *series =
-        is_named(metric, success_rate) ? past_series_of(run->past, success_rate) : NULL;
+    const struct past_series *series = is_named(metric, success_rate) ? rates_of(run->past) : NULL;
 
     if (series)
         return at_s > 0 && at_s % interval_of(run) == 0 && rate_of(series, metric, at_s, value);
@@ -347,6 +451,11 @@ static const char *too_little(const struct run *run)
 
     if (!silent)
         return "";
+    if (silent->judged.kind == JUDGED_NUMBER)
+        return arena_printf(run->arena, "%s %s", silent->judged.name,
+                            judge_numbers_beyond(&silent->judged.numbers)
+                                ? "is beyond what is tolerated"
+                                : "has not been compared since the last step");
     return arena_printf(run->arena, "%s has seen %.0f of the %lld requests that a step needs",
                         silent->judged.name, judged_requests(&silent->judged),
                         (long long)run->analysis->judge.min_requests);
@@ -357,7 +466,7 @@ static void allow(struct run *run)
     run->owed--;
     run->waits_from_s = -1;
     for (int i = 0; i < run->n_seen; i++)
-        run->seen[i].judged.from = run->seen[i].judged.evidence.canary.total;
+        run->seen[i].judged.from += judged_requests(&run->seen[i].judged);
 }
 
 /* True if the release made a step at this sample. Nothing is checked before its first step. */
@@ -412,7 +521,7 @@ static int64_t *moments(const struct run *run, size_t *n)
 {
     const struct past *past = run->past;
     int64_t interval_s = interval_of(run);
-    bool rated = past_series_of(past, success_rate) && past->end_s / interval_s < PAST_MAX_LOOKS;
+    bool rated = rates_of(past) && past->end_s / interval_s < PAST_MAX_LOOKS;
     size_t most = (size_t)past->n_checks + (rated ? (size_t)(past->end_s / interval_s) : 0);
 
     for (int i = 0; i < past->n_series; i++)

@@ -8,14 +8,16 @@
  * policy would not have allowed yet are made at a later look, and if there is no later look, the
  * release would still be under way. request-success-rate is checked once per interval, based on the
  * counts; if there are no counts, and for other metrics, it is checked when the release made a
- * check whose value was kept. Within a look, requests are assumed to be evenly spread.
+ * check whose value was kept. Within a look, requests are assumed to be evenly spread. A number and
+ * latency that were compared (`compare: primary`) are compared again at the looks of the release; of
+ * looks that have become one, each has had its mean.
  */
 #ifndef BACKTEST_REPLAY_H
 #define BACKTEST_REPLAY_H
 
 #include "base/err.h"
 #include "base/json.h"
-#include "judge/judge.h"
+#include "decide/judged.h"
 #include "proto/canary.h"
 
 /* --- past.c: ended releases, from the history of a Canary or a file of counts */
@@ -27,10 +29,17 @@ enum {
     PAST_MAX_BYTES = 64 * 1024 * 1024, /* limit for a file */
 };
 
-/* The samples of one metric that is judged. */
+/*
+ * The samples of one metric that is judged. Of a number or latency, the samples have times, steps
+ * and, of latency, requests of the canary, and `values` is the list of its looks (judge/looks.h).
+ */
 struct past_series {
     const char *name;
-    const char *bad;            /* the fault of a bad request; NULL if no longer known */
+    enum judged_kind kind;
+    struct json_object *values;
+    int width;                    /* numbers in each of them */
+    double beyond[LATENCY_PAIRS]; /* of latency, the canary's bounds */
+    const char *bad;              /* the fault of a bad request; NULL if no longer known */
     struct json_object *before; /* the evidence that precedes the samples; NULL if none was kept */
     int64_t begin_s;            /* start of the first sample */
     struct judge_sample *samples;
@@ -83,8 +92,11 @@ enum err pasts_add_file(struct arena *arena, struct pasts *pasts, const char *fi
 enum err pasts_parse(struct arena *arena, struct pasts *pasts, const char *file, const char *text,
                      size_t len, struct errinfo *ei) MUST_USE;
 
-/* The metric's samples; NULL if none were kept. */
-const struct past_series *past_series_of(const struct past *past, const char *name);
+/* The metric's samples of this kind; NULL if none were kept. */
+const struct past_series *past_series_of(const struct past *past, const char *name,
+                                         enum judged_kind kind);
+/* The nth look at a number or latency. */
+struct judge_look past_look(const struct past_series *series, int nth);
 
 /* --- a policy under which past releases are replayed: spec.analysis of a Canary */
 

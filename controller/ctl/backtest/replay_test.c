@@ -143,7 +143,7 @@ CASE(each_end_of_a_replay)
     }
 }
 
-/* The history has the canary's values at each step, but no looks at both sides. */
+/* Histories of older versions have the canary's values at each step, but no looks at both sides. */
 CASE(numbers_and_histograms_are_not_compared_again)
 {
     static const char memory[] = "{name: memory, templateRef: {name: memory}, compare: primary}";
@@ -165,6 +165,153 @@ CASE(numbers_and_histograms_are_not_compared_again)
     replay = replay_of(arena, release_of(arena, "promoted", 18, 1),
                        JUDGE "metrics: [{name: request-duration, compare: primary}]\n");
     assert_int_equal(replay.end, REPLAY_UNKNOWN);
+}
+
+/* --- numbers and latency that were compared */
+
+static struct json_object *compared_of(struct arena *arena, const char *name,
+                                       struct json_object *before, const char *beyond)
+{
+    struct json_object *entry = rows_json(
+        arena, arena_printf(
+                   arena, "{'outcome':'promoted','looks':[{'name':'%s','beyond':%s,'values':[]}]}",
+                   name, beyond));
+
+    json_set(json_elem(json_at(entry, "looks", NULL), 0), "before", before);
+    return entry;
+}
+
+static void add_values(struct arena *arena, struct json_object *entry, const char *row)
+{
+    json_object_array_add(json_at(json_elem(json_at(entry, "looks", NULL), 0), "values", NULL),
+                          json_object_get(rows_json(arena, row)));
+}
+
+/* A primary of 100 with a spread of one; a canary of so much, in rows of so many looks. */
+static struct json_object *numbers_of(struct arena *arena, double canary, int rows, int looks)
+{
+    struct judge_numbers numbers;
+    double past[60];
+
+    for (int i = 0; i < 60; i++)
+        past[i] = 100 + (i * 7 % 5 - 2) * 0.5;
+    judge_numbers_begin(&numbers, false);
+    judge_numbers_learn(&numbers, past, 60);
+    struct json_object *entry =
+        compared_of(arena, "memory", judge_numbers_write(arena, &numbers), "[]");
+    for (int i = 1; i <= rows; i++)
+        add_values(arena, entry,
+                   arena_printf(arena, "[%d,%d,%d,%g,100]", 10 * i * looks, 20 * ((i - 1) / 6 + 1),
+                                looks, canary));
+    return entry;
+}
+
+#define MEMORY "metrics: [{name: memory, templateRef: {name: memory}, compare: primary"
+
+CASE(a_number_is_compared_again)
+{
+    static const struct {
+        double canary;
+        int rows, looks;
+        const char *metric;
+        enum replay_end end;
+        const char *why;
+    } rows[] = {
+        {120, 60, 1, MEMORY "}]\n", REPLAY_ROLLED_BACK,
+         "memory: 120 against 100 of the primary, at most 110 is tolerated"},
+        /* joined looks count as often */
+        {120, 15, 4, MEMORY "}]\n", REPLAY_ROLLED_BACK, "memory: 120 against 100"},
+        {120, 60, 1, MEMORY ", judge: {tolerate: 30 %}}]\n", REPLAY_PROMOTED, ""},
+        {120, 60, 1, MEMORY ", judge: {tolerate: '10'}}]\n", REPLAY_ROLLED_BACK, "at most 110"},
+        {120, 60, 1, MEMORY ", judge: {worse: lower}}]\n", REPLAY_PROMOTED, ""},
+        {80, 60, 1, MEMORY ", judge: {worse: lower}}]\n", REPLAY_ROLLED_BACK,
+         "at least 90 is tolerated"},
+        {105, 60, 1, MEMORY "}]\n", REPLAY_PROMOTED, ""},
+        /* too short for a verdict, and no step would have been made */
+        {120, 12, 1, MEMORY "}]\n", REPLAY_UNDER_WAY, "memory is beyond what is tolerated"},
+        {120, 60, 1, "metrics: [{name: request-duration, compare: primary}]\n", REPLAY_UNKNOWN,
+         "request-duration: the history has no looks of both sides"},
+        {120, 60, 1, RATE, REPLAY_UNKNOWN, "no counts of request-success-rate were kept"},
+    };
+
+    for (size_t i = 0; unit_row("rows", i, sizeof(rows) / sizeof(rows[0])); i++) {
+        const struct replay replay =
+            replay_of(arena, numbers_of(arena, rows[i].canary, rows[i].rows, rows[i].looks),
+                      arena_printf(arena, "%s%s", JUDGE, rows[i].metric));
+        if (replay.end != rows[i].end || !strstr(replay.why, rows[i].why))
+            fail_msg("row %zu: %s: %s", i, replay_end_name(replay.end), replay.why);
+    }
+}
+
+/* The same looks one by one, as the controller takes them. */
+CASE(the_verdict_on_a_number_is_that_of_the_judge)
+{
+    static const struct judge_policy plain = {
+        .false_alarm_rate = 0.01, .tolerate = {.ratio = 0.1}, .share = 1};
+    struct json_object *entry = numbers_of(arena, 115, 60, 1);
+    const struct replay replay = replay_of(arena, entry, JUDGE MEMORY "}]\n");
+    struct judge_numbers numbers;
+    int looks = 0;
+
+    assert_true(judge_numbers_read(
+        json_at(json_elem(json_at(entry, "looks", NULL), 0), "before", NULL), &numbers));
+    while (judge_numbers_verdict(&numbers, &plain) != JUDGE_WORSE && looks++ < 60)
+        (void)judge_numbers_add(&numbers, &plain, 115, 100);
+    assert_int_equal(replay.end, REPLAY_ROLLED_BACK);
+    assert_int_equal(replay.at_s, 10 * looks);
+}
+
+/* A bound at 100 ms and one at 250; beyond them half and a tenth of the primary's requests. */
+static struct json_object *latency_of(struct arena *arena, int beyond, int much_beyond, int rows)
+{
+    static const double bounds[] = {0.1, 0.25, INFINITY}, counts[] = {5000, 9000, 10000};
+    const struct judge_histogram none = {0}, primary = {3, bounds, counts};
+    const struct judge_policy plain = {.false_alarm_rate = 0.01, .share = 1};
+    struct judge_latency latency;
+
+    judge_latency_begin(&latency);
+    for (int i = 0; i < 60; i++)
+        assert_true(judge_latency_add(&latency, &plain, &none, &primary));
+    struct json_object *entry = compared_of(
+        arena, "request-duration", judge_latency_known_write(arena, &latency, 1000), "[0.1,0.25]");
+    for (int i = 1; i <= rows; i++)
+        add_values(arena, entry,
+                   arena_printf(arena, "[%d,%d,1,1000,%d,%d,10000,5000,1000]", 10 * i,
+                                20 * ((i - 1) / 6 + 1), beyond, much_beyond));
+    return entry;
+}
+
+#define LATENCY "metrics: [{name: request-duration, compare: primary"
+
+CASE(latency_is_compared_again)
+{
+    static const struct {
+        int beyond, much_beyond;
+        const char *metric;
+        enum replay_end end;
+        const char *why;
+    } rows[] = {
+        {700, 200, LATENCY "}]\n", REPLAY_ROLLED_BACK, "request-duration: canary "},
+        {500, 200, LATENCY "}]\n", REPLAY_ROLLED_BACK, "requests took longer than 250 ms"},
+        {500, 100, LATENCY "}]\n", REPLAY_PROMOTED, ""},
+        /* the canary's 250 ms beside the primary's 100 */
+        {700, 200, LATENCY ", judge: {tolerate: 50 %}}]\n", REPLAY_PROMOTED, ""},
+        {900, 700, LATENCY ", judge: {tolerate: 50 %}}]\n", REPLAY_ROLLED_BACK,
+         "took longer than 250 ms, beside the primary's 100 ms"},
+        /* what was counted has no such threshold */
+        {700, 200, "metrics: [{name: request-duration, thresholdRange: {max: 250}}]\n",
+         REPLAY_UNKNOWN, "no counts of request-duration were kept"},
+    };
+
+    for (size_t i = 0; unit_row("rows", i, sizeof(rows) / sizeof(rows[0])); i++) {
+        const struct replay replay =
+            replay_of(arena, latency_of(arena, rows[i].beyond, rows[i].much_beyond, 12),
+                      arena_printf(arena, "%s%s", JUDGE, rows[i].metric));
+        if (replay.end != rows[i].end || !strstr(replay.why, rows[i].why))
+            fail_msg("row %zu: %s: %s", i, replay_end_name(replay.end), replay.why);
+        if (replay.end == REPLAY_ROLLED_BACK)
+            assert_true(replay.requests == (double)replay.at_s * 100);
+    }
 }
 
 /* For a release that was judged only by thresholds, values are known but no counts. */
@@ -235,7 +382,8 @@ CASE(sums_at_the_steps_are_looks_of_an_older_history)
         "{'at':'2026-01-01T00:02:00Z','weight':0,'failed':true,'checks':[{'name':"
         "'request-success-rate','counts':[300,12,1900,20]}]}]}";
     const struct past *past = past_of(arena, rows_json(arena, text));
-    const struct past_series *series = past_series_of(past, "request-success-rate");
+    const struct past_series *series =
+        past_series_of(past, "request-success-rate", JUDGED_REQUESTS);
 
     assert_int_equal(series->n, 2);
     assert_int_equal(series->samples[0].at_s, 60);
@@ -268,6 +416,12 @@ CASE(what_is_no_release_is_told_with_its_place)
         {"{'outcome':'failed','looks':[{'counts':[]}]}", "looks[0].name: expected"},
         {"{'outcome':'failed','looks':[{'name':'a','counts':[[1,2,3]]}]}",
          "looks[0].counts: expected at most 10000 lists of seconds"},
+        {"{'outcome':'failed','looks':[{'name':'a','values':[[1,2,1,1,2]]}]}",
+         "looks[0].before: expected what was known of the primary before the looks"},
+        {"{'outcome':'failed','looks':[{'name':'a','before':{'unit':1,'bounds':[1],'primary':"
+         "[[0,0,0,0,0,0,0,0,0]]},'values':[[1,2,1,1,2]]}]}",
+         "looks[0].values: expected at most 10000 lists of seconds, rising, step, looks, and 4 "
+         "numbers"},
     };
 
     for (size_t i = 0; unit_row("rows", i, sizeof(rows) / sizeof(rows[0])); i++) {

@@ -1,5 +1,6 @@
 #include "app/behaviour.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,15 +43,38 @@ static enum err read_errors(const char *name, const char *text, struct behaviour
     return ERR_OK;
 }
 
+/* A whole number up to 1000. */
+static enum err read_number(const char *name, const char *text, long missing, long least,
+                            int64_t *out, struct errinfo *ei)
+{
+    char *end;
+    long number = *text ? strtol(text, &end, 10) : missing;
+    if (*text && (*end || number < least || number > 1000))
+        return err_set(ei, ERR_INVALID, "-%s%s: expected a number from %ld to 1000", name, text,
+                       least);
+    *out = number;
+    return ERR_OK;
+}
+
 static enum err read_load(const char *name, const char *text, struct behaviour *out,
                           struct errinfo *ei)
 {
-    char *end;
-    long most = *text ? strtol(text, &end, 10) : BEHAVIOUR_AT_ONCE;
-    if (*text && (*end || most < 1 || most > 1000))
-        return err_set(ei, ERR_INVALID, "-%s%s: expected a number from 1 to 1000", name, text);
-    out->most_at_once = most;
-    return ERR_OK;
+    return read_number(name, text, BEHAVIOUR_AT_ONCE, 1, &out->most_at_once, ei);
+}
+
+static enum err read_leak(const char *name, const char *text, struct behaviour *out,
+                          struct errinfo *ei)
+{
+    return read_number(name, text, BEHAVIOUR_LEAK_KB, 0, &out->leak_kb, ei);
+}
+
+static enum err read_median(const char *name, const char *text, struct behaviour *out,
+                            struct errinfo *ei)
+{
+    out->latency_varies = true;
+    out->latency_ms = BEHAVIOUR_SLOW_MS;
+    enum err err = *text ? duration_parse_ms(text, &out->latency_ms, ei) : ERR_OK;
+    return err == ERR_OK ? ERR_OK : err_wrap(ei, err, "-%s%s", name, text);
 }
 
 static enum err read_native(const char *name, const char *text, struct behaviour *out,
@@ -68,12 +92,14 @@ static enum err read_suffix(const char *suffix, struct behaviour *out, bool *kno
 {
     const struct {
         const char *name;
-        int64_t *ms, missing; /* ms NULL: a number, which `read` reads */
+        int64_t *ms, missing; /* ms NULL: `read` reads it */
         enum err (*read)(const char *name, const char *text, struct behaviour *out,
                          struct errinfo *ei);
     } rows[] = {{"errors", NULL, 0, read_errors},
                 {"chance", NULL, 0, read_errors},
                 {"load", NULL, 0, read_load},
+                {"leak", NULL, 0, read_leak},
+                {"median", NULL, 0, read_median},
                 {"native", NULL, 0, read_native},
                 {"slow", &out->latency_ms, BEHAVIOUR_SLOW_MS, NULL},
                 {"crash", &out->crash_after_ms, 0, NULL}};
@@ -126,11 +152,30 @@ bool behaviour_fails(int64_t percent, int64_t *state)
 }
 
 /* SplitMix64 (Steele, Lea, Flood 2014): good for any seed, also for neighbours. */
-bool behaviour_fails_by_chance(int64_t percent, uint64_t *state)
+static uint64_t next(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15;
 
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return (int64_t)((z ^ (z >> 31)) % 100) < percent;
+    return z ^ (z >> 31);
+}
+
+bool behaviour_fails_by_chance(int64_t percent, uint64_t *state)
+{
+    return (int64_t)(next(state) % 100) < percent;
+}
+
+/* In (0, 1). */
+static double unit(uint64_t *state)
+{
+    return ((double)(next(state) >> 11) + 0.5) / 9007199254740992.0; /* 2^53 */
+}
+
+int64_t behaviour_latency_by_chance(int64_t median_ms, uint64_t *state)
+{
+    static const double WIDTH = 0.7;
+    double far = sqrt(-2 * log(unit(state)));
+
+    return (int64_t)round((double)median_ms * exp(WIDTH * far * cos(2 * M_PI * unit(state))));
 }

@@ -22,6 +22,12 @@ struct demo {
     int64_t error_state;
     uint64_t chance_state;
     int64_t at_once; /* answers of the app proper that are under way */
+    struct leak *leaks;
+};
+
+/* Memory that a request has left, until the end. */
+struct leak {
+    struct leak *next;
 };
 
 /* A reply that waits. Owned by the request's arena until the timer fires or the client goes. */
@@ -144,6 +150,27 @@ static bool fails(struct demo *demo)
                          : behaviour_fails(is->error_percent, &demo->error_state);
 }
 
+/* Written to, so that it is resident. */
+static void leak(struct demo *demo)
+{
+    size_t bytes = (size_t)demo->options.behaviour.leak_kb * 1024;
+
+    if (bytes == 0)
+        return;
+    struct leak *new = heap_alloc(bytes);
+    memset(new, 1, bytes);
+    new->next = demo->leaks;
+    demo->leaks = new;
+}
+
+static int64_t latency_of(struct demo *demo)
+{
+    const struct behaviour *is = &demo->options.behaviour;
+
+    return is->latency_varies ? behaviour_latency_by_chance(is->latency_ms, &demo->chance_state)
+                              : is->latency_ms;
+}
+
 /* An answer of the app proper: fails and dawdles as it was told. */
 static void answer(struct demo *demo, struct http_conn_request *req, const char *path,
                    const char *type, const char *body, size_t len)
@@ -156,7 +183,8 @@ static void answer(struct demo *demo, struct http_conn_request *req, const char 
         p = pending_new(demo, req, path, 200, type, body, len);
     p->counted = true;
     demo->at_once++;
-    reply_after(p, demo->options.behaviour.latency_ms);
+    leak(demo);
+    reply_after(p, latency_of(demo));
 }
 
 static void answer_json(struct demo *demo, struct http_conn_request *req, const char *path,
@@ -338,5 +366,10 @@ int demo_port(const struct demo *demo)
 void demo_free(struct demo *demo)
 {
     http_server_free(demo->server);
+    while (demo->leaks) {
+        struct leak *next = demo->leaks->next;
+        free(demo->leaks);
+        demo->leaks = next;
+    }
     free(demo);
 }

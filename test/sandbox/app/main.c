@@ -16,12 +16,11 @@ static const struct option_row rows[] = {
     OPTION_ROW_ADDRESS(&opt.address, .value = "0.0.0.0", .group = "Where"),
     OPTION(STRING, "pod", &opt.pod, .env = "HOSTNAME", .value = "", .arg = "NAME",
            .help = "pod name that replies carry", .group = "Where"),
-    OPTION(
-        STRING, "image", &opt.image, .env = "DEMO_IMAGE", .value = "demo-app", .arg = "IMAGE",
-        .help =
-            "image name whose tag says version and behaviour: "
-            "demo-app:2.0.0[-errors[N]][-chance[N]][-load[N]][-slow[DURATION]][-crash[DURATION]]",
-        .group = "Behaviour"),
+    OPTION(STRING, "image", &opt.image, .env = "DEMO_IMAGE", .value = "demo-app", .arg = "IMAGE",
+           .help = "image name whose tag says version and behaviour: "
+                   "demo-app:2.0.0[-errors[N]][-chance[N]][-load[N]][-leak[KIB]][-slow[DURATION]]"
+                   "[-median[DURATION]][-crash[DURATION]]",
+           .group = "Behaviour"),
     OPTION(DURATION, "ready-delay", &opt.ready_delay_ms, .env = "DEMO_READY_DELAY", .value = "0s",
            .arg = "DURATION", .help = "answers 503 on /readyz for so long", .group = "Behaviour"),
     {0},
