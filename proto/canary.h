@@ -142,9 +142,10 @@ struct canary_metric {
     bool has_min, has_max; /* whether thresholdRange has them */
     double min, max;
     enum canary_policy no_data; /* default FAIL */
-    /* compare: primary. The template is queried for both sides, and the judge compares the numbers;
+    /* compare is given. The template is queried for both sides, and the judge compares the numbers;
      * for request-duration it compares the histograms. */
     bool compares;
+    bool past; /* compare: past. The primary's numbers are those of the last days (also compares) */
     struct canary_metric_judge judge;
     struct canary_load_test load_test;
 };

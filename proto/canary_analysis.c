@@ -153,6 +153,12 @@ static void canary_read_judge(struct json_reader *r, struct json_object *analysi
     check(r, json, out);
 }
 
+static bool has_own_query(const struct canary_metric *metric)
+{
+    return !canary_metric_is_builtin(metric) &&
+           (metric->template_ref.name != NULL || (metric->query != NULL && *metric->query));
+}
+
 static void read_compare(struct json_reader *r, struct json_object *metric, bool judged,
                          struct canary_metric *out)
 {
@@ -161,9 +167,15 @@ static void read_compare(struct json_reader *r, struct json_object *metric, bool
     out->compares = to != NULL;
     if (to == NULL)
         return;
-    if (strcmp(to, "primary") != 0)
-        json_reader_fail(r, metric, "compare", "expected primary, found \"%s\"", to);
-    else if (!canary_metric_is_duration(out) &&
+    out->past = strcmp(to, "past") == 0;
+    if (!out->past && strcmp(to, "primary") != 0)
+        json_reader_fail(r, metric, "compare", "expected primary or past, found \"%s\"", to);
+    else if (out->past && !has_own_query(out))
+        json_reader_fail(r, metric, "compare",
+                         "expected primary, or past on a metric with a query or a templateRef, "
+                         "found past on \"%s\"",
+                         out->name);
+    else if (!out->past && !canary_metric_is_duration(out) &&
              (canary_metric_is_success_rate(out) || out->template_ref.name == NULL))
         json_reader_fail(r, metric, "compare",
                          "expected on request-duration or a metric with a templateRef, which are "
@@ -184,7 +196,7 @@ static void read_worse(struct json_reader *r, struct json_object *json, struct c
     if (!out->judge.lower && strcmp(worse, "higher") != 0)
         json_reader_fail(r, json, "worse", "expected higher or lower, found \"%s\"", worse);
     else if (!out->compares)
-        json_reader_fail(r, json, "worse", "expected only with compare: primary");
+        json_reader_fail(r, json, "worse", "expected only with compare");
     else if (canary_metric_is_duration(out) && out->judge.lower)
         json_reader_fail(r, json, "worse", "expected higher on request-duration, found \"lower\"");
 }
@@ -206,7 +218,8 @@ static void canary_read_metric_judge(struct json_reader *r, struct json_object *
         json_reader_fail(r, metric, "compare", "expected without judge.enabled: false");
     else if (!judged)
         json_reader_fail(r, metric, "judge", "expected only with spec.analysis.judge");
-    else if (!out->judge.off && !canary_metric_is_builtin(out) && out->template_ref.name == NULL)
+    else if (!out->judge.off && !out->past && !canary_metric_is_builtin(out) &&
+             out->template_ref.name == NULL)
         json_reader_fail(r, metric, "judge",
                          "expected on request-success-rate, request-duration or a metric with a "
                          "templateRef, whose counts can be asked for, found on \"%s\"",
@@ -237,8 +250,8 @@ static void canary_check_judge(struct json_reader *r, struct json_object *analys
     struct json_object *array = json_read_array(r, analysis, "metrics", JSON_OPTIONAL);
     for (int i = 0; i < out->n_metrics && r->err == ERR_OK; i++) {
         const struct canary_metric *metric = &out->metrics[i];
-        judged += !metric->judge.off &&
-                  (canary_metric_is_builtin(metric) || metric->template_ref.name != NULL);
+        judged += !metric->judge.off && (canary_metric_is_builtin(metric) ||
+                                         metric->template_ref.name != NULL || metric->past);
         check_duration(r, array, i, metric);
     }
     if (judged > MOST_METRICS)

@@ -1,6 +1,6 @@
 /*
- * Numbers for the judge (metric/METRICS.md): the query of a metric with `compare: primary`, asked
- * for canary and primary.
+ * Numbers for the judge (metric/METRICS.md): the query of a metric with `compare`, asked for canary
+ * and primary, or for the canary now and for the primary at the same time of the last days.
  */
 #ifndef DECIDE_COMPARED_H
 #define DECIDE_COMPARED_H
@@ -8,6 +8,7 @@
 #include "decide/counts.h"
 #include "decide/release.h"
 #include "judge/numbers.h"
+#include "judge/past.h"
 
 struct compared {
     double canary, primary;
@@ -24,8 +25,24 @@ enum rule_result compared_ask(struct release *r, int index, int64_t at_s, struct
  * learned from what cannot be had. CONTINUE, or NEEDS_FACTS. */
 enum rule_result compared_learn(struct release *r, int index, const struct counts_window *window,
                                 struct judge_numbers *numbers);
-/* A sentence if the template's query is the same for both sides; NULL if not. The template may be
- * NULL. */
+/*
+ * The number at this Unix time, and the primary's at the same time of the last days; NaN where one
+ * has no value. DONE: *why says why today's is not known.
+ */
+enum rule_result compared_past_ask(struct release *r, int index, int64_t at_s,
+                                   struct judge_past_look *out, const char **why);
+/* Learns the hour before this Unix time, and of the same hours of the last days. Like
+ * compared_learn(). */
+enum rule_result compared_past_learn(struct release *r, int index, int64_t at_s,
+                                     struct judge_past *past);
+/*
+ * Sets *waits if the number is that of a side, while the traffic is still divided and a bake will
+ * give all of it to the canary: what the primary had in the past was of all traffic. CONTINUE, or
+ * NEEDS_FACTS.
+ */
+enum rule_result compared_past_waits(struct release *r, int index, bool *waits);
+/* A sentence if the template's query is the same for both sides or, of the past, cannot be asked for
+ * at a time; NULL if not. The template may be NULL. */
 const char *compared_refusal(struct release *r, int index, struct json_object *template);
 
 #endif

@@ -41,7 +41,7 @@ static double slowest_ms(const struct canary_metric *metric)
 static bool may_be_judged(const struct canary_metric *metric)
 {
     return !metric->judge.off &&
-           (canary_metric_is_builtin(metric) || metric->template_ref.name != NULL);
+           (canary_metric_is_builtin(metric) || metric->template_ref.name != NULL || metric->past);
 }
 
 enum rule_result counts_judged(struct release *r, int index)
@@ -626,10 +626,12 @@ enum rule_result counts_refusal(struct release *r, const char **sentence)
             *sentence = refuse_builtin(r, i);
             continue;
         }
+        judged = judged || metric->compares;
+        if (!metric->template_ref.name)
+            continue; /* an inline query is one of Prometheus */
         if (!need_object(r->tick, &metric_templates, metrics_template_namespace(r, metric),
                          metric->template_ref.name, &template))
             return RULE_NEEDS_FACTS;
-        judged = judged || metric->compares;
         *sentence = metric->compares ? compared_refusal(r, i, template)
                                      : refuse_template(r, i, template, &judged);
     }

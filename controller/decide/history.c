@@ -232,7 +232,17 @@ static struct json_object *check_named(struct json_object *checks, const char *n
     return NULL;
 }
 
-/* The primary's number in the last comparison; the check has the canary's. */
+/* [least, most] of the days */
+static struct json_object *past_of(struct release *r, const struct judge_past_result *last)
+{
+    struct json_object *list = edit_array(r->tick->arena);
+
+    json_object_array_add(list, judge_number_json(last->least));
+    json_object_array_add(list, judge_number_json(last->most));
+    return list;
+}
+
+/* The primary's number in the last comparison, or in the last days; the check has the canary's. */
 static void add_numbers(struct release *r, struct json_object *checks)
 {
     for (int i = 0; r->judged && i < r->judged->n; i++) {
@@ -240,6 +250,8 @@ static void add_numbers(struct release *r, struct json_object *checks)
         struct json_object *check = check_named(checks, cut(r, metric->name, NAME_MAX_BYTES));
         if (check && metric->numbers.comparisons > 0)
             set_number(check, "primary", metric->numbers.level);
+        if (check && metric->past.last.days > 0)
+            json_set(check, "past", past_of(r, &metric->past.last));
     }
 }
 

@@ -117,6 +117,8 @@ static enum judged_kind kind_of(const struct canary_metric *metric)
 {
     if (canary_metric_is_latency(metric))
         return JUDGED_LATENCY;
+    if (metric->past)
+        return JUDGED_PAST;
     return metric->compares ? JUDGED_NUMBER : JUDGED_REQUESTS;
 }
 
@@ -130,6 +132,12 @@ static bool read_evidence(struct json_object *entry, const struct canary_metric 
         return judge_read(json, &out->evidence);
     if (out->kind == JUDGED_LATENCY)
         return judge_latency_read(json, &out->latency);
+    if (out->kind == JUDGED_PAST) {
+        if (judge_past_read(json, &out->past) && out->past.lower == metric->judge.lower)
+            return true;
+        judge_past_begin(&out->past, metric->judge.lower);
+        return false;
+    }
     if (judge_numbers_read(json, &out->numbers) && out->numbers.lower == metric->judge.lower)
         return true;
     judge_numbers_begin(&out->numbers, metric->judge.lower);
@@ -163,6 +171,7 @@ static void read_metric(struct release *r, struct json_object *list, int index, 
                                   .policy = judged_policy(judge, metric, n)};
     judge_begin(&out->evidence);
     judge_numbers_begin(&out->numbers, metric->judge.lower);
+    judge_past_begin(&out->past, metric->judge.lower);
     read_native(json_at(entry, "native", NULL), out->native);
     read_samples(r, entry, out);
     if (!entry || !is_of_policy(entry, &out->policy))
@@ -259,6 +268,8 @@ static struct json_object *evidence_json(struct arena *arena, const struct judge
         return judge_numbers_write(arena, &metric->numbers);
     case JUDGED_LATENCY:
         return judge_latency_write(arena, &metric->latency);
+    case JUDGED_PAST:
+        return judge_past_write(arena, &metric->past);
     case JUDGED_REQUESTS:
         break;
     }
@@ -324,6 +335,8 @@ enum judge_verdict judged_verdict(const struct judged_metric *metric)
         return judge_numbers_verdict(&metric->numbers, &metric->policy);
     case JUDGED_LATENCY:
         return judge_latency_verdict(&metric->latency, &metric->policy);
+    case JUDGED_PAST:
+        return judge_past_verdict(&metric->past, &metric->policy);
     case JUDGED_REQUESTS:
         break;
     }
@@ -334,6 +347,7 @@ double judged_requests(const struct judged_metric *metric)
 {
     double all = metric->kind == JUDGED_NUMBER    ? (double)metric->numbers.looks
                  : metric->kind == JUDGED_LATENCY ? judge_latency_requests(&metric->latency)
+                 : metric->kind == JUDGED_PAST    ? (double)metric->past.today.looks
                                                   : metric->evidence.canary.total;
 
     return all - metric->from;
@@ -344,6 +358,9 @@ bool judged_is_silent(const struct judged_metric *metric, const struct canary_ju
     if (metric->kind == JUDGED_NUMBER)
         return judged_requests(metric) < 1 || metric->numbers.comparisons == 0 ||
                judge_numbers_beyond(&metric->numbers);
+    if (metric->kind == JUDGED_PAST)
+        return judged_requests(metric) < 1 || metric->past.last.days == 0 ||
+               judge_past_beyond(&metric->past, &metric->policy);
     return judged_verdict(metric) != JUDGE_NOT_WORSE &&
            judged_requests(metric) < (double)judge->min_requests;
 }

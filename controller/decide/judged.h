@@ -13,14 +13,15 @@
 #include "judge/latency.h"
 #include "judge/looks.h"
 #include "judge/numbers.h"
+#include "judge/past.h"
 
 /* JUDGED_LOOKS: samples kept for all metrics together; each metric gets its share, at least a few.
  */
 enum { JUDGED_METRICS = 10, JUDGED_SAMPLES = 60 };
 
-/* The subject of a comparison: counts of requests (evidence), a number, or histograms of
- * latency. */
-enum judged_kind { JUDGED_REQUESTS, JUDGED_NUMBER, JUDGED_LATENCY };
+/* The subject of a comparison: counts of requests (evidence), a number of both sides, histograms of
+ * latency, or a number beside that of the last days. */
+enum judged_kind { JUDGED_REQUESTS, JUDGED_NUMBER, JUDGED_LATENCY, JUDGED_PAST };
 
 struct judged_metric {
     int index; /* in spec.analysis.metrics */
@@ -29,6 +30,8 @@ struct judged_metric {
     struct judge_evidence evidence;
     struct judge_numbers numbers;
     struct judge_latency latency;
+    struct judge_past past;
+    bool waits;        /* until the canary has all traffic: nothing is asked */
     int64_t counted_s; /* counted up to this Unix time; 0: nothing yet */
     int64_t first_s;   /* start of the first window with requests of the canary; 0 if none */
     double from;       /* requests of the canary, or looks at its number, before this step */

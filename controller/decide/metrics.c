@@ -560,7 +560,9 @@ static enum rule_result check_prometheus(struct release *r, int index, enum metr
                                               .backend = "prometheus",
                                               .address = server(r),
                                               .interval_ms = metric->interval_ms}};
-    struct render_model model = metrics_model(r, metric, metrics_interval(&check));
+    struct render_model model = source == SOURCE_QUERY && metric->past
+                                    ? compared_model(r, metric, SIDE_CANARY)
+                                    : metrics_model(r, metric, metrics_interval(&check));
     const char *template = query_template(r, &check, &model);
     const char *native =
         source == SOURCE_QUERY

@@ -9,6 +9,7 @@
 #include "decide/compared.h"
 #include "decide/condition.h"
 #include "decide/counts.h"
+#include "decide/history.h"
 #include "decide/judged.h"
 #include "decide/release.h"
 #include "decide/rollback.h"
@@ -32,6 +33,20 @@ static bool is_judged(const struct release *r)
 
 /* --- the judged metrics */
 
+static enum rule_result read_waits(struct judged *judged, struct release *r)
+{
+    enum rule_result verdict = RULE_CONTINUE;
+
+    for (int i = 0; i < judged->n; i++) {
+        struct judged_metric *metric = &judged->metrics[i];
+        enum rule_result one = metric->kind == JUDGED_PAST
+                                   ? compared_past_waits(r, metric->index, &metric->waits)
+                                   : RULE_CONTINUE;
+        verdict = one != RULE_CONTINUE ? one : verdict;
+    }
+    return verdict;
+}
+
 static enum rule_result read_judged(struct release *r)
 {
     int metrics[JUDGED_METRICS], n = 0;
@@ -44,7 +59,7 @@ static enum rule_result read_judged(struct release *r)
             metrics[n++] = i;
     }
     r->judged = judged_read(r, metrics, n);
-    return RULE_CONTINUE;
+    return read_waits(r->judged, r);
 }
 
 static int ready_pods(struct release *r, enum side side)
@@ -90,15 +105,20 @@ static void follow_step(struct release *r)
 
 /* --- one sample */
 
-/* The running step does not check the metric: its requests do not count, and are not queried. */
+/* The running step does not check the metric, or it waits for the bake: its requests do not count,
+ * and are not queried. */
 static bool is_left_out(const struct release *r, const struct judged_metric *metric)
 {
-    return !release_checks(r, metric->name);
+    return metric->waits || !release_checks(r, metric->name);
 }
 
-static const char *left_out_text(struct release *r)
+static const char *left_out_text(struct release *r, const struct judged_metric *metric)
 {
     const struct canary_step *step = release_step(r);
+
+    if (metric->waits)
+        return "not compared: the primary had all traffic in the last days, which the canary has "
+               "in the bake";
 
     return arena_printf(r->tick->arena, "not counted: %s does not name it",
                         step ? arena_printf(r->tick->arena, "%s.checks", release_step_path(r, step))
@@ -144,6 +164,38 @@ static enum rule_result look_at_numbers(struct release *r, struct judged_metric 
         else if (metric->numbers.block > 0)
             judged_know(metric, judge_numbers_write(r->tick->arena, &metric->numbers));
         metric->says = judge_numbers_sentence(r->tick->arena, &metric->numbers, &metric->policy);
+        if (metric->first_s == 0)
+            metric->first_s = metric->counted_s;
+    }
+    metric->counted_s = end_s;
+    return RULE_CONTINUE;
+}
+
+/* Looks that one window of the query covers: of an interval that is not given, a minute is assumed,
+ * as elsewhere. */
+static double overlap_of(const struct release *r, int index)
+{
+    static const double MINUTE_MS = 60 * SECOND_MS;
+    const struct canary_metric *metric = &r->canary->analysis.metrics[index];
+    double window = metric->interval_ms > 0 ? (double)metric->interval_ms : MINUTE_MS;
+
+    return window / (double)r->canary->analysis.judge.every_ms;
+}
+
+/* Handled like numbers of both sides. */
+static enum rule_result look_at_past(struct release *r, struct judged_metric *metric, int64_t end_s)
+{
+    struct judge_past_look now;
+    const char *why = NULL;
+    enum rule_result verdict = compared_past_ask(r, metric->index, end_s, &now, &why);
+
+    if (verdict == RULE_NEEDS_FACTS)
+        return verdict;
+    if (verdict == RULE_DONE) {
+        metric->says = arena_printf(r->tick->arena, "not compared: %s", why);
+    } else {
+        (void)judge_past_add(&metric->past, &metric->policy, overlap_of(r, metric->index), &now);
+        metric->says = judge_past_sentence(r->tick->arena, &metric->past, &metric->policy);
         if (metric->first_s == 0)
             metric->first_s = metric->counted_s;
     }
@@ -203,7 +255,7 @@ static enum rule_result sample(struct release *r, struct judged_metric *metric, 
         .end_s = end_s, .length_s = end_s - metric->counted_s, .native = metric->native};
     struct counts counts = {0};
     const char *guarded =
-        is_left_out(r, metric) ? left_out_text(r) : guard_window(r, metric->counted_s);
+        is_left_out(r, metric) ? left_out_text(r, metric) : guard_window(r, metric->counted_s);
 
     if (guarded) {
         metric->counted_s = end_s;
@@ -214,6 +266,8 @@ static enum rule_result sample(struct release *r, struct judged_metric *metric, 
         return look_at_numbers(r, metric, end_s);
     if (metric->kind == JUDGED_LATENCY)
         return look_at_latency(r, metric, end_s);
+    if (metric->kind == JUDGED_PAST)
+        return look_at_past(r, metric, end_s);
     enum rule_result verdict = counts_ask(r, metric->index, &window, &counts);
     if (verdict == RULE_NEEDS_FACTS)
         return verdict;
@@ -263,6 +317,16 @@ static enum rule_result learn_latency(struct release *r, struct judged_metric *m
     return RULE_CONTINUE;
 }
 
+/* The hour before the release, in which the primary had all traffic. */
+static enum rule_result learn_past(struct release *r, struct judged_metric *metric, int64_t end_s)
+{
+    int64_t began_ms;
+
+    if (history_analysis_began(r, &began_ms) && began_ms / SECOND_MS < end_s)
+        end_s = began_ms / SECOND_MS;
+    return compared_past_learn(r, metric->index, end_s, &metric->past);
+}
+
 static enum rule_result learn_number(struct release *r, struct judged_metric *metric,
                                      const struct counts_window *window)
 {
@@ -293,6 +357,8 @@ static enum rule_result sample_before(struct release *r, struct judged_metric *m
         return learn_number(r, metric, &window);
     if (metric->kind == JUDGED_LATENCY)
         return learn_latency(r, metric, &window);
+    if (metric->kind == JUDGED_PAST)
+        return learn_past(r, metric, end_s);
     enum rule_result verdict = counts_ask(r, metric->index, &window, &counts);
     if (verdict == RULE_NEEDS_FACTS)
         return verdict;
@@ -315,10 +381,11 @@ static enum rule_result sample_all(struct release *r)
         struct judged_metric *metric = &r->judged->metrics[i];
         int64_t left = metric->counted_s + every_s - end_s;
         if (metric->counted_s == 0 && is_left_out(r, metric)) {
-            metric->says = left_out_text(r);
+            metric->says = left_out_text(r, metric);
         } else if (metric->counted_s == 0 || metric->counted_s > end_s) {
             /* the first window begins; or a clock was set back */
             bool is_first = metric->kind == JUDGED_NUMBER ? metric->numbers.looks == 0
+                            : metric->kind == JUDGED_PAST ? metric->past.today.looks == 0
                             : metric->kind == JUDGED_LATENCY
                                 ? metric->latency.n == 0
                                 : metric->samples.n == 0 && !metric->before;
@@ -411,18 +478,34 @@ static const struct judged_metric *silent_one(const struct release *r)
     return NULL;
 }
 
+/* The same of a number beside that of the last days. */
+static const char *no_past(const struct judged_metric *metric)
+{
+    if (judged_requests(metric) < 1)
+        return "has not been compared with the last days since the last step";
+    return metric->past.last.days == 0 ? "has not been compared with the last days yet"
+                                       : "is beyond what is tolerated";
+}
+
 /* The evidence that a number lacks for a step. */
 static const char *no_number(const struct judged_metric *metric)
 {
+    if (metric->kind == JUDGED_PAST)
+        return no_past(metric);
     if (judged_requests(metric) < 1)
         return "has not been compared with the primary since the last step";
     return judge_numbers_beyond(&metric->numbers) ? "is beyond what is tolerated"
                                                   : "has not been compared with the primary yet";
 }
 
+static bool is_number(const struct judged_metric *metric)
+{
+    return metric->kind == JUDGED_NUMBER || metric->kind == JUDGED_PAST;
+}
+
 static const char *too_little(struct release *r, const struct judged_metric *metric)
 {
-    if (metric->kind == JUDGED_NUMBER)
+    if (is_number(metric))
         return arena_printf(r->tick->arena, "%s %s%s%s", metric->name, no_number(metric),
                             metric->says ? "; " : "", metric->says ? metric->says : "");
     return arena_printf(
@@ -448,7 +531,7 @@ static enum rule_result conclude(struct release *r, const struct judged_metric *
     const char *name = release_canary(r), *silence = too_little(r, silent), *text, *told;
 
     duration_format(r->canary->analysis.judge.max_wait_ms * MS_NS, lasted);
-    if (silent->kind == JUDGED_NUMBER) {
+    if (is_number(silent)) {
         text = arena_printf(r->tick->arena, "No verdict on %s for %s: %s", name, lasted, silence);
         told = "No verdict on the canary";
     } else {

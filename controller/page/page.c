@@ -15,6 +15,7 @@
 #include "judge/judge.h"
 #include "judge/latency.h"
 #include "judge/numbers.h"
+#include "judge/past.h"
 #include "metric/family.h"
 #include "metric/template.h"
 #include "net/client.h"
@@ -230,6 +231,23 @@ static void show_numbers(struct json_object *out, const struct judge_numbers *nu
     json_object_object_add(out, "worse", part(judge_numbers_log_worse(numbers), policy));
 }
 
+/* The same of a number beside that of the last days: the least and the most of those. */
+static void show_past(struct json_object *out, const struct judge_past *past,
+                      const struct judge_policy *policy)
+{
+    struct json_object *list = json_object_new_array();
+    const struct judge_past_result *last = &past->last;
+
+    json_object_array_add(list, judge_number_json(last->days > 0 ? last->today : past->today.mean));
+    if (last->days > 0) {
+        json_object_array_add(list, judge_number_json(last->least));
+        json_object_array_add(list, judge_number_json(last->most));
+    }
+    json_object_object_add(out, "past", list);
+    json_set_str(out, "verdict", verdicts[judge_past_verdict(past, policy)]);
+    json_object_object_add(out, "worse", part(judge_past_log_worse(past), policy));
+}
+
 /* Latency: the requests at the bound with the most evidence. */
 static void show_latency(struct json_object *out, const struct judge_latency *latency,
                          const struct judge_policy *policy)
@@ -248,6 +266,7 @@ static struct json_object *show_metric(struct json_object *from, struct judge_po
     struct judge_evidence evidence;
     struct judge_numbers numbers;
     struct judge_latency latency;
+    struct judge_past past;
 
     policy.tolerate =
         (struct judge_tolerance){.points = number_at(json_at(from, "tolerate", NULL), "points"),
@@ -263,6 +282,10 @@ static struct json_object *show_metric(struct json_object *from, struct judge_po
         show_latency(out, &latency, &policy);
         return out;
     }
+    if (judge_past_read(json_at(from, "evidence", NULL), &past)) {
+        show_past(out, &past, &policy);
+        return out;
+    }
     (void)judge_read(json_at(from, "evidence", NULL),
                      &evidence); /* unreadable evidence starts anew */
     json_object_object_add(out, "canary", pair(evidence.canary));
@@ -276,7 +299,8 @@ static struct json_object *show_metric(struct json_object *from, struct judge_po
 /*
  * [{name, says, lastLook, canary, primary, verdict, worse, notWorse}], one per judged metric.
  * canary and primary are [requests, bad ones]; a compared number has numbers, [canary's,
- * primary's], in place of canary, primary and notWorse. verdict is "worse", "not worse" or
+ * primary's], in place of canary, primary and notWorse; one beside the last days has past, [canary's,
+ * the least of the days, the most], or the canary's alone until the first comparison. verdict is "worse", "not worse" or
  * "undecided". worse and notWorse: from 0 to 1, the progress of the evidence toward each verdict.
  * NULL if the spec has no judge, or there is no sample yet. Owned by the arena.
  */

@@ -107,10 +107,11 @@ function judgedItem(one, now) {
     item.append(make("h4", "", quoted(one.name ?? "")));
     if (verdict) item.append(make("p", "now", "The canary is ", verdict));
     if (one.numbers) item.append(tableOf(["", "Value"], [["canary", amountWords(one.numbers[0])], ["primary", amountWords(one.numbers[1])]]));
+    else if (one.past) item.append(tableOf(["", "Value"], [["canary", amountWords(one.past[0])], ...one.past.length > 1 ? [["primary, same time of the last days", `${amountWords(one.past[1])} to ${amountWords(one.past[2])}`]] : []]));
     else item.append(tableOf(["", "Bad requests"], [["canary", shareWords(one.canary)], ["primary", shareWords(one.primary)]]));
     if (one.says) item.append(make("p", "said", quoted(one.says)));
     item.append(evidenceOf(one));
-    if (one.lastLook) item.append(make("p", "range", one.numbers ? "compared up to " : "counted up to ", timeOf(one.lastLook, "at", now)));
+    if (one.lastLook) item.append(make("p", "range", one.numbers || one.past ? "compared up to " : "counted up to ", timeOf(one.lastLook, "at", now)));
     return item;
 }
 

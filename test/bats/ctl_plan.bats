@@ -89,6 +89,9 @@ YAML
     sed -i 's/workload/service/' template.yaml
     run -1 plan canary.yaml template.yaml
     [[ $output == *'spec.analysis.metrics[0].compare: '*'MetricTemplate memory.shop asks the same for canary and primary'* ]]
+    sed -i 's/compare: primary/compare: past/' canary.yaml
+    run -0 --separate-stderr plan canary.yaml template.yaml
+    grep -Fx "memory is compared with the primary's at the same time of the last 7 days every 20s: rolled back when lower by more than 5242880, and than days differ by." <<<"$output"
     sed -i 's/{name: memory.*/{name: request-duration, compare: primary}/' canary.yaml
     run -0 --separate-stderr plan canary.yaml
     grep -Fx "request-duration is compared with the primary's every 20s, at all bounds of the histogram: rolled back when longer by more than 0 %." <<<"$output"

@@ -183,6 +183,13 @@ waits() { answers 200 GET /ui/api/canaries/test/checkout && gojq -e "$1" "$BATS_
     [ "$(browser_js 'return document.querySelectorAll("#judge-list .evidence .meter").length')" = 1 ]
     answers 200 GET /ui/api/canaries/test/checkout
     gojq -e '.judged[0] | .numbers == [2120, 1800] and .verdict == "undecided" and .worse > 0 and .worse < 1 and (has("canary") or has("notWorse") | not)' "$BATS_TEST_TMPDIR/body"
+    # One beside the last days has the least and the most of them.
+    status checkout '{"judge":{"metrics":[{"name":"errors","says":"2,120 against 1,780 to 1,810 at the same time of the last 7 days","evidence":{"lower":false,"today":[16,2120,3,0,0],
+        "days":[[16,1780,3,0,0],[16,1785,3,0,0],[16,1790,3,0,0],[16,1795,3,0,0],[16,1800,3,0,0],[16,1805,3,0,0],[16,1810,3,0,0]],
+        "comparisons":1,"earlier":325,"counted":7,"lasts":true,"positive":false,"compared":[2120,1780,1810,1975,60,0,0]}}]}}'
+    browser_wait 20 '#judge-list' '1,780 to 1,810'
+    answers 200 GET /ui/api/canaries/test/checkout
+    gojq -e '.judged[0] | .past == [2120, 1780, 1810] and .verdict == "undecided" and .worse > 0 and .worse < 1 and (has("canary") or has("numbers") | not)' "$BATS_TEST_TMPDIR/body"
     rolled_back checkout
     status checkout '{"judge":null}'
     browser_wait 20 '#one-state' Failed

@@ -8,6 +8,7 @@
 #include "judge/judge.h"
 #include "judge/latency.h"
 #include "judge/numbers.h"
+#include "judge/past.h"
 
 static const struct judge_policy policy = {
     .false_alarm_rate = 0.01, .share = 0.5, .tolerate = {.points = 0.002, .ratio = 0.1}};
@@ -81,12 +82,33 @@ static void check_latency(struct arena *arena, struct judge_latency latency)
     check_same(arena, written, judge_latency_write(arena, &again));
 }
 
+static void check_past(struct arena *arena, struct judge_past past)
+{
+    struct judge_past_look look = {.today = 1e300, .days = {7, -1e300, 0, 7, 7, NAN, 1}};
+    struct judge_past again;
+
+    for (int i = 0; i < 2 * PAST_FIRST; i++) {
+        if (!isfinite(judge_past_log_worse(&past)) ||
+            !*judge_past_sentence(arena, &past, &policy) ||
+            judge_past_verdict(&past, &policy) == JUDGE_NOT_WORSE)
+            abort();
+        judge_past_before(&past, &look);
+        (void)judge_past_add(&past, &policy, 6, &look);
+        look.today = i % 3 ? 7 : -1e300;
+    }
+    struct json_object *written = judge_past_write(arena, &past);
+    if (!judge_past_read(written, &again))
+        abort();
+    check_same(arena, written, judge_past_write(arena, &again));
+}
+
 FUZZ_TARGET(arena, data, size)
 {
     struct json_object *json;
     struct judge_evidence evidence;
     struct judge_numbers numbers;
     struct judge_latency latency;
+    struct judge_past past;
 
     if (json_parse(arena, (const char *)data, size, JSON_MAX_BYTES, &json, NULL) != ERR_OK)
         return;
@@ -96,4 +118,6 @@ FUZZ_TARGET(arena, data, size)
         check_numbers(arena, numbers);
     if (judge_latency_read(json, &latency))
         check_latency(arena, latency);
+    if (judge_past_read(json, &past))
+        check_past(arena, past);
 }

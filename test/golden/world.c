@@ -165,16 +165,17 @@ static bool names(const char *list, const char *name)
     return false;
 }
 
-/* A number at each of them; or those of a list, again and again. */
+/* A number at each of them; or those of a list, again and again, null where there is none. */
 static struct metric_answer values_at_times(struct world *world, int times,
                                             struct json_object *value)
 {
     bool is_list = json_object_is_type(value, json_type_array);
     double *values = arena_array(world->arena, (size_t)times, sizeof(*values));
 
-    for (int i = 0; i < times; i++)
-        values[i] =
-            json_object_get_double(is_list ? json_elem(value, (size_t)i % json_len(value)) : value);
+    for (int i = 0; i < times; i++) {
+        struct json_object *one = is_list ? json_elem(value, (size_t)i % json_len(value)) : value;
+        values[i] = one ? json_object_get_double(one) : NAN;
+    }
     return (struct metric_answer){.outcome = METRIC_VALUE, .values = values, .n_values = times};
 }
 

@@ -6,6 +6,7 @@
 #include "base/option.h"
 #include "judge/power.h"
 #include "test/statistics/bounds.h"
+#include "test/statistics/days.h"
 #include "test/statistics/delays.h"
 #include "test/statistics/levels.h"
 #include "test/statistics/lies.h"
@@ -15,7 +16,8 @@ static struct {
     int64_t runs, seed, before;
     double rate;
     const char *lie;
-    bool exposure, few, promises, numbers, latency;
+    const char *past_lie;
+    bool exposure, few, promises, numbers, latency, past;
 } opt;
 
 static const char *const lies[] = {
@@ -30,6 +32,12 @@ static const int tables_of[LIES] = {
 #include "test/statistics/lies.def"
 #undef LIE
 };
+
+static const char *const past_lies[] = {[DAY_LIE_NONE] = "none",
+                                        [DAY_LIE_MEAN] = "mean",
+                                        [DAY_LIE_EACH] = "each",
+                                        [DAY_LIE_NORMAL] = "normal",
+                                        NULL};
 
 static const struct option_row rows[] = {
     OPTION(INT, "runs", &opt.runs, .value = "1000", .min = 10, .max = 10000000, .arg = "N",
@@ -50,6 +58,10 @@ static const struct option_row rows[] = {
     OPTION(BOOL, "numbers", &opt.numbers,
            .help = "the table of numbers that are compared (compare: primary) instead"),
     OPTION(BOOL, "latency", &opt.latency, .help = "the table of latency as a whole instead"),
+    OPTION(BOOL, "past", &opt.past,
+           .help = "the table of numbers beside those of the last days (compare: past) instead"),
+    OPTION(STRING, "past-lie", &opt.past_lie, .value = "none", .choices = past_lies, .arg = "KIND",
+           .help = "how the judge of that table is broken"),
     {0},
 };
 
@@ -386,6 +398,52 @@ static int latency(void)
     return tally.wrong > 0;
 }
 
+/* --- the past */
+
+static void count_days(const struct day_world *world, enum day_lie lie, struct tally *tally)
+{
+    double worse = 0, looks = 0, runs = (double)opt.runs;
+
+    for (int64_t i = 0; i < opt.runs; i++) {
+        struct dice dice = dice_of((uint64_t)(opt.seed * 1000003 + i) +
+                                   (uint64_t)(world - day_worlds) * 2654435761u);
+        struct day_outcome outcome = day_release(world, opt.rate, lie, &dice);
+        worse += outcome.worse;
+        looks += outcome.worse ? outcome.looks : 0;
+    }
+    printf("%-34s", world->name);
+    if (world->bad && worse > 0)
+        printf(" found %5.1f %%, after %5.1f min", worse / runs * 100,
+               looks / worse * DAYS_SECONDS / 60);
+    else if (world->bad)
+        printf(" found none");
+    else if (world->limit)
+        printf(" %6.2f %%, which no days can show", worse / runs * 100);
+    else
+        tell_count(worse, tally);
+    printf("\n");
+    fflush(stdout);
+    tally->cells += !world->bad && !world->limit;
+}
+
+static int past(void)
+{
+    enum day_lie lie = DAY_LIE_NONE;
+    struct tally tally = {0};
+
+    while (strcmp(past_lies[lie], opt.past_lie) != 0)
+        lie++;
+    printf("%-34s rolled back for nothing within %d looks (95 %%), or found\n", "days", DAYS_LOOKS);
+    for (int i = 0; i < day_worlds_count; i++) {
+        bool is_skipped = lie != DAY_LIE_NONE && (day_worlds[i].bad || day_worlds[i].lower);
+        if (!is_skipped && (!opt.few || day_worlds[i].few))
+            count_days(&day_worlds[i], lie, &tally);
+    }
+    printf("%d worlds without fault of %lld releases, the most in one: %.2f %%, above %g %%: %d\n",
+           tally.cells, (long long)opt.runs, tally.worst * 100, opt.rate * 100, tally.wrong);
+    return tally.wrong > 0;
+}
+
 /* --- promises */
 
 enum { STEPS = 5 };
@@ -480,6 +538,7 @@ int main(int argc, char **argv)
     int status = opt.promises   ? promises()
                  : opt.numbers  ? numbers()
                  : opt.latency  ? latency()
+                 : opt.past     ? past()
                  : opt.exposure ? exposure()
                                 : false_alarms();
     arena_free(arena);

@@ -93,6 +93,8 @@ static enum judged_kind kind_of(const struct canary_metric *metric)
 {
     if (!metric->compares)
         return JUDGED_REQUESTS;
+    if (metric->past)
+        return JUDGED_PAST; /* of which no history has looks */
     return canary_metric_is_latency(metric) ? JUDGED_LATENCY : JUDGED_NUMBER;
 }
 
@@ -160,6 +162,8 @@ static void begin_evidence(struct run *run, const struct canary_metric *metric, 
     case JUDGED_LATENCY:
         (void)judge_latency_known_read(series->before, &judged->latency, &seen->unit_ms);
         break;
+    case JUDGED_PAST:
+        break;
     case JUDGED_REQUESTS:
         (void)judge_read(series->before, &judged->evidence);
         note_bound(run, metric, series);
@@ -186,7 +190,8 @@ static void begin_metric(struct run *run, const struct canary_metric *metric, in
 /* Counts show best how steps and requests followed each other, numbers least. */
 static bool is_better_clock(const struct past_series *one, const struct past_series *other)
 {
-    static const int ranks[] = {[JUDGED_REQUESTS] = 2, [JUDGED_LATENCY] = 1, [JUDGED_NUMBER] = 0};
+    static const int ranks[] = {
+        [JUDGED_REQUESTS] = 2, [JUDGED_LATENCY] = 1, [JUDGED_NUMBER] = 0, [JUDGED_PAST] = 0};
 
     return !other || ranks[one->kind] > ranks[other->kind] ||
            (one->kind == other->kind && one->n > other->n);
@@ -276,6 +281,8 @@ static const char *sentence(struct run *run, const struct seen *seen)
         return judge_numbers_sentence(run->arena, &judged->numbers, &judged->policy);
     case JUDGED_LATENCY:
         return judge_latency_sentence(run->arena, &judged->latency, &judged->policy, seen->unit_ms);
+    case JUDGED_PAST:
+        return judge_past_sentence(run->arena, &judged->past, &judged->policy);
     case JUDGED_REQUESTS:
         break;
     }

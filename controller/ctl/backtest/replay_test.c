@@ -227,6 +227,9 @@ CASE(a_number_is_compared_again)
         {80, 60, 1, MEMORY ", judge: {worse: lower}}]\n", REPLAY_ROLLED_BACK,
          "at least 90 is tolerated"},
         {105, 60, 1, MEMORY "}]\n", REPLAY_PROMOTED, ""},
+        /* looks of both sides say nothing of the last days */
+        {120, 60, 1, "metrics: [{name: memory, templateRef: {name: memory}, compare: past}]\n",
+         REPLAY_UNKNOWN, "memory: the history has no looks"},
         /* too short for a verdict, and no step would have been made */
         {120, 12, 1, MEMORY "}]\n", REPLAY_UNDER_WAY, "memory is beyond what is tolerated"},
         {120, 60, 1, "metrics: [{name: request-duration, compare: primary}]\n", REPLAY_UNKNOWN,

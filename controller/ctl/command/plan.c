@@ -159,10 +159,12 @@ static void print_compared(const struct ctl *ctl, const struct canary_analysis *
                              ? arena_printf(ctl->arena, "%.15g", tolerate->points)
                              : arena_printf(ctl->arena, "%g %%", tolerate->ratio * 100);
         fprintf(ctl->out,
-                "%s is compared with the primary's every %s: rolled back when %s by more than %s, "
-                "and than it varies by itself.\n",
-                print_clean(ctl->arena, metric->name), duration(ctl, analysis->judge.every_ms),
-                metric->judge.lower ? "lower" : "higher", by);
+                "%s is compared with the primary's%s every %s: rolled back when %s by more than "
+                "%s, and than %s.\n",
+                print_clean(ctl->arena, metric->name),
+                metric->past ? " at the same time of the last 7 days" : "",
+                duration(ctl, analysis->judge.every_ms), metric->judge.lower ? "lower" : "higher",
+                by, metric->past ? "days differ by" : "it varies by itself");
     }
 }
 
