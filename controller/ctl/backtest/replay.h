@@ -20,7 +20,7 @@
 #include "decide/judged.h"
 #include "proto/canary.h"
 
-/* --- past.c: ended releases, from the history of a Canary or a file of counts */
+/* --- releases.c: ended releases, from the history of a Canary or a file of counts */
 
 enum {
     PAST_MAX_LOOKS = 10000,            /* limit for a metric of a release */

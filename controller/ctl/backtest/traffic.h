@@ -2,8 +2,8 @@
  * The promises (decide/promise.h) of a planned release and of a proposed judge, with the traffic of
  * a past release or of an option. Pure.
  */
-#ifndef BACKTEST_PROMISE_H
-#define BACKTEST_PROMISE_H
+#ifndef BACKTEST_TRAFFIC_H
+#define BACKTEST_TRAFFIC_H
 
 #include "ctl/backtest/replay.h"
 #include "ctl/simulate/simulate.h"

@@ -1,4 +1,4 @@
-#include "ctl/backtest/promise.h"
+#include "ctl/backtest/traffic.h"
 
 #include <limits.h>
 #include <stdlib.h>
