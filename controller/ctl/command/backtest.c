@@ -1,7 +1,7 @@
 /* backtest: past releases, replayed under other policies. */
 #include <string.h>
 
-#include "ctl/backtest/traffic.h"
+#include "ctl/backtest/course.h"
 #include "ctl/output.h"
 #include "ctl/read.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "ctl/backtest/traffic.h"
+#include "ctl/backtest/course.h"
 #include "ctl/ctl.h"
 #include "ctl/inputs.h"
 #include "ctl/lint/lint.h"

@@ -1,9 +1,9 @@
 /*
- * The promises (decide/promise.h) of a planned release and of a proposed judge, with the traffic of
- * a past release or of an option. Pure.
+ * The promises (decide/promise.h) of the course of a planned release, and of a proposed judge, with
+ * the traffic of a past release or of an option. Pure.
  */
-#ifndef BACKTEST_TRAFFIC_H
-#define BACKTEST_TRAFFIC_H
+#ifndef BACKTEST_COURSE_H
+#define BACKTEST_COURSE_H
 
 #include "ctl/backtest/replay.h"
 #include "ctl/simulate/simulate.h"

@@ -1,4 +1,4 @@
-#include "ctl/backtest/traffic.h"
+#include "ctl/backtest/course.h"
 
 #include <limits.h>
 #include <stdlib.h>
