@@ -342,7 +342,7 @@ static double parts(const struct judge_past *past)
 
 static int degrees_of(const struct judge_past *past)
 {
-    return past->last.days - 2;
+    return past->last.days - 3;
 }
 
 double judge_past_log_worse(const struct judge_past *past)

@@ -10,17 +10,17 @@
  * the release (on that day), whichever differs less between the past days. Today's is compared with
  * the prediction interval of one more day (n: days that count, s: their standard deviation):
  *
- *     t = (today - mean - tolerated) / (s * sqrt(1 + 1/n)), Student's with n - 2 degrees of freedom
+ *     t = (today - mean - tolerated) / (s * sqrt(1 + 1/n)), Student's with n - 3 degrees of freedom
  *
- * so that the drift between days is in the rate. The distribution has n - 1 degrees of freedom; one
- * less is used, for the choice of the number and for tails that are heavier than a normal one's. The comparisons are made at PAST_FIRST looks, and
- * whenever the looks have doubled; the k-th one has the part 1 / (k (k + 1)) of the rate. The parts
- * sum up to at most 1, and by the union bound so do the false alarms, however much the comparisons
- * depend on each other.
+ * so that the drift between days is in the rate. The distribution has n - 1 degrees of freedom; two
+ * less are used, for the choice of the number and for tails that are heavier than a normal one's.
+ * The comparisons are made at PAST_FIRST looks, and whenever the looks have doubled; the k-th one
+ * has the part 1 / (k (k + 1)) of the rate. The parts sum up to at most 1, and by the union bound so
+ * do the false alarms, however much the comparisons depend on each other.
  *
  * What is assumed, and what is done for it:
  * - Days are like each other, and their number is normal or, where all are positive, its logarithm
- *  is (the verdict needs both). A growth within the tolerance and a weekly pattern make s larger,
+ *   is (the verdict needs both). A growth within the tolerance and a weekly pattern make s larger,
  *   since seven days hold each day of the week; days with far outliers do as well.
  * - s is not less than what the looks themselves say of the error of a mean: the larger deviation
  *   within the past days and within today, over the square root of the looks, of which those of one

@@ -288,11 +288,11 @@ CASE(it_explains_itself)
                         "looks of the first comparison");
     add(&past, 15, look_of(212, 5));
     assert_string_equal(judge_past_sentence(arena, &past, &tenth),
-                        "212 against 100 to 130 at the same time of the last 7 days, at most 189.3 "
-                        "is tolerated; odds that chance alone does this: below 1 in 200");
+                        "212 against 100 to 130 at the same time of the last 7 days, at most 200.6 "
+                        "is tolerated; odds that chance alone does this: below 1 in 100");
     past = after(16, 120, 5);
     assert_string_equal(judge_past_sentence(arena, &past, &tenth),
-                        "120 against 100 to 130 at the same time of the last 7 days, at most 189.3 "
+                        "120 against 100 to 130 at the same time of the last 7 days, at most 200.6 "
                         "is tolerated");
 }
 
@@ -312,7 +312,7 @@ CASE(the_other_sentences_as_well)
     add(&past, 16, look);
     assert_string_equal(judge_past_sentence(arena, &past, &tenth),
                         "1,234,567 against 100 at the same time of 5 of the last 7 days, at least "
-                        "83.6 is tolerated");
+                        "79.13 is tolerated");
     look.days[2] = NAN;
     judge_past_begin(&past, true);
     add(&past, 16, look);

@@ -258,7 +258,7 @@ static bool lied_verdict(const struct judge_past *past, double rate, enum day_li
     if (lie == DAY_LIE_MEAN)
         t *= sqrt(last->days + 1.0);
     double chance =
-        lie == DAY_LIE_NORMAL ? erfc(t / M_SQRT2) / 2 : judge_student_above(t, last->days - 2);
+        lie == DAY_LIE_NORMAL ? erfc(t / M_SQRT2) / 2 : judge_student_above(t, last->days - 3);
     double parts = lie == DAY_LIE_EACH ? 1 : past->comparisons * (past->comparisons + 1.0);
     return chance * parts <= rate && last->lasts;
 }
