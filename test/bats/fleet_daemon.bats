@@ -61,8 +61,8 @@ there() { on "$1" get canary podinfo -n test -o name >/dev/null 2>&1; }
 gone() { ! there "$1"; }
 app() { kubectl apply -f "$BATS_TEST_DIRNAME/fleet_daemon.yaml"; }
 app_gone() { [[ $(shop 2>&1) == *"returned error: 404"* ]]; }
-# It has reached all clusters, and has nothing to do.
-idle() { curl -s "$DAEMON_URL/debug/process" | gojq -e '.leads and .ready and .clusters.reached == 3 and .rollouts == {waiting: 0, running: 0} and .writesUnderWay == 0' >/dev/null; }
+reached() { curl -s "$DAEMON_URL/debug/process" | gojq -e ".clusters.reached == $1" >/dev/null; }
+idle() { curl -s "$DAEMON_URL/debug/process" | gojq -e '.leads and .ready and .rollouts == {waiting: 0, running: 0} and .writesUnderWay == 0' >/dev/null; }
 requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_total/ && !/resource="clusters"/ {sum += $NF} END {print sum + 0}'; }
 
 @test "the document's example stands on each cluster, and its status in one place" {
@@ -134,6 +134,7 @@ requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_
 @test "a cluster that is away holds up no other, and is brought to where it should be when it comes back" {
     app
     eventually 30 ready
+    eventually 30 reached 3
     eventually 30 idle
     kill -STOP "$(cat "$DIR/two.pid")"
     kubectl patch application shop --type json -p '[{"op": "replace", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficAnalysis/checkFailedTimes", "value": 4}]'
