@@ -203,10 +203,12 @@ CASE(memory_is_bounded)
 
 /* --- with a real loop and clock: the figures are printed, and not asserted */
 
+enum { BEAT_CANARIES = 100 };
+
 struct beat {
     struct loop *loop;
     struct promises *promises;
-    struct canary **canaries;
+    struct canary *canaries[BEAT_CANARIES];
     int n;
     int64_t last_ms, late_ms, end_ms;
 };
@@ -240,14 +242,11 @@ static void on_beat(void *arg)
 
 CASE(a_loop_with_other_work)
 {
-    enum { MOST = 100 };
-
-    for (int n = 1; n <= MOST; n += MOST - 1) {
+    for (int n = 1; n <= BEAT_CANARIES; n += BEAT_CANARIES - 1) {
         struct loop *loop = loop_new(100);
         struct beat beat = {
             .loop = loop, .n = n, .promises = promises_new(loop, clock_monotonic_ms)};
         int64_t longest = 0;
-        beat.canaries = arena_array(arena, MOST, sizeof(*beat.canaries));
         for (int i = 0; i < n; i++)
             beat.canaries[i] = canary_of(
                 arena,
