@@ -78,7 +78,7 @@ void judged_keep_sample(struct release *r, struct judged_metric *metric, int64_t
 /* The same for a number or latency: its values (judge/looks.h). */
 void judged_keep_look(struct release *r, struct judged_metric *metric, int64_t begin_s,
                       int64_t end_s, const double values[], int n_values);
-/* What is known of the primary before the canary is compared; looks that were kept are about
+/* Takes knowledge of the primary from before the canary is compared; looks that were kept are about
  * something else, and go. */
 void judged_know(struct judged_metric *metric, struct json_object *known);
 /* The samples of all metrics for the history: name, since and counts (or values) of each;

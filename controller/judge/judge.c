@@ -175,6 +175,16 @@ const char *judge_whole(struct arena *arena, double value)
     return arena_strdup(arena, text);
 }
 
+const char *judge_number_text(struct arena *arena, double value)
+{
+    static const double PLAIN = 1000, LONG = 1e15;
+    double size = fabs(value);
+
+    if (size < PLAIN || size >= LONG)
+        return arena_printf(arena, "%.4g", value);
+    return arena_printf(arena, "%s%s", value < 0 ? "-" : "", judge_whole(arena, size));
+}
+
 /* 0.0204 as "2.0 %", 0.00034 as "0.034 %". */
 static const char *percent(struct arena *arena, double share)
 {

@@ -128,6 +128,8 @@ const char *judge_counted(struct arena *arena, const struct judge_evidence *evid
 const char *judge_silence(const struct judge_evidence *evidence);
 /* 6370 as "6,370"; rounded, since requests are whole. Not negative. */
 const char *judge_whole(struct arena *arena, double value);
+/* 198.4 as "198.4", 2097152 as "2,097,152"; four digits beyond 10^15. */
+const char *judge_number_text(struct arena *arena, double value);
 /* Odds of exp(log_won) to 1, as "below 1 in 3,000": one digit, rounded to the side of caution. */
 const char *judge_odds(struct arena *arena, double log_won);
 /* Integers as such; other numbers with nine digits, more than their precision. The caller owns

@@ -294,21 +294,10 @@ enum judge_verdict judge_numbers_verdict(const struct judge_numbers *numbers,
 
 /* --- sentences */
 
-/* 198.4 as "198.4", 2097152 as "2,097,152". */
-static const char *number_text(struct arena *arena, double value)
-{
-    static const double PLAIN = 1000, LONG = 1e15;
-    double size = fabs(value);
-
-    if (size < PLAIN || size >= LONG)
-        return arena_printf(arena, "%.4g", value);
-    return arena_printf(arena, "%s%s", value < 0 ? "-" : "", judge_whole(arena, size));
-}
-
 static const char *beside(struct arena *arena, double canary, double primary)
 {
-    return arena_printf(arena, "%s against %s of the primary", number_text(arena, canary),
-                        number_text(arena, primary));
+    return arena_printf(arena, "%s against %s of the primary", judge_number_text(arena, canary),
+                        judge_number_text(arena, primary));
 }
 
 /* The last comparison, and how many were like it. */
@@ -317,11 +306,12 @@ static const char *compared(struct arena *arena, const struct judge_numbers *num
     int sign = numbers->lower ? -1 : 1;
     double level = numbers->level;
 
-    return arena_printf(
-        arena, "%s, at %s %s is tolerated; %s that in %lld of %lld comparisons",
-        beside(arena, level + sign * numbers->difference, level), numbers->lower ? "least" : "most",
-        number_text(arena, level + sign * numbers->tolerated), numbers->lower ? "below" : "above",
-        (long long)numbers->beyond, (long long)numbers->comparisons);
+    return arena_printf(arena, "%s, at %s %s is tolerated; %s that in %lld of %lld comparisons",
+                        beside(arena, level + sign * numbers->difference, level),
+                        numbers->lower ? "least" : "most",
+                        judge_number_text(arena, level + sign * numbers->tolerated),
+                        numbers->lower ? "below" : "above", (long long)numbers->beyond,
+                        (long long)numbers->comparisons);
 }
 
 const char *judge_numbers_sentence(struct arena *arena, const struct judge_numbers *numbers,

@@ -163,7 +163,7 @@ static double error_of_mean(double squares, int64_t looks, int64_t free, double 
     return free > 0 ? sqrt(squares / (double)free * overlap / (double)looks) : 0;
 }
 
-/* What the looks say of the error of a mean, of the past days and of today. */
+/* Errors of a mean, estimated from the looks of the past days and of today. */
 struct errors {
     double days, today;
 };
@@ -377,21 +377,10 @@ enum judge_verdict judge_past_verdict(const struct judge_past *past,
 
 /* --- sentences */
 
-/* 198.4 as "198.4", 2097152 as "2,097,152". */
-static const char *number_text(struct arena *arena, double value)
-{
-    static const double PLAIN = 1000, LONG = 1e15;
-    double size = fabs(value);
-
-    if (size < PLAIN || size >= LONG)
-        return arena_printf(arena, "%.4g", value);
-    return arena_printf(arena, "%s%s", value < 0 ? "-" : "", judge_whole(arena, size));
-}
-
 /* "1.1 to 1.6 at the same time of the last 7 days", "... of 5 of the last 7 days" */
 static const char *against(struct arena *arena, double least, double most, int days)
 {
-    const char *from = number_text(arena, least), *to = number_text(arena, most);
+    const char *from = judge_number_text(arena, least), *to = judge_number_text(arena, most);
     const char *range = strcmp(from, to) == 0 ? from : arena_printf(arena, "%s to %s", from, to);
     const char *some = days < PAST_DAYS ? arena_printf(arena, "%d of ", days) : "";
 
@@ -432,7 +421,7 @@ static const char *first_looks(struct arena *arena, const struct judge_past *pas
         most = fmax(most, days[i]->mean);
     }
     return arena_printf(arena, "%s against %s; %lld of the %d looks of the first comparison",
-                        number_text(arena, past->today.mean), against(arena, least, most, n),
+                        judge_number_text(arena, past->today.mean), against(arena, least, most, n),
                         (long long)past->today.looks, PAST_FIRST);
 }
 
@@ -447,7 +436,7 @@ const char *judge_past_sentence(struct arena *arena, const struct judge_past *pa
         return first_looks(arena, past);
     if (last->days == 0)
         return too_few(arena, judge_past_days(past));
-    const char *text = arena_printf(arena, "%s against %s", number_text(arena, last->today),
+    const char *text = arena_printf(arena, "%s against %s", judge_number_text(arena, last->today),
                                     against(arena, last->least, last->most, last->days));
     if (!(last->number.deviation > 0))
         return arena_printf(arena,
@@ -455,7 +444,7 @@ const char *judge_past_sentence(struct arena *arena, const struct judge_past *pa
                             "which judge.tolerate with an amount would",
                             text);
     text = arena_printf(arena, "%s, at %s %s is tolerated", text, past->lower ? "least" : "most",
-                        number_text(arena, limit_of(past, policy)));
+                        judge_number_text(arena, limit_of(past, policy)));
     if (!judge_past_beyond(past, policy))
         return text;
     if (!last->lasts)

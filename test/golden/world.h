@@ -35,10 +35,10 @@ struct world {
     const char *answered;        /* the answer of webhooks that agree */
     struct json_object *asked;   /* webhooks in the order they were asked in the last tick */
     const char *about;           /* the checksum that they were asked about, "" if none was */
-    bool remembers; /* what was deleted, as it was last seen: the process has not started over */
-    struct json_object *last; /* that, by key */
-    bool asks_start;          /* ... one of them whether a release may begin */
-    const char *let_in;       /* checksums to which a confirm-rollout agreed, space-separated */
+    bool remembers;              /* deleted objects as last seen: the process was not restarted */
+    struct json_object *last;    /* that, by key */
+    bool asks_start;             /* ... one of them whether a release may begin */
+    const char *let_in;          /* checksums to which a confirm-rollout agreed, space-separated */
     struct settings settings;
     const char *conflict; /* as in struct tick: how it stands to another Canary */
     bool locked_out;

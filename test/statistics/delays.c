@@ -250,7 +250,7 @@ static void add(struct judged *judged, const struct shares *shares, const struct
         keep_one(latency, &before, slowest(latency, shares, drawn));
 }
 
-/* What a bound has won at most, or all together, as logarithms. */
+/* Most winnings of one bound, or those of all together, as logarithms. */
 static double log_won(const struct judged *judged)
 {
     const struct judge_latency *latency = &judged->latency;

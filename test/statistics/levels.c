@@ -137,7 +137,7 @@ struct judged {
     double first; /* of the primary */
 };
 
-/* What the judge is made to see of a canary. */
+/* The values of a canary that a broken judge is shown. */
 static double seen_canary(const struct judged *judged, double canary, double primary)
 {
     if (judged->lie == LIE_SIGN)

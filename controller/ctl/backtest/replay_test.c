@@ -301,7 +301,7 @@ CASE(latency_is_compared_again)
         {700, 200, LATENCY ", judge: {tolerate: 50 %}}]\n", REPLAY_PROMOTED, ""},
         {900, 700, LATENCY ", judge: {tolerate: 50 %}}]\n", REPLAY_ROLLED_BACK,
          "took longer than 250 ms, beside the primary's 100 ms"},
-        /* what was counted has no such threshold */
+        /* the counts have no such threshold */
         {700, 200, "metrics: [{name: request-duration, thresholdRange: {max: 250}}]\n",
          REPLAY_UNKNOWN, "no counts of request-duration were kept"},
     };
