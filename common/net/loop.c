@@ -216,6 +216,18 @@ struct loop *loop_new(int64_t drain_deadline_ms)
     return loop;
 }
 
+/* What arrives once the owners are freed is not for anybody. */
+static void stop_reading(uv_handle_t *handle, void *arg)
+{
+    (void)arg;
+    if (uv_is_closing(handle))
+        return;
+    if (handle->type == UV_POLL)
+        uv_poll_stop((uv_poll_t *)handle);
+    else if (handle->type == UV_TCP || handle->type == UV_NAMED_PIPE)
+        uv_read_stop((uv_stream_t *)handle);
+}
+
 static void close_handle(uv_handle_t *handle, void *arg)
 {
     (void)arg;
@@ -239,6 +251,7 @@ void loop_free(struct loop *loop)
         loop->hangup_hooks = hook->next;
         free(hook);
     }
+    uv_walk(&loop->uv, stop_reading, NULL);
     /* Runs pending close callbacks, then closes the handles that were leaked. */
     uv_run(&loop->uv, UV_RUN_NOWAIT);
     uv_walk(&loop->uv, close_handle, NULL);

@@ -23,7 +23,8 @@ struct loop;
 typedef void (*loop_drain_fn)(void *arg);
 
 struct loop *loop_new(int64_t drain_deadline_ms);
-void loop_free(struct loop *loop); /* after loop_run(); closes remaining handles */
+/* After loop_run(), and after the owners of what is still open: closes it without a word to them. */
+void loop_free(struct loop *loop);
 uv_loop_t *loop_uv(struct loop *loop);
 int loop_run(struct loop *loop);
 /* Starts the drain as a signal would; idempotent. */

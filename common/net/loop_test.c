@@ -313,3 +313,53 @@ CASE(test_broken_pipe_is_no_end)
     close(fds[1]);
     loop_free(loop);
 }
+
+static void never_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    (void)stream;
+    (void)n;
+    (void)buf;
+    fail_msg("read for an owner that is freed");
+}
+
+static void never_polled(uv_poll_t *poll, int status, int events)
+{
+    (void)poll;
+    (void)status;
+    (void)events;
+    fail_msg("polled for an owner that is freed");
+}
+
+static void alloc_byte(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+{
+    static char byte;
+
+    (void)handle;
+    (void)suggested;
+    *buf = uv_buf_init(&byte, 1);
+}
+
+/* The drain deadline has passed, so the program frees its parts while something is still open. */
+CASE(test_what_arrives_after_a_forced_end_is_for_nobody)
+{
+    struct loop *loop = loop_new(1);
+    uv_pipe_t stream;
+    uv_poll_t poll;
+    int read_end[2], poll_end[2];
+
+    assert_int_equal(pipe(read_end), 0);
+    assert_int_equal(pipe(poll_end), 0);
+    uv_pipe_init(loop_uv(loop), &stream, 0);
+    assert_int_equal(uv_pipe_open(&stream, read_end[0]), 0);
+    assert_int_equal(uv_read_start((uv_stream_t *)&stream, alloc_byte, never_read), 0);
+    assert_int_equal(uv_poll_init(loop_uv(loop), &poll, poll_end[0]), 0);
+    assert_int_equal(uv_poll_start(&poll, UV_READABLE, never_polled), 0);
+    loop_drain(loop);
+    assert_int_equal(loop_run(loop), 1);
+    assert_int_equal(write(read_end[1], "x", 1), 1);
+    assert_int_equal(write(poll_end[1], "x", 1), 1);
+    loop_free(loop);
+    close(read_end[1]);
+    close(poll_end[0]);
+    close(poll_end[1]);
+}
