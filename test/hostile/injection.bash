@@ -33,7 +33,7 @@ try_injection() { # MODE DAEMON-OPTION...
     injection_messages | split -l 1 -a 4 - "$work/message."
     posts=$(ls "$work"/message.* | wc -l)
     for file in "$work"/message.*; do
-        printf 'url = "%s/"\ndata-binary = "@%s"\nwrite-out = "%%{http_code}\\n"\noutput = "%s/body"\nmax-time = 20\nnext\n' "$DAEMON_URL" "$file" "$work"
+        printf 'url = "%s/"\ndata-binary = "@%s"\nwrite-out = "%%{http_code}\\n"\noutput = "%s/body"\nmax-time = %d\nnext\n' "$DAEMON_URL" "$file" "$work" $((20 * ${FLAGGER_PATIENCE:-1}))
     done | sed '$d' >"$work/curl"
     curl -s --parallel --parallel-max 8 -K "$work/curl" >"$work/codes" 2>/dev/null || true
     answered=$(grep -cE '^(200|202|400|403|413|429|500)$' "$work/codes" || true)

@@ -74,8 +74,8 @@ tree_body() { { printf '[' && head -c 1040000 < <(yes "$1" | tr -d '\n') && prin
 send_many() {
     local list=$work/curl.$BASHPID
     for _ in $(seq "$3"); do
-        printf 'url = "%s%s"\ndata-binary = "@%s"\nwrite-out = "%%{http_code}\\n"\noutput = "/dev/null"\nmax-time = 20\n%snext\n' "$DAEMON_URL" "$2" "$1" \
-            "${4:+header = \"Authorization: Bearer $4\"$'\n'}"
+        printf 'url = "%s%s"\ndata-binary = "@%s"\nwrite-out = "%%{http_code}\\n"\noutput = "/dev/null"\nmax-time = %d\n%snext\n' "$DAEMON_URL" "$2" "$1" \
+            $((20 * ${FLAGGER_PATIENCE:-1})) "${4:+header = \"Authorization: Bearer $4\"$'\n'}"
     done | sed '$d' >"$list"
     curl -s --parallel --parallel-max 32 -K "$list" 2>/dev/null || true
     rm -f "$list"
