@@ -7,18 +7,6 @@
 
 #include "tick/plan.h"
 
-static struct json_object *condition_of(const struct canary *canary, const char *wanted)
-{
-    struct json_object *conditions = json_at(canary->status.json, "conditions", NULL);
-
-    for (size_t i = 0; i < json_len(conditions); i++) {
-        const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
-        if (type && strcmp(type, wanted) == 0)
-            return json_elem(conditions, i);
-    }
-    return NULL;
-}
-
 /* A revision that is to mend a primary without a ready pod begins behind its deadline, unless a person
  * wants it to be waited for. */
 const char *begun_mend(struct model *model, const struct cluster *facts,
@@ -28,7 +16,6 @@ const char *begun_mend(struct model *model, const struct cluster *facts,
     struct json_object *status =
         json_at(objects_patch_tree(model->objects, step->patch), "status", NULL);
     const char *promoted = json_str_at(status, "lastPromotedSpec", NULL);
-    const char *since = json_str_at(condition_of(was, "PrimaryReady"), "lastTransitionTime", NULL);
     bool begun = said_analysing(was) || said_initialising(was) ||
                  was->status.phase == PHASE_Promoting || was->status.phase == PHASE_Finalising;
     bool answers = model_look(model, facts, ROLE_PRIMARY)->answers;
@@ -36,6 +23,8 @@ const char *begun_mend(struct model *model, const struct cluster *facts,
     if (step->kind != EFFECT_STATUS || begun || !is || !*was->status.last_promoted_spec ||
         model_is_absent(model, facts, ROLE_PRIMARY) || was->skip_analysis || was->deleting)
         return NULL;
+    const char *since =
+        json_str_at(said_condition(was, "PrimaryReady"), "lastTransitionTime", NULL);
     if (promoted && !*promoted &&
         (answers || was->analysis.waits_for_primary || !since || strcmp(since, ticks_past) != 0))
         return "no revision is to mend a primary that has a ready pod, or is waited for";
@@ -57,9 +46,9 @@ const char *begun_outrun(const struct canary *canary, struct json_object *patch)
     if (!canary || json_len(history) == 0)
         return NULL;
     if (row >= 3 && json_at(patch, "status", "history", NULL) && said_analysing(canary) &&
-        !condition_of(canary, "Outrun"))
+        !said_condition(canary, "Outrun"))
         return "pushes that outrun the analysis are told";
-    if (row == 0 && condition_of(canary, "Outrun"))
+    if (row == 0 && said_condition(canary, "Outrun"))
         return "what is told of pushes goes when a release ends";
     return NULL;
 }
@@ -203,16 +192,17 @@ const char *begun_baked(struct model *model, const struct cluster *facts,
                         const struct cluster *after)
 {
     const struct canary *was = model_canary(model, facts), *is = model_canary(model, after);
-    struct json_object *noted = condition_of(was, "Baked");
-    const char *since = json_str_at(noted, "lastTransitionTime", NULL);
     bool promotes =
         is && is->status.phase == PHASE_Promoting && said_analysing(was) &&
         model_look(model, facts, ROLE_PRIMARY)->revision != (model_revision(model, facts) & 3);
 
-    if (is && condition_of(is, "Baked") &&
-        (!said_analysing(is) || is->status.canary_weight < WEIGHT_ALL))
+    if (is && (!said_analysing(is) || is->status.canary_weight < WEIGHT_ALL) &&
+        said_condition(is, "Baked"))
         return "what bakes has all traffic, before its promotion";
-    if (promotes && was->analysis.bake.for_ms > 0 && !was->skip_analysis && !asked_to_skip(was) &&
+    if (!promotes || was->analysis.bake.for_ms == 0)
+        return NULL;
+    const char *since = json_str_at(said_condition(was, "Baked"), "lastTransitionTime", NULL);
+    if (!was->skip_analysis && !asked_to_skip(was) &&
         (model_weight(model, facts) < WEIGHT_ALL || !since || strcmp(since, ticks_now) == 0))
         return "nothing is promoted before it has baked";
     return NULL;
@@ -225,7 +215,7 @@ const char *begun_warm(struct model *model, const struct cluster *cluster)
     int place = model->place[ROLE_SCALER_COPY];
     struct json_object *scaler = objects_tree(model->objects, place, cluster->at[place]);
 
-    return scaler && condition_of(canary, "Baked") && canary->analysis.bake.for_ms > 0 &&
+    return scaler && said_condition(canary, "Baked") && canary->analysis.bake.for_ms > 0 &&
                    json_int_at(scaler, 0, "spec", "minReplicas", NULL) < canary->status.share_total
                ? "the autoscaler of the primary leaves it its pods while the canary bakes"
                : NULL;

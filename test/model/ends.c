@@ -344,7 +344,7 @@ static const char *check_end(struct model *model, const struct policy *policy,
     if (model_revision(model, cluster) != model_primary_revision(model, cluster) &&
         state->ghost.rejected != model_revision(model, cluster) && !policy->may_wait &&
         cluster->at[model->place[ROLE_TARGET]] != ABSENT && !by_person &&
-        !rules_refuse(model, cluster) && !said_scheduled(canary))
+        !model_look(model, cluster, ROLE_CANARY)->refused && !said_scheduled(canary))
         return "no revision is swallowed";
     if (model->kind->copied &&
         model_look(model, cluster, ROLE_COPY)->revision != model_revision(model, cluster))

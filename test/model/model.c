@@ -7,6 +7,7 @@
 
 #include "looks.h"
 #include "router/shared/services.h"
+#include "test/health.h"
 #include "test/rows.h"
 #include "tick/wake.h"
 
@@ -559,6 +560,25 @@ static void look_at_traffic(struct look *look, struct json_object *service)
     look->settled = json_int_at(service, 1, "metadata", "generation", NULL) == 1;
 }
 
+static bool is_refused(struct json_object *spec)
+{
+    struct json_object *analysis = json_at(spec, "analysis", NULL);
+    const char *interval = json_str_at(analysis, "interval", NULL);
+    const char *provider = json_str_at(spec, "provider", NULL);
+
+    return (provider && strcmp(provider, "nobody") == 0) || !interval ||
+           strcmp(interval, "soon") == 0 || json_int_at(analysis, -1, "stepWeight", NULL) == 0;
+}
+
+static void look_at_canary(struct look *look, struct json_object *canary)
+{
+    struct json_object *status = json_at(canary, "status", NULL);
+
+    look->refused = is_refused(json_at(canary, "spec", NULL));
+    look->says = json_str_at(status, "phase", NULL) && json_at(status, "canaryWeight", NULL);
+    look->fault = health_fault(canary);
+}
+
 static bool is_workload(const struct model *model, int place)
 {
     if (model->kind->named)
@@ -574,6 +594,8 @@ static void look_at(struct model *model, struct look *look, int place, struct js
 
     look->known = true;
     look->labelled = json_at(tree, "metadata", "labels", "team", NULL) != NULL;
+    if (place == model->place[ROLE_CANARY])
+        look_at_canary(look, tree);
     if (!tree)
         return;
     if (is_workload(model, place)) {

@@ -44,6 +44,10 @@ struct look {
     /* Service */
     bool selects_primary;
     bool labelled; /* route, too: as spec.service.apex.labels asks */
+    /* Canary */
+    bool refused; /* its spec asks for what this version does not do, has no step, or is no spec */
+    bool says;    /* its status has phase and weight */
+    const char *fault; /* of its status (test/health.h); NULL if none */
 };
 
 /* Events: target and primary in each health, then the gateway, then time, at last until the next

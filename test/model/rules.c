@@ -10,7 +10,6 @@
 #include "proto/webhook_message.h"
 #include "router/router.h"
 #include "said.h"
-#include "test/health.h"
 #include "tick/plan.h"
 
 static bool is_weighted(const struct canary *canary)
@@ -50,19 +49,6 @@ static bool says_failed(struct model *model, const struct outcome *outcome)
     return false;
 }
 
-bool rules_refuse(struct model *model, const struct cluster *cluster)
-{
-    int place = model->place[ROLE_CANARY];
-    struct json_object *tree = objects_tree(model->objects, place, cluster->at[place]);
-    struct json_object *analysis = json_at(tree, "spec", "analysis", NULL);
-    const char *interval = json_str_at(analysis, "interval", NULL);
-
-    const char *provider = json_str_at(tree, "spec", "provider", NULL);
-
-    return (provider && strcmp(provider, "nobody") == 0) || !interval ||
-           strcmp(interval, "soon") == 0 || json_int_at(analysis, -1, "stepWeight", NULL) == 0;
-}
-
 /* What the status says of an edit that waits for the end of the release. */
 static bool is_held(const struct canary *canary)
 {
@@ -97,7 +83,7 @@ static bool has_cause(struct model *model, const struct cluster *facts,
             model_is_absent(model, facts, ROLE_TARGET)) ||
            /* refused until its deadline */
            (model->scenario->world & WORLD_TIME_PASSES &&
-            (rules_refuse(model, facts) || is_held(canary))) ||
+            (model_look(model, facts, ROLE_CANARY)->refused || is_held(canary))) ||
            said_late(canary) ||
            /* a gate that nobody opened until its deadline */
            (model->scenario->world & WORLD_TIME_PASSES &&
@@ -570,7 +556,8 @@ static const char *check_refusal(struct model *model, const struct cluster *fact
     const struct canary *canary = model_canary(model, facts);
     const struct canary *is = model_canary(model, after);
 
-    if (!rules_refuse(model, facts) || canary->deleting || said_initialising(canary))
+    if (!model_look(model, facts, ROLE_CANARY)->refused || canary->deleting ||
+        said_initialising(canary))
         return NULL;
     if (model_weight(model, after) > model_weight(model, before) &&
         model_weight(model, after) > canary->status.canary_weight &&
@@ -585,13 +572,9 @@ static const char *check_refusal(struct model *model, const struct cluster *fact
 
 static const char *check_health(struct model *model, const struct cluster *after)
 {
-    int place = model->place[ROLE_CANARY];
+    const struct look *canary = model_look(model, after, ROLE_CANARY);
 
-    struct json_object *canary = objects_tree(model->objects, place, after->at[place]);
-    struct json_object *status = json_at(canary, "status", NULL);
-    if (!json_str_at(status, "phase", NULL) || !json_at(status, "canaryWeight", NULL))
-        return SAFE_STATUS;
-    return health_fault(canary);
+    return canary->says ? canary->fault : SAFE_STATUS;
 }
 
 /* Nothing was done yet, whatever its status says of that. */

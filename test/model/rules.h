@@ -69,8 +69,6 @@ struct state {
     uint32_t rest;
 };
 
-/* The spec asks for what this version does not do, has no step, or cannot be read. */
-bool rules_refuse(struct model *model, const struct cluster *cluster);
 /* An interval has passed, or more. */
 void rules_waited(struct model *model, const struct cluster *cluster, struct ghost *ghost);
 /* Somebody else than the rules has changed the cluster. */

@@ -122,22 +122,22 @@ bool said_why(const struct canary *canary)
     return is_false(canary, "") || phase == PHASE_Waiting || phase == PHASE_WaitingPromotion;
 }
 
-static bool has_condition(const struct canary *canary, const char *wanted)
+struct json_object *said_condition(const struct canary *canary, const char *type)
 {
     struct json_object *conditions =
         canary ? json_at(canary->status.json, "conditions", NULL) : NULL;
 
     for (size_t i = 0; i < json_len(conditions); i++) {
-        const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
-        if (type && strcmp(type, wanted) == 0)
-            return true;
+        const char *found = json_str_at(json_elem(conditions, i), "type", NULL);
+        if (found && strcmp(found, type) == 0)
+            return json_elem(conditions, i);
     }
-    return false;
+    return NULL;
 }
 
 bool said_stalled(const struct canary *canary)
 {
-    return has_condition(canary, "Advancing");
+    return said_condition(canary, "Advancing") != NULL;
 }
 
 bool said_late(const struct canary *canary)
@@ -150,10 +150,10 @@ bool said_late(const struct canary *canary)
 
 bool said_drains(const struct canary *canary)
 {
-    return has_condition(canary, "Drained");
+    return said_condition(canary, "Drained") != NULL;
 }
 
 bool said_refused(const struct canary *canary)
 {
-    return has_condition(canary, "WritesAccepted");
+    return said_condition(canary, "WritesAccepted") != NULL;
 }

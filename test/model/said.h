@@ -8,6 +8,8 @@
 /* The rule that does not hold; NULL: all do. */
 const char *said_wrong(struct model *model, const struct canary *canary,
                        const struct cluster *cluster);
+/* NULL: the status has none of that type, or there is no Canary. */
+struct json_object *said_condition(const struct canary *canary, const char *type);
 bool said_initialising(const struct canary *canary);
 bool said_analysing(const struct canary *canary);
 /* It waits for the primary or the mesh, and has told so. */
