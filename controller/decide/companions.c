@@ -99,6 +99,13 @@ const struct kube_resource *companions_resource(const char *kind)
     return i < KINDS ? kinds[i].resource : NULL;
 }
 
+const char *companions_selector(const char *kind)
+{
+    size_t i = copied_kind(kind);
+
+    return i < KINDS ? kinds[i].selector : NULL;
+}
+
 const char *companions_kinds(struct arena *arena)
 {
     const char *out = "";

@@ -37,6 +37,8 @@ enum rule_result companions_sources(struct release *r, struct companion out[COMP
 bool companions_has_service(const struct release *r, const char *name);
 /* The resource of a kind that spec.companions may name; NULL if it may not. */
 const struct kube_resource *companions_resource(const char *kind);
+/* The field of its spec that selects pods; NULL for a ServiceMonitor, or another kind. */
+const char *companions_selector(const char *kind);
 /* "PodDisruptionBudget": these kinds, for messages; owned by the arena. */
 const char *companions_kinds(struct arena *arena);
 /* True if spec.companions names the object. */

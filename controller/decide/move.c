@@ -12,6 +12,7 @@
 
 #include "decide/condition.h"
 #include "decide/release.h"
+#include "decide/revision.h"
 #include "decide/status.h"
 #include "decide/takeover.h"
 #include "target/shared/primary.h"
@@ -461,7 +462,7 @@ static enum rule_result move_from_unknown(struct release *r)
 
 /*
  * Initialises the new target from now on. Objects of the former one stay, since they may be in use,
- * and are reported once.
+ * and are reported once; it is unpinned, since nothing would release what waits for it.
  */
 enum rule_result move_target(struct release *r)
 {
@@ -471,6 +472,8 @@ enum rule_result move_target(struct release *r)
         return move_from_unknown(r);
     if (!move_has_begun(r))
         return RULE_CONTINUE;
+    if (revision_unpin_former(r, &before) == RULE_NEEDS_FACTS)
+        return RULE_NEEDS_FACTS;
     event_normal(
         r,
         "spec.targetRef: changed from %s %s to %s %s, which takes over when its primary is "

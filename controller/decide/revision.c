@@ -366,3 +366,29 @@ enum rule_result pin_end(struct release *r)
     condition_clear(r, CONDITION_SUPERSEDED);
     return written(r);
 }
+
+enum rule_result revision_unpin_former(struct release *r, const struct canary_ref *former)
+{
+    const struct target *target = target_find(former->api_version, former->kind);
+    const struct canary *now = r->tick->canary;
+    struct canary view = *now;
+    struct target_info info = {0};
+
+    if (!target || !target->unpin)
+        return RULE_CONTINUE;
+    view.target = *former;
+    tick_follow(r->tick, &view);
+    enum rule_result verdict = target->find(r->tick, &info);
+    if (verdict == RULE_CONTINUE && info.pin != PIN_NONE)
+        target->unpin(r->tick, &info);
+    tick_follow(r->tick, now);
+    if (verdict != RULE_CONTINUE || info.pin == PIN_NONE)
+        return verdict;
+    if (info.queue.kept && json_len(info.queue.templates) > 0)
+        event_warning(r,
+                      "%d revisions of %s.%s that waited for their release are left out: "
+                      "spec.targetRef was changed",
+                      (int)json_len(info.queue.templates), former->name, r->canary->namespace_);
+    condition_clear(r, CONDITION_SUPERSEDED);
+    return RULE_CONTINUE;
+}

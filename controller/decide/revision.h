@@ -12,5 +12,8 @@ bool revision_is_applied(const struct release *r);
 /* True if template or tracked configs differ from those applied last; or just the configs. */
 bool revision_changed(struct release *r);
 bool revision_configs_changed(const struct release *r);
+/* Unpins the target that the Canary had before: it keeps the revision that was pushed last, and no
+ * annotation of ours. CONTINUE or NEEDS_FACTS. */
+enum rule_result revision_unpin_former(struct release *r, const struct canary_ref *former);
 
 #endif

@@ -684,6 +684,7 @@ struct render_model render_model_of(const struct canary *canary, const char *int
         .ingress = canary->ingress.name ? canary->ingress.name : canary->target.name,
         .route = canary->route.name ? canary->route.name : canary->target.name,
         .interval = interval,
+        .workload = canary->target.name,
         .variables = variables,
     };
 }

@@ -422,7 +422,7 @@ static struct json_object *node_v1(struct tick *tick, const char *service)
 {
     const struct canary *canary = tick->canary;
     struct json_object *out =
-        appmesh_node(tick, &words_v1, canary->service.port, host_v1(tick->arena, canary, service));
+        appmesh_node(tick, &words_v1, tick_route_port(tick), host_v1(tick->arena, canary, service));
 
     json_set_str(json_sub(out, "spec"), "meshName", mesh_of_v1(canary));
     return out;
@@ -458,7 +458,7 @@ static struct json_object *service_v1(struct tick *tick, const char *router,
 
     json_set_str(spec, "meshName", mesh_of_v1(tick->canary));
     json_set_str(given, "name", router);
-    json_set(given, "listeners", appmesh_listeners(tick, tick->canary->service.port));
+    json_set(given, "listeners", appmesh_listeners(tick, tick_route_port(tick)));
     json_set(spec, "routes",
              appmesh_routes(tick, &words_v1, router, weights, split, tick->canary->service.name));
     return out;
@@ -625,15 +625,6 @@ static const struct appmesh words_v2 = {.format = &format_v2,
                                         .retries = write_retries_v2,
                                         .times_out = true};
 
-/* Port of the pods. */
-static int64_t port_of_v2(const struct canary *canary)
-{
-    int64_t port;
-
-    return json_to_int(canary->service.target_port, &port) && port > 0 ? port
-                                                                       : canary->service.port;
-}
-
 /* --- v1beta2: VirtualNodes */
 
 static const char *hostname_v2(struct tick *tick, const char *service)
@@ -646,7 +637,7 @@ static struct json_object *node_v2(struct tick *tick, const char *service,
                                    struct json_object *selector)
 {
     struct json_object *out =
-        appmesh_node(tick, &words_v2, port_of_v2(tick->canary), hostname_v2(tick, service));
+        appmesh_node(tick, &words_v2, tick_route_target_port(tick), hostname_v2(tick, service));
     struct json_object *spec = json_sub(out, "spec"), *timeout = appmesh_timeout(tick);
 
     if (selector)
@@ -686,7 +677,7 @@ static struct json_object *router_v2(struct tick *tick, const char *name,
 {
     struct json_object *out = edit_object(tick->arena), *spec = json_sub(out, "spec");
 
-    json_set(spec, "listeners", appmesh_listeners(tick, port_of_v2(tick->canary)));
+    json_set(spec, "listeners", appmesh_listeners(tick, tick_route_target_port(tick)));
     json_set(
         spec, "routes",
         appmesh_routes(tick, &words_v2, name, weights, split, tick->canary->service.canary_name));

@@ -134,7 +134,7 @@ static const struct route gloo_group = {.resource = &gloo_groups,
 
 enum { MAX_HEADERS = 64 };
 
-/* side: "primary" or "canary". The port is the spec's, or "*" for any. */
+/* side: "primary" or "canary". The port is that of its Service, or "*" for any. */
 static const char *upstream_name(struct arena *arena, const struct canary *canary, const char *side,
                                  const char *port)
 {
@@ -155,6 +155,13 @@ static const char *const *gloo_names(struct arena *arena, const struct canary *c
     names[1] = sides ? upstream_name(arena, canary, "canary", port) : NULL;
     names[2] = NULL;
     return names;
+}
+
+/* Of the Upstreams that the routes lead to. */
+static const char *side_upstream(struct tick *tick, const char *side)
+{
+    return upstream_name(tick->arena, tick->canary, side,
+                         arena_printf(tick->arena, "%d", tick_route_port(tick)));
 }
 
 static struct split_sides gloo_sides(struct arena *arena, const struct canary *canary)
@@ -214,15 +221,14 @@ static void add_destination(struct tick *tick, struct json_object *list, const c
 
 static struct json_object *destinations(struct tick *tick, const struct route_rule *rule)
 {
-    const char *const *names = gloo_names(tick->arena, tick->canary, &upstreams);
     const struct split_sides sides = gloo_sides(tick->arena, tick->canary);
     const struct split_format *format = gloo_format(tick->canary);
     struct json_object *out = edit_array(tick->arena);
 
-    add_destination(tick, out, names[0], rule->primary,
+    add_destination(tick, out, side_upstream(tick, "primary"), rule->primary,
                     split_backend(format, rule->live, sides.primary));
     if (rule->canary >= 0)
-        add_destination(tick, out, names[1], rule->canary,
+        add_destination(tick, out, side_upstream(tick, "canary"), rule->canary,
                         split_backend(format, rule->live, sides.canary));
     return out;
 }
@@ -294,7 +300,7 @@ static enum rule_result plain(struct tick *tick, struct json_object *live, struc
     (void)live;
     json_set_str(json_sub(kube, "ref"), "name", tick->canary->service.name);
     json_set_str(json_sub(kube, "ref"), "namespace", tick->canary->namespace_);
-    json_set_int(kube, "port", tick->canary->service.port);
+    json_set_int(kube, "port", tick_apex_port(tick));
     edit_add(routes, one_route(tick, "single", to));
     *out = route_metadata(tick);
     json_set(json_sub(*out, "spec"), "routes", routes);
@@ -321,7 +327,7 @@ static struct json_object *upstream(struct tick *tick, const char *service,
 
     json_set_str(kube, "serviceName", service);
     json_set_str(kube, "serviceNamespace", tick->canary->namespace_);
-    json_set_int(kube, "servicePort", tick->canary->service.port);
+    json_set_int(kube, "servicePort", tick_route_port(tick));
     if (selector)
         json_set(
             kube, "selector",
@@ -376,7 +382,7 @@ static bool may_read(const struct tick *tick, struct json_object *settings)
 static enum rule_result reconcile_table(struct tick *tick)
 {
     const struct canary_service *service = &tick->canary->service;
-    const char *const *names = gloo_names(tick->arena, tick->canary, &upstreams);
+    const char *const names[] = {side_upstream(tick, "primary"), side_upstream(tick, "canary")};
     const struct canary_ref ref = settings_ref(tick->canary);
     struct found found;
 

@@ -46,12 +46,23 @@ static const char *mesh_of(const struct canary *canary)
 
 /* --- TrafficRoute */
 
-/* "podinfo_test_svc_80"; port NULL for any. */
+/* "podinfo_test_svc_80"; port "*" for any. */
 static const char *tag(struct arena *arena, const struct canary *canary, const char *service,
                        const char *port)
 {
-    return arena_printf(arena, "%s_%s_svc_%s", service, canary->namespace_,
-                        port ? port : arena_printf(arena, "%d", canary->service.port));
+    return arena_printf(arena, "%s_%s_svc_%s", service, canary->namespace_, port);
+}
+
+static const char *apex_tag(struct tick *tick)
+{
+    return tag(tick->arena, tick->canary, tick->canary->service.name,
+               arena_printf(tick->arena, "%d", tick_apex_port(tick)));
+}
+
+static const char *side_tag(struct tick *tick, const char *service)
+{
+    return tag(tick->arena, tick->canary, service,
+               arena_printf(tick->arena, "%d", tick_route_port(tick)));
 }
 
 static struct split_sides tags(struct arena *arena, const struct canary *canary)
@@ -69,13 +80,12 @@ static const struct split_format *format_of_traffic(const struct canary *canary)
     return &traffic_format;
 }
 
-static void add_destination(struct tick *tick, struct json_object *list, const char *service,
+static void add_destination(struct tick *tick, struct json_object *list, const char *tagged,
                             int weight, struct json_object *live)
 {
     struct json_object *out = edit_object(tick->arena);
 
-    json_set_str(json_sub(out, "destination"), SERVICE_TAG,
-                 tag(tick->arena, tick->canary, service, NULL));
+    json_set_str(json_sub(out, "destination"), SERVICE_TAG, tagged);
     json_set_int(out, "weight", weight);
     edit_pair(out, live);
     edit_add(list, out);
@@ -92,13 +102,12 @@ static struct json_object *selectors(struct tick *tick, const char *service)
 
 static struct json_object *traffic_route(struct tick *tick, struct json_object *destinations)
 {
-    const char *apex = tag(tick->arena, tick->canary, tick->canary->service.name, NULL);
     struct json_object *out = route_metadata(tick), *spec = json_sub(out, "spec");
     struct json_object *conf = json_sub(spec, "conf");
 
     json_set_str(out, "mesh", mesh_of(tick->canary));
     json_set(spec, "sources", selectors(tick, "*"));
-    json_set(spec, "destinations", selectors(tick, apex));
+    json_set(spec, "destinations", selectors(tick, apex_tag(tick)));
     json_set(conf, "destination", NULL); /* not allowed together with a split */
     json_set(conf, "split", destinations);
     return out;
@@ -112,10 +121,10 @@ static enum rule_result wanted_traffic(struct tick *tick, const struct weights *
     struct json_object *list = edit_array(tick->arena);
 
     (void)live;
-    add_destination(tick, list, service->primary_name, weight_relative(weights->primary),
-                    split->primary);
-    add_destination(tick, list, service->canary_name, weight_relative(weights->canary),
-                    split->canary);
+    add_destination(tick, list, side_tag(tick, service->primary_name),
+                    weight_relative(weights->primary), split->primary);
+    add_destination(tick, list, side_tag(tick, service->canary_name),
+                    weight_relative(weights->canary), split->canary);
     *out = traffic_route(tick, list);
     return RULE_CONTINUE;
 }
@@ -126,7 +135,7 @@ static enum rule_result plain_traffic(struct tick *tick, struct json_object *liv
     struct json_object *list = edit_array(tick->arena);
 
     (void)live;
-    add_destination(tick, list, tick->canary->service.name, 100, NULL);
+    add_destination(tick, list, apex_tag(tick), 100, NULL);
     *out = traffic_route(tick, list);
     return RULE_CONTINUE;
 }

@@ -137,11 +137,11 @@ static struct json_object *reference(struct tick *tick, const char *name)
     return out;
 }
 
-static struct json_object *upstream_ref(struct tick *tick, const char *service)
+static struct json_object *upstream_ref(struct tick *tick, const char *service, int port)
 {
-    const char *port = arena_printf(tick->arena, "%d", tick_route_port(tick));
+    const char *text = arena_printf(tick->arena, "%d", port);
 
-    return reference(tick, upstream(tick->arena, tick->canary, service, port));
+    return reference(tick, upstream(tick->arena, tick->canary, service, text));
 }
 
 /* A rule for requests to the apex Service. what: its purpose. */
@@ -150,7 +150,7 @@ static struct json_object *rule(struct tick *tick, const char *what, struct json
     struct json_object *out = edit_object(tick->arena), *spec = json_sub(out, "spec");
     struct json_object *list = edit_array(tick->arena);
 
-    edit_add(list, upstream_ref(tick, tick->canary->service.name));
+    edit_add(list, upstream_ref(tick, tick->canary->service.name, tick_apex_port(tick)));
     json_set(spec, "targetMesh", reference(tick, NULL));
     json_set(json_sub(json_sub(spec, "destinationSelector"), "upstreamSelector"), "upstreams",
              list);
@@ -167,7 +167,8 @@ static void add_destination(struct tick *tick, struct json_object *list, const c
 
     if (weight == 0)
         return;
-    json_set(json_sub(out, "destination"), "upstream", upstream_ref(tick, service));
+    json_set(json_sub(out, "destination"), "upstream",
+             upstream_ref(tick, service, tick_route_port(tick)));
     json_set_int(out, "weight", weight);
     edit_pair(out, live);
     edit_add(list, out);

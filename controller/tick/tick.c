@@ -74,7 +74,8 @@ void tick_reset(struct tick *tick)
     tick_follow(tick, tick->live);
     tick->needs = NULL;
     tick->budget = NULL;
-    tick->route_port = 0;
+    tick->route_port = tick->apex_port = 0;
+    tick->route_target_port = NULL;
     tick->broken = tick->denied = NULL;
     tick->plan = ARENA_NEW(tick->arena, struct plan);
     tick->plan->last = &tick->plan->first;
@@ -83,6 +84,20 @@ void tick_reset(struct tick *tick)
 int tick_route_port(const struct tick *tick)
 {
     return tick->route_port > 0 ? tick->route_port : tick->canary->service.port;
+}
+
+int64_t tick_route_target_port(const struct tick *tick)
+{
+    struct json_object *given =
+        tick->route_port > 0 ? tick->route_target_port : tick->canary->service.target_port;
+    int64_t port;
+
+    return json_to_int(given, &port) && port > 0 ? port : tick_route_port(tick);
+}
+
+int tick_apex_port(const struct tick *tick)
+{
+    return tick->apex_port > 0 ? tick->apex_port : tick->canary->service.port;
 }
 
 enum rule_result tick_broken(struct tick *tick, const char *fmt, ...)

@@ -170,9 +170,13 @@ struct tick {
      * of the plan is then void (decide/refused_write.h).
      */
     const char *denied, *unwritable;
-    /* The port that routes lead to in place of spec.service.port, which a Service cannot get yet; 0:
-     * that one. Of this round. */
-    int route_port;
+    /*
+     * The ports that routes lead to in place of those of spec.service, which a Service cannot get
+     * yet: of both sides, with its targetPort (NULL if it has none), and of the apex. 0: those of
+     * the spec. Of this round.
+     */
+    int route_port, apex_port;
+    struct json_object *route_target_port;
     struct refused_write refused_write; /* from the end of the last run (decide/refused_write.h) */
 };
 
@@ -185,6 +189,10 @@ void tick_see(struct tick *tick, const struct canary *canary);
 void tick_reset(struct tick *tick);
 /* The port of the Services of both sides that routes lead to. */
 int tick_route_port(const struct tick *tick);
+/* The pods' port of the same: a number, or the port's number where it has a name or is not given. */
+int64_t tick_route_target_port(const struct tick *tick);
+/* The port of the apex Service that clients call. */
+int tick_apex_port(const struct tick *tick);
 /* Makes the tick follow this view of the same Canary, which must outlive it. */
 void tick_follow(struct tick *tick, const struct canary *canary);
 /*

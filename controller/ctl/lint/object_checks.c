@@ -44,8 +44,6 @@ static bool renders(struct document *document, const struct canary *canary, int 
     const char *out;
 
     model.means = means;
-    if (metric->compares)
-        model.workload = canary->target.name;
     return render_query(document->lint->arena, query, &model, &out, ei) == ERR_OK;
 }
 
@@ -181,7 +179,7 @@ static bool render(struct arena *arena, const char *query, const char **out, str
                                        .ingress = "app",
                                        .route = "app",
                                        .interval = "1m",
-                                       .workload = "app", /* known if a Canary compares */
+                                       .workload = "app",
                                        .variables = variables_of(arena, query)};
 
     return render_query(arena, query, &model, out, ei) == ERR_OK;

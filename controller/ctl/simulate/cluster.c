@@ -17,23 +17,70 @@ static bool is_knative(const struct kube_resource *resource)
     return kube_resource_same(resource, &kube_knative_services);
 }
 
+static void note_assumed(struct cluster *cluster, const struct kube_resource *resource,
+                         const char *namespace_, const char *name)
+{
+    json_object_array_add(cluster->assumed,
+                          json_object_new_string(arena_printf(cluster->arena, "%s %s/%s",
+                                                              resource->kind, namespace_, name)));
+}
+
+/* The labels by which the target selects its pods. */
+static struct json_object *target_labels(struct cluster *cluster, const struct canary *canary)
+{
+    const struct simulation_source *source = cluster->source;
+    const struct target *target = target_find(canary->target.api_version, canary->target.kind);
+    struct json_object *found = target
+                                    ? json_at(source->find(source->arg, target->resource,
+                                                           canary->namespace_, canary->target.name),
+                                              "spec", "selector", "matchLabels", NULL)
+                                    : NULL;
+    struct json_object *labels = json_own(cluster->arena, json_object_new_object());
+
+    if (found)
+        return json_copy(cluster->arena, found);
+    json_set_str(labels, "app", canary->target.name);
+    return labels;
+}
+
+/* A ServiceMonitor finds a Service of the target that is not the apex, whose name it often has. */
+static void assume_service(struct cluster *cluster, const struct canary *canary,
+                           const char *monitor)
+{
+    const char *name = arena_printf(cluster->arena, "%s-metrics", monitor);
+    const struct simulation_source *source = cluster->source;
+    const char *namespace_ = canary->namespace_;
+
+    if (source->find(source->arg, &kube_services, namespace_, name))
+        return;
+    struct json_object *service = json_own(cluster->arena, json_object_new_object());
+    struct json_object *metadata = json_sub(service, "metadata"), *spec = json_sub(service, "spec");
+    struct json_object *ports = json_object_new_array(), *port = json_object_new_object();
+    json_set_str(service, "apiVersion", "v1");
+    json_set_str(service, "kind", "Service");
+    json_set_str(metadata, "name", name);
+    json_set_str(metadata, "namespace", namespace_);
+    json_set_str(metadata, "uid", arena_printf(cluster->arena, "assumed-%s", name));
+    json_set(spec, "selector", target_labels(cluster, canary));
+    json_object_object_add(spec, "ports", ports);
+    json_object_array_add(ports, port);
+    json_set_int(port, "port", canary->service.port > 0 ? canary->service.port : 80);
+    copies_put(&cluster->copies, &kube_services, namespace_, name,
+               settled(cluster->arena, service));
+    note_assumed(cluster, &kube_services, namespace_, name);
+}
+
 /* Makes an assumed companion select the pods of the target. */
 static void select_target(struct cluster *cluster, const struct canary *canary,
                           struct json_object *object)
 {
-    const struct simulation_source *source = cluster->source;
-    const struct target *target = target_find(canary->target.api_version, canary->target.kind);
-    struct json_object *selector =
-        target ? json_at(source->find(source->arg, target->resource, canary->namespace_,
-                                      canary->target.name),
-                         "spec", "selector", NULL)
-               : NULL;
+    const char *field = companions_selector(json_str_at(object, "kind", NULL));
 
-    if (selector)
-        json_set(json_sub(object, "spec"), "selector", json_copy(cluster->arena, selector));
+    if (field)
+        json_set(json_sub(json_sub(object, "spec"), field), "matchLabels",
+                 target_labels(cluster, canary));
     else
-        json_set_str(json_sub(json_sub(json_sub(object, "spec"), "selector"), "matchLabels"), "app",
-                     canary->target.name);
+        assume_service(cluster, canary, json_str_at(object, "metadata", "name", NULL));
 }
 
 /* An object of the source, settled by its controllers. */
@@ -49,11 +96,9 @@ static struct json_object *found(struct cluster *cluster, const struct canary *c
     object = assumed_object(cluster->arena, canary, resource, namespace_, name);
     if (!object)
         return NULL;
+    note_assumed(cluster, resource, namespace_, name);
     if (companions_resource(resource->kind))
         select_target(cluster, canary, object);
-    json_object_array_add(cluster->assumed,
-                          json_object_new_string(arena_printf(cluster->arena, "%s %s/%s",
-                                                              resource->kind, namespace_, name)));
     return settled(cluster->arena, object);
 }
 
@@ -358,7 +403,13 @@ static const struct {
      "{\"spec\":{\"scaleTargetRef\":{\"name\":\"$APP\"},\"triggers\":[{\"type\":\"cpu\","
      "\"metadata\":{\"value\":\"80\"}}]}}"},
     {"policy", "PodDisruptionBudget",
-     "{\"spec\":{\"minAvailable\":1}}"}, /* cluster.c adds its selector */
+     "{\"spec\":{\"minAvailable\":1}}"}, /* select_target() adds the selector of companions */
+    {"networking.k8s.io", "NetworkPolicy", "{\"spec\":{\"ingress\":[{}]}}"},
+    {"security.istio.io", "AuthorizationPolicy", "{\"spec\":{\"action\":\"ALLOW\"}}"},
+    {"monitoring.coreos.com", "PodMonitor",
+     "{\"spec\":{\"podMetricsEndpoints\":[{\"port\":\"http\"}]}}"},
+    {"monitoring.coreos.com", "ServiceMonitor",
+     "{\"spec\":{\"endpoints\":[{\"port\":\"http\"}],\"selector\":{}}}"},
     {"networking.k8s.io", "Ingress",
      "{\"spec\":{\"rules\":[{\"host\":\"app.example\",\"http\":{\"paths\":[{\"path\":\"/\","
      "\"pathType\":\"Prefix\",\"backend\":{\"service\":{\"name\":\"$APP\",\"port\":{\"number\":$"

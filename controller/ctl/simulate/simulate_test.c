@@ -110,13 +110,24 @@ CASE(each_kind_of_autoscaler_is_assumed)
     assert_true(assumes(&out, "HorizontalPodAutoscaler test/s"));
 }
 
-CASE(a_companion_is_assumed_for_the_target)
+CASE(each_kind_of_companion_is_assumed_for_the_target)
 {
-    struct simulation out =
-        play(arena, "{'spec':{'companions':[{'kind':'PodDisruptionBudget','name':'s'}]}}");
-    assert_null(out.refused);
-    assert_true(assumes(&out, "PodDisruptionBudget test/s"));
-    assert_non_null(strstr(json_text(arena, out.made), "s-primary"));
+    static const struct {
+        const char *kind, *copy;
+    } rows[] = {{"PodDisruptionBudget", "s-primary"},
+                {"NetworkPolicy", "s-primary"},
+                {"AuthorizationPolicy", "s-primary"},
+                {"PodMonitor", "s-primary"},
+                {"ServiceMonitor", "s-metrics-primary"}};
+
+    EACH_ROW (row, rows) {
+        struct simulation out =
+            play(arena, arena_printf(arena, "{'spec':{'companions':[{'kind':'%s','name':'s'}]}}",
+                                     row->kind));
+        assert_null(out.refused);
+        assert_true(assumes(&out, arena_printf(arena, "%s test/s", row->kind)));
+        assert_non_null(strstr(json_text(arena, out.made), row->copy));
+    }
 }
 
 CASE(what_does_not_begin_says_why)

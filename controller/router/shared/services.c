@@ -371,33 +371,43 @@ static struct json_object *port_of(struct tick *tick, struct json_object *servic
     return out;
 }
 
-static bool has_number(struct json_object *service, int64_t port)
+static struct json_object *with_number(struct json_object *service, int64_t port)
 {
     struct json_object *ports = json_at(service, "spec", "ports", NULL);
 
     for (size_t i = 0; i < json_len(ports); i++) {
         if (json_int_at(json_elem(ports, i), 0, "port", NULL) == port)
-            return true;
+            return json_elem(ports, i);
     }
-    return false;
+    return NULL;
+}
+
+/* The wanted port of `service` that `other` has as well, else the first such one; NULL if none. */
+static struct json_object *common_port(struct json_object *service, struct json_object *other,
+                                       int64_t wanted)
+{
+    struct json_object *ports = json_at(service, "spec", "ports", NULL);
+    struct json_object *found = with_number(other, wanted) ? with_number(service, wanted) : NULL;
+
+    for (size_t i = 0; i < json_len(ports) && !found; i++) {
+        struct json_object *port = json_elem(ports, i);
+        found = with_number(other, json_int_at(port, 0, "port", NULL)) ? port : NULL;
+    }
+    return found;
 }
 
 enum rule_result services_keep_port(struct tick *tick)
 {
-    int64_t wanted = tick->canary->service.port, port = 0;
     struct json_object *live[3];
 
     if (!need_services(tick, live))
         return RULE_NEEDS_FACTS;
-    struct json_object *primary = live[1], *canary = live[2];
-    struct json_object *ports = json_at(primary, "spec", "ports", NULL);
-    if (!primary || !canary || (has_number(primary, wanted) && has_number(canary, wanted)))
-        return RULE_CONTINUE;
-    for (size_t i = 0; i < json_len(ports) && port == 0; i++) {
-        port = json_int_at(json_elem(ports, i), 0, "port", NULL);
-        port = has_number(canary, port) ? port : 0;
-    }
-    tick->route_port = (int)port;
+    struct json_object *apex = live[0], *primary = live[1], *canary = live[2];
+    struct json_object *kept = common_port(primary, canary, tick->canary->service.port);
+    tick->route_port = (int)json_int_at(kept, 0, "port", NULL);
+    tick->route_target_port = json_at(kept, "targetPort", NULL);
+    tick->apex_port =
+        (int)json_int_at(common_port(apex, apex, tick_route_port(tick)), 0, "port", NULL);
     return RULE_CONTINUE;
 }
 

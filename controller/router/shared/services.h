@@ -44,7 +44,7 @@ enum rule_result services_old_ports(struct tick *tick, const struct service_pods
                                     struct json_object **old);
 /*
  * A Service cannot get the port of the spec: routes lead to one that both sides have, if there is
- * one (tick_route_port()). CONTINUE or NEEDS_FACTS.
+ * one (tick_route_port()), for calls to one that the apex has. CONTINUE or NEEDS_FACTS.
  */
 enum rule_result services_keep_port(struct tick *tick);
 /* Additional ports of Services that existed before the Canary: "81 of web, 82 of web", NULL if
