@@ -1,6 +1,7 @@
 #include "decide/compared.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "metric/backend.h"
@@ -67,6 +68,71 @@ static enum rule_result question_of(struct release *r, int index, enum side side
 static bool has_times(const struct metric_question *question)
 {
     return strcmp(question->backend, prometheus) == 0;
+}
+
+/* The milliseconds of a duration as Prometheus writes it ("1h30m"), and where it ends; 0: none. */
+static int64_t prometheus_duration(const char *text, const char **end)
+{
+    static const struct {
+        const char *unit;
+        int64_t ms;
+    } units[] = {{"ms", 1},
+                 {"s", 1000},
+                 {"m", 60 * 1000},
+                 {"h", HOUR_S * 1000},
+                 {"d", DAY_S * 1000},
+                 {"w", 7 * DAY_S * 1000},
+                 {"y", 365LL * DAY_S * 1000}};
+    enum { LONGEST = 1000 * 1000 };
+    int64_t sum = 0;
+
+    while (*text >= '0' && *text <= '9') {
+        char *after;
+        long number = strtol(text, &after, 10);
+        size_t i = 0, n = sizeof(units) / sizeof(units[0]);
+        while (i < n && strncmp(after, units[i].unit, strlen(units[i].unit)) != 0)
+            i++;
+        if (i == n || number > LONGEST)
+            return 0;
+        sum += number * units[i].ms;
+        text = after + strlen(units[i].unit);
+    }
+    *end = text;
+    return sum;
+}
+
+/* The longest range ("[5m]"), and the subqueries ("[1h:1m]"), which reach back from one another. */
+static int64_t ranges_of(const char *query)
+{
+    int64_t longest = 0, subqueries = 0;
+
+    for (const char *at = strchr(query, '['); at; at = strchr(at + 1, '[')) {
+        const char *end = at;
+        int64_t ms = prometheus_duration(at + 1, &end);
+        if (ms > 0 && *end == ':')
+            subqueries += ms;
+        else if (ms > longest && *end == ']')
+            longest = ms;
+    }
+    return longest + subqueries;
+}
+
+enum rule_result compared_reach(struct release *r, int index, int64_t *ms)
+{
+    enum { MINUTE_MS = 60 * 1000 };
+    struct metric_question question = {0};
+    const char *why;
+    enum rule_result verdict = question_of(r, index, SIDE_CANARY, &question, &why);
+    int64_t given_ms = r->canary->analysis.metrics[index].interval_ms;
+
+    *ms = 0;
+    if (verdict != RULE_CONTINUE)
+        return verdict;
+    if (has_times(&question))
+        *ms = ranges_of(question.query);
+    else
+        *ms = given_ms > 0 ? given_ms : MINUTE_MS;
+    return RULE_CONTINUE;
 }
 
 /* "judge[0].canary.value" */

@@ -18,6 +18,12 @@ struct compared {
 /* The words of its query for one side: workload and target are those of the side. */
 struct render_model compared_model(const struct release *r, const struct canary_metric *metric,
                                    enum side side);
+/*
+ * Sets *ms to the time that its query looks back: the ranges of a query of Prometheus, 0 if it has
+ * none; of other servers the metric's interval, a minute if none is given. CONTINUE, NEEDS_FACTS, or
+ * DONE: there is no query.
+ */
+enum rule_result compared_reach(struct release *r, int index, int64_t *ms);
 /* Asks both sides, at this Unix time where the server can say it. DONE: out->why says why there is
  * no pair of values. */
 enum rule_result compared_ask(struct release *r, int index, int64_t at_s, struct compared *out);

@@ -130,54 +130,43 @@ static bool is_number(const struct judged_metric *metric)
     return metric->kind == JUDGED_NUMBER || metric->kind == JUDGED_PAST;
 }
 
-/* How far back a query looks: of an interval that is not given, a minute is assumed, as elsewhere.
- */
-static int64_t interval_of(const struct release *r, int index)
-{
-    enum { MINUTE_MS = 60 * SECOND_MS };
-    int64_t given_ms = r->canary->analysis.metrics[index].interval_ms;
-
-    return given_ms > 0 ? given_ms : MINUTE_MS;
-}
-
-/* The time since which requests are in the look: the query of a number has an interval of its own,
- * whatever the look before was. */
-static int64_t begin_ms(const struct release *r, const struct judged_metric *metric, int64_t end_s)
-{
-    int64_t look_ms = metric->counted_s * SECOND_MS;
-    int64_t query_ms = end_s * SECOND_MS - interval_of(r, metric->index);
-
-    return is_number(metric) && query_ms < look_ms ? query_ms : look_ms;
-}
-
-static const char *warming_up(struct release *r, const struct judged_metric *metric)
-{
-    char warm_up[DURATION_TEXT], interval[DURATION_TEXT];
-
-    duration_format(r->canary->analysis.judge.warm_up_ms * MS_NS, warm_up);
-    duration_format(interval_of(r, metric->index) * MS_NS, interval);
-    if (is_number(metric))
-        return arena_printf(r->tick->arena,
-                            "not compared: the query looks %s back, and the ready pods are others "
-                            "than %s before that (warmUp)",
-                            interval, warm_up);
-    return arena_printf(r->tick->arena,
-                        "not counted: the ready pods are others than %s before (warmUp)", warm_up);
-}
-
-/* The reason why the requests of this look say nothing about the revisions; NULL if they do. */
-static const char *guard_look(struct release *r, const struct judged_metric *metric, int64_t end_s)
+/* The reason why the requests of this window say nothing about the revisions; NULL if they do. */
+static const char *guard_window(struct release *r, int64_t begin_s)
 {
     const struct judged *judged = r->judged;
+    int64_t from_ms = judged->since_ms + r->canary->analysis.judge.warm_up_ms;
+    char text[DURATION_TEXT];
 
     for (int side = 0; side < 2; side++) {
         if (judged->pods[side] == 0)
             return arena_printf(r->tick->arena, "not counted: the %s is not ready",
                                 side == SIDE_PRIMARY ? "primary" : "canary");
     }
-    if (begin_ms(r, metric, end_s) >= judged->since_ms + r->canary->analysis.judge.warm_up_ms)
+    if (begin_s * SECOND_MS >= from_ms)
         return NULL;
-    return warming_up(r, metric);
+    return arena_printf(r->tick->arena,
+                        "not counted: the ready pods are others than %s before (warmUp)",
+                        duration_format(r->canary->analysis.judge.warm_up_ms * MS_NS, text));
+}
+
+/* The query of a number looks as far back as it says, whatever the look before was: at first it sees
+ * pods of before the release. Pods that an autoscaler adds later are of the same revisions. */
+static enum rule_result guard_query(struct release *r, const struct judged_metric *metric,
+                                    int64_t end_s, const char **guarded)
+{
+    int64_t warm_up_ms = r->canary->analysis.judge.warm_up_ms, reach_ms, began_ms;
+    char reach[DURATION_TEXT], warm_up[DURATION_TEXT];
+    enum rule_result verdict = compared_reach(r, metric->index, &reach_ms);
+
+    if (verdict == RULE_NEEDS_FACTS || reach_ms == 0 || !history_analysis_began(r, &began_ms) ||
+        end_s * SECOND_MS - reach_ms >= began_ms + warm_up_ms)
+        return verdict;
+    *guarded = arena_printf(r->tick->arena,
+                            "not compared: the query looks %s back, and the release began less "
+                            "than %s before that (warmUp)",
+                            duration_format(reach_ms * MS_NS, reach),
+                            duration_format(warm_up_ms * MS_NS, warm_up));
+    return RULE_CONTINUE;
 }
 
 /* Unknown values: the look is left out. */
@@ -207,10 +196,15 @@ static enum rule_result look_at_numbers(struct release *r, struct judged_metric 
     return RULE_CONTINUE;
 }
 
-/* Looks that one interval of the query covers. */
+/* Looks that one window of the query covers: of an interval that is not given, a minute is assumed,
+ * as elsewhere. */
 static double overlap_of(const struct release *r, int index)
 {
-    return (double)interval_of(r, index) / (double)r->canary->analysis.judge.every_ms;
+    static const double MINUTE_MS = 60 * SECOND_MS;
+    const struct canary_metric *metric = &r->canary->analysis.metrics[index];
+    double window = metric->interval_ms > 0 ? (double)metric->interval_ms : MINUTE_MS;
+
+    return window / (double)r->canary->analysis.judge.every_ms;
 }
 
 /* Handled like numbers of both sides. */
@@ -286,8 +280,11 @@ static enum rule_result sample(struct release *r, struct judged_metric *metric, 
         .end_s = end_s, .length_s = end_s - metric->counted_s, .native = metric->native};
     struct counts counts = {0};
     const char *guarded =
-        is_left_out(r, metric) ? left_out_text(r, metric) : guard_look(r, metric, end_s);
+        is_left_out(r, metric) ? left_out_text(r, metric) : guard_window(r, metric->counted_s);
 
+    if (!guarded && is_number(metric) &&
+        guard_query(r, metric, end_s, &guarded) == RULE_NEEDS_FACTS)
+        return RULE_NEEDS_FACTS;
     if (guarded) {
         metric->counted_s = end_s;
         metric->says = guarded;
