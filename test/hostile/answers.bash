@@ -80,7 +80,7 @@ try_many_objects() {
     stayed_awake 'two hundred large Canaries' && awake=yes
     seen && served && [ -n "$awake" ] && good=ok
     report 'two hundred large Canaries' "$told under care, $(awake_text "$controller"), podinfo is $(of_canary test podinfo .status.phase); kept: $(curl -s "$DEMO_CONTROLLER/debug/process" | gojq -c .memory.kept.trees)" "$good"
-    api_get 'apis/flagger.app/v1beta1/namespaces/test/canaries/many[0-199]' -X DELETE -o /dev/null
+    api_send DELETE 'apis/flagger.app/v1beta1/namespaces/test/canaries/many[0-199]'
 }
 
 if [ "$(id -u)" -ne 0 ] || ! command -v kubectl >/dev/null; then

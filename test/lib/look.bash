@@ -13,12 +13,20 @@ api_how() {
     fi
 }
 
-# api_get PATH [CURL-ARGUMENT...]: what the API server answers; fails for anything but a 2xx
+# api_get PATH...: what the API server answers, one after the other; fails for anything but a 200
 api_get() {
-    local API_HOW path=$1
-    shift
+    local API_HOW server
     api_how
-    curl -sS --fail -m 30 -K "$API_HOW" "$@" "$(<"$API_HOW.server")/$path"
+    server=$(<"$API_HOW.server")
+    curl -sS --fail -m 30 -K "$API_HOW" "${@/#/$server/}"
+}
+
+# api_send METHOD PATH [CURL-ARGUMENT...]
+api_send() {
+    local API_HOW method=$1 path=$2
+    shift 2
+    api_how
+    curl -sS --fail -m 30 -K "$API_HOW" -o /dev/null -X "$method" "$@" "$(<"$API_HOW.server")/$path"
 }
 
 # api_post PATH FILE...: makes the object of each file, by one curl
@@ -59,7 +67,7 @@ look() {
 merge() {
     local API_PATH
     api_path "$1" "$2" "$3"
-    api_get "$API_PATH" -o /dev/null -X PATCH -H "Content-Type: application/${5:-merge-patch}+json" --data-binary "$4"
+    api_send PATCH "$API_PATH" -H "Content-Type: application/${5:-merge-patch}+json" --data-binary "$4"
 }
 
 # set_image NAMESPACE DEPLOYMENT CONTAINER IMAGE

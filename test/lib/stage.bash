@@ -39,7 +39,7 @@ phase() { of_canary test podinfo .status.phase; }
 phase_is() { [ "$(phase)" = "$1" ]; }
 weight() { of_canary test podinfo .status.canaryWeight; }
 weight_above() { [ "$(weight)" -gt "$1" ]; }
-release() { kubectl -n test set image deployment/podinfo "podinfod=demo-app:$1" >/dev/null; }
+release() { set_image test podinfo podinfod "demo-app:$1"; }
 serves() { curl -s -m 5 -H 'Host: app.example.com' "$DEMO_GATEWAY/" -o /dev/null -D - | grep -qi "x-demo-version: $1"; }
 gate() { curl -sS --fail -d '{"name":"podinfo","namespace":"test"}' "$DEMO_GATE/gate/$1"; }
 
