@@ -101,9 +101,9 @@ all_come() {
 }
 # Where one is from, its phase, and what it says of its spec.
 refused() {
-    kubectl get canaries -A -o json | gojq -r '.items[] | select(.status.phase != "Initialized" and .status.phase != "Succeeded") |
+    api_look '' canaries | gojq -r '.items[] | select(.status.phase != "Initialized" and .status.phase != "Succeeded") |
         "\(.metadata.labels.at) \(.metadata.namespace)/\(.metadata.name) \(.status.phase): \([.status.conditions[]? | select(.status == "False").message] | join("; "))"'
-    kubectl get events -A -o json | gojq -r '.items[] | select(.type == "Warning").message'
+    api_look '' events | gojq -r '.items[] | select(.type == "Warning").message'
 }
 apply() { kubectl apply -f "$1" >"$DIR/applied" 2>&1 || { grep -vE '(created|configured|unchanged)$' "$DIR/applied" && return 1; }; }
 

@@ -121,7 +121,7 @@ argo_look() { # MANAGED: an object, the Rollout of each Service
     local service version wanted
     while read -r service version wanted; do
         argo_runs || return 0
-        merge argo services "$service" '{"metadata":{"resourceVersion":"'"$version"'"},"spec":{"selector":{"rollouts-pod-template-hash":'"$wanted"'}}}' || true
+        api_merge argo services "$service" '{"metadata":{"resourceVersion":"'"$version"'"},"spec":{"selector":{"rollouts-pod-template-hash":'"$wanted"'}}}' || true
     done < <(api_get api/v1/namespaces/argo/services apis/argoproj.io/v1alpha1/namespaces/argo/rollouts | gojq -rs --arg hash "$HASH" --argjson managed "$1" '
         (.[1].items | map({(.metadata.name): $hash}) | add) as $hashes | .[0].items[] | $managed[.metadata.name] as $rollout | select($rollout)
             | $hashes[$rollout] as $wanted | select(.spec.selector["rollouts-pod-template-hash"] != $wanted)
@@ -178,7 +178,7 @@ versions_of() { # NAME: of the pods that have its label
 serves_version() { curl -s -m 5 -H "Host: $1.example.com" "$DEMO_GATEWAY/" -o /dev/null -D - | grep -qi "x-demo-version: $2"; }
 
 @test "Argo's controller holds the selector as long as it runs" {
-    kubectl -n argo patch service green --type=merge -p '{"metadata":{"labels":{"seen":"yes"}}}' >/dev/null
+    api_merge argo services green '{"metadata":{"labels":{"seen":"yes"}}}'
     [ "$(kubectl -n argo get service green -o jsonpath='{.spec.selector.rollouts-pod-template-hash}')" = "$HASH" ]
     [ -z "$(kubectl -n argo get service plain -o jsonpath='{.spec.selector.rollouts-pod-template-hash}')" ]
 }
@@ -194,7 +194,7 @@ serves_version() { curl -s -m 5 -H "Host: $1.example.com" "$DEMO_GATEWAY/" -o /d
     for name in $APPS; do
         [ "$(of_canary argo "$name" .status.phase)" = Initialized ]
         ! kubectl -n argo get rollout "$name" || return
-        diff <(kubectl -n argo get service "$name" -o json | gojq -c .spec.selector) - <<<"{\"app\":\"$name-primary\"}"
+        diff <(api_look argo services "$name" | gojq -c .spec.selector) - <<<"{\"app\":\"$name-primary\"}"
     done
     [ -z "$(kubectl -n argo get replicasets -l rollouts-pod-template-hash -o name)" ]
     argo_runs
@@ -207,7 +207,7 @@ serves_version() { curl -s -m 5 -H "Host: $1.example.com" "$DEMO_GATEWAY/" -o /d
     for name in $APPS; do kubectl -n argo wait "canary/$name" --for=condition=promoted --timeout=60s; done
     # Argo's controller, had it still run, would have put its hash back beside the Canary's label.
     for _ in {1..50}; do
-        merge argo services control '{"spec":{"selector":{"rollouts-pod-template-hash":"'"$HASH"'"}}}'
+        api_merge argo services control '{"spec":{"selector":{"rollouts-pod-template-hash":"'"$HASH"'"}}}'
         sleep 0.1
     done
     clients_end

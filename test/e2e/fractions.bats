@@ -7,7 +7,7 @@ setup_file() {
     stage_begin
     stage_enter
     gate open
-    merge test canaries podinfo '{"spec":{"analysis":{"interval":"2s","stepWeight":null,"maxWeight":null,"metrics":[],
+    api_merge test canaries podinfo '{"spec":{"analysis":{"interval":"2s","stepWeight":null,"maxWeight":null,"metrics":[],
         "steps":[{"weight":0.5,"gate":true},{"weight":1,"gate":true},{"weight":12.5,"gate":true}]}}}'
 }
 
@@ -28,7 +28,7 @@ teardown() {
 
 status_is() { [ "$(of_canary test podinfo ".status.$1")" = "$2" ]; }
 resume() { "$FLAGGER_BUILD/kubectl-canary" resume podinfo -n test >/dev/null; }
-weights() { look test httproutes podinfo | gojq -c '[.spec.rules[0].backendRefs[].weight]'; }
+weights() { api_look test httproutes podinfo | gojq -c '[.spec.rules[0].backendRefs[].weight]'; }
 
 # share VERSION: of 4,000 requests those that it has answered, in hundredths of a per cent; a failed one is no answer
 share() {

@@ -24,7 +24,7 @@ stayed_awake() {
 try_answer() {
     local good=/nothing awake= asked
     liar_begin "$1" "$2"
-    merge test canaries podinfo "{\"spec\":{\"metricsServer\":\"$LIAR_URL\",\"analysis\":{\"interval\":\"2s\",\"webhooks\":[]}}}"
+    api_merge test canaries podinfo "{\"spec\":{\"metricsServer\":\"$LIAR_URL\",\"analysis\":{\"interval\":\"2s\",\"webhooks\":[]}}}"
     health_watch "$controller" "$DEMO_CONTROLLER"
     set_image test podinfo podinfod "demo-app:$3"
     eventually 30 phase_is podinfo Progressing || true
@@ -48,7 +48,7 @@ try_objects() {
                 analysis: {interval: "1s", threshold: 5, iterations: 2, match: [range(120000) | {}]}}}' >"$work/$name.json"
         api_post apis/flagger.app/v1beta1/namespaces/test/canaries "$work/$name.json"
     done
-    heard() { told=$(look test events | gojq -r '.items[].message' | grep -c 'the object takes more than .* MiB of memory') && [ "$told" = 3 ]; }
+    heard() { told=$(api_look test events | gojq -r '.items[].message' | grep -c 'the object takes more than .* MiB of memory') && [ "$told" = 3 ]; }
     eventually 30 heard || true
     set_image test podinfo podinfod demo-app:1.9.0
     served() { [[ $(of_canary test podinfo .status.phase) =~ Waiting|Progressing ]]; }

@@ -23,7 +23,7 @@ browser_begin() {
     local wanted answer
     wanted=$(gojq -n --args '{capabilities: {alwaysMatch: {browserName: "chrome",
         "goog:loggingPrefs": {browser: "ALL", performance: "ALL"},
-        "goog:chromeOptions": {args: $ARGS.positional}}}}' -- --headless "${sandbox[@]}" "--user-data-dir=$BROWSER_DIR/data" \
+        "goog:chromeOptions": {args: $ARGS.positional, perfLoggingPrefs: {enablePage: false}}}}}' -- --headless "${sandbox[@]}" "--user-data-dir=$BROWSER_DIR/data" \
         --disable-gpu --disable-dev-shm-usage --no-first-run --disable-background-networking --disable-component-update \
         --disable-sync --force-color-profile=srgb --lang=en-GB --window-size=1280,900)
     answer=$(curl -sS -m 60 -H 'Content-Type: application/json' -d "$wanted" "$BROWSER_URL/session")
@@ -116,7 +116,7 @@ browser_looks() {
                 const element = by(name);
                 const seen = Boolean(element && element.checkVisibility() && element.innerText.includes(text));
                 if (String(seen) === wanted || performance.now() >= until) resolve(seen);
-                else setTimeout(look, 20);
+                else setTimeout(look, 50);
             };
             look();
         });' "$1" "$2" "$3" "${4:-}"

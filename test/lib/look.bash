@@ -55,16 +55,16 @@ api_path() {
     API_PATH+=${1:+/namespaces/$1}/${2##*/}${3:+/$3}
 }
 
-# look NAMESPACE RESOURCE [NAME]: an object or a list as JSON, as `kubectl get -o json` prints it. RESOURCE is a plural, with GROUP/VERSION/
+# api_look NAMESPACE RESOURCE [NAME]: an object or a list as JSON, as `kubectl get -o json` prints it. RESOURCE is a plural, with GROUP/VERSION/
 # before it where api_path does not know it.
-look() {
+api_look() {
     local API_PATH
     api_path "$@"
     api_get "$API_PATH"
 }
 
-# merge NAMESPACE RESOURCE NAME PATCH [KIND]: a merge patch, or one of another kind: strategic-merge-patch, json-patch
-merge() {
+# api_merge NAMESPACE RESOURCE NAME PATCH [KIND]: a merge patch, or one of another kind: strategic-merge-patch, json-patch
+api_merge() {
     local API_PATH
     api_path "$1" "$2" "$3"
     api_send PATCH "$API_PATH" -H "Content-Type: application/${5:-merge-patch}+json" --data-binary "$4"
@@ -72,7 +72,7 @@ merge() {
 
 # set_image NAMESPACE DEPLOYMENT CONTAINER IMAGE
 set_image() {
-    merge "$1" deployments "$2" "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"$3\",\"image\":\"$4\"}]}}}}" strategic-merge-patch
+    api_merge "$1" deployments "$2" "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"$3\",\"image\":\"$4\"}]}}}}" strategic-merge-patch
 }
 
 # of_canary NAMESPACE NAME JQ: a field of a Canary, nothing where it has none
