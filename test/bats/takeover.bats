@@ -107,11 +107,11 @@ spec:
 YAML
 }
 status_of_flagger() {
-    kubectl -n test patch canary "$1" --subresource status --type merge -p '{"status": {"phase": "Succeeded", "canaryWeight": 0,
+    api_merge test canaries "$1/status" '{"status": {"phase": "Succeeded", "canaryWeight": 0,
         "failedChecks": 0, "iterations": 0, "lastAppliedSpec": "6c8d5f9b47", "lastPromotedSpec": "6c8d5f9b47", "trackedConfigs": {},
         "lastTransitionTime": "2026-01-02T03:04:05Z", "conditions": [{"type": "Promoted", "status": "True", "reason": "Succeeded",
         "message": "Canary analysis completed successfully, promotion finished.", "lastUpdateTime": "2026-01-02T03:04:05Z",
-        "lastTransitionTime": "2026-01-02T03:04:05Z"}]}}' >/dev/null
+        "lastTransitionTime": "2026-01-02T03:04:05Z"}]}}'
 }
 # of_before NAME LABELS: what the controller has made gets the one label of before
 of_before() {
@@ -135,9 +135,9 @@ controller_ends() {
 phase_is() { [ "$(of_canary test "$1" .status.phase)" = "$2" ]; }
 available() { [ "$(api_look test deployments "$1" | gojq -r '.status.availableReplicas // ""')" = "$2" ]; }
 is_gone() { [ -z "$(api_look test deployments "$1" | gojq -r '.status.replicas // ""')" ]; }
-selector() { kubectl -n test get "$1" -o json | gojq -c '.spec.selector | .matchLabels // .'; }
+selector() { api_look test "$@" | gojq -c '.spec.selector | .matchLabels // .'; }
 labels_json() { gojq --yaml-input -c . <<<"$1"; }
-selects_all() { [ "$(selector "service/$1")" = "$(labels_json "$(labels_of "$1" "$2" -primary)")" ]; }
+selects_all() { [ "$(selector services "$1")" = "$(labels_json "$(labels_of "$1" "$2" -primary)")" ]; }
 generations() { api_look test deployments | gojq -c '.items[] | [.metadata.name, .metadata.uid, .metadata.generation]'; }
 pods() { kubectl -n test get pods -o name | sort; }
 releases() { api_look test events | gojq "[.items[] | select(.involvedObject.name == \"$1\" and (.message | startswith(\"New revision\")))] | length"; }
@@ -273,7 +273,7 @@ setup() {
     done
     clients_end
     for name in $(names | grep -e '-3$'); do
-        [ "$(selector "deployment/$name-primary")" = "$(labels_json "$(labels_of "$name" 3 -primary)")" ] || bad="$bad $name"
+        [ "$(selector deployments "$name-primary")" = "$(labels_json "$(labels_of "$name" 3 -primary)")" ] || bad="$bad $name"
         eventually 30 is_not_told "$name" || { kubectl -n test get canary "$name" -o yaml && kubectl -n test get deployment "$name-primary" -o yaml && return 1; }
         available "$name-primary" 2
         [ "$(releases "$name")" = 0 ]
