@@ -115,17 +115,22 @@ spec:
 END
 }
 
-argo_runs() { api_get 'api/v1/namespaces/argo-rollouts/pods?labelSelector=app.kubernetes.io/name=argo-rollouts' | gojq -e '.items != []'; }
+ARGO_PODS='api/v1/namespaces/argo-rollouts/pods?labelSelector=app.kubernetes.io/name=argo-rollouts'
+argo_runs() { api_get "$ARGO_PODS" | gojq -e '.items != []'; }
 # A controller ends with its pod: what it has read before is not written after, however slow this one is.
+# Fails without a pod.
 argo_look() { # MANAGED: an object, the Rollout of each Service
-    local service version wanted
+    local service version wanted found
+    found=$(api_get "$ARGO_PODS" api/v1/namespaces/argo/services apis/argoproj.io/v1alpha1/namespaces/argo/rollouts |
+        gojq -rs --arg hash "$HASH" --argjson managed "$1" 'if .[0].items == [] then error("no pod") else . end
+            | (.[2].items | map({(.metadata.name): $hash}) | add) as $hashes | .[1].items[] | $managed[.metadata.name] as $rollout | select($rollout)
+            | $hashes[$rollout] as $wanted | select(.spec.selector["rollouts-pod-template-hash"] != $wanted)
+            | "\(.metadata.name) \(.metadata.resourceVersion) \($wanted | tojson)"') || return
+    [ -n "$found" ] || return 0
     while read -r service version wanted; do
         argo_runs || return 0
         api_merge argo services "$service" '{"metadata":{"resourceVersion":"'"$version"'"},"spec":{"selector":{"rollouts-pod-template-hash":'"$wanted"'}}}' || true
-    done < <(api_get api/v1/namespaces/argo/services apis/argoproj.io/v1alpha1/namespaces/argo/rollouts | gojq -rs --arg hash "$HASH" --argjson managed "$1" '
-        (.[1].items | map({(.metadata.name): $hash}) | add) as $hashes | .[0].items[] | $managed[.metadata.name] as $rollout | select($rollout)
-            | $hashes[$rollout] as $wanted | select(.spec.selector["rollouts-pod-template-hash"] != $wanted)
-            | "\(.metadata.name) \(.metadata.resourceVersion) \($wanted | tojson)"')
+    done <<<"$found"
 }
 # The controller: looks at all Services as long as it has a pod. The file counts its rounds.
 argo() {
@@ -133,8 +138,7 @@ argo() {
     managed=$(for name in $ALL; do for service in $(managed_of "$name"); do echo "{\"$service\": \"$name\"}"; done; done | gojq -cs add)
     until [ -e "$BATS_FILE_TMPDIR/argo-end" ]; do
         sleep 0.2
-        argo_runs || continue
-        argo_look "$managed"
+        argo_look "$managed" || continue
         echo round >>"$BATS_FILE_TMPDIR/argo"
     done >/dev/null 2>&1
 }
