@@ -102,10 +102,10 @@ requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_
     eventually 20 eval "look_on one test canaries podinfo | gojq -e '.spec.analysis.threshold == 2 and .metadata.labels.mine == \"1\"' >/dev/null"
     eventually 20 eval "look_on one test services podinfo-testloader >/dev/null 2>&1"
     # An edit of the Application reaches every cluster.
-    kubectl patch application shop --type json -p '[{"op": "replace", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficAnalysis/checkFailedTimes", "value": 5}]'
+    api_merge default apps.kurator.dev/v1alpha1/applications shop '[{"op": "replace", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficAnalysis/checkFailedTimes", "value": 5}]' json-patch
     for name in one two three; do eventually 20 eval "look_on $name test canaries podinfo | gojq -e '.spec.analysis.threshold == 5' >/dev/null"; done
     # One that cannot be read changes nothing.
-    kubectl patch application shop --type json -p '[{"op": "remove", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficRouting/canaryStrategy"}]'
+    api_merge default apps.kurator.dev/v1alpha1/applications shop '[{"op": "remove", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficRouting/canaryStrategy"}]' json-patch
     eventually 20 status '.conditions | map(select(.type == "Accepted"))[0] | .status == "False" and (.message | contains("expected canaryStrategy or analysisTimes"))'
     there one
     app
@@ -137,7 +137,7 @@ requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_
     eventually 30 reached 3
     eventually 30 idle
     kill -STOP "$(cat "$DIR/two.pid")"
-    kubectl patch application shop --type json -p '[{"op": "replace", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficAnalysis/checkFailedTimes", "value": 4}]'
+    api_merge default apps.kurator.dev/v1alpha1/applications shop '[{"op": "replace", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficAnalysis/checkFailedTimes", "value": 4}]' json-patch
     eventually 20 eval "look_on one test canaries podinfo | gojq -e '.spec.analysis.threshold == 4' >/dev/null"
     eventually 40 state two Unreachable
     status '.clusters | map(select(.cluster == "two"))[0].lastContact != null'
@@ -200,7 +200,7 @@ requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_
     kubectl annotate application shop flagger.app/inventory-
     daemon --abandon-after 2s
     eventually 30 notes '.annotations["flagger.app/inventory"] | fromjson | .policies["shop-0"][0].clusters | length == 3'
-    kubectl patch application shop --type json -p '[{"op": "remove", "path": "/spec/syncPolicies/0/rollout"}]'
+    api_merge default apps.kurator.dev/v1alpha1/applications shop '[{"op": "remove", "path": "/spec/syncPolicies/0/rollout"}]' json-patch
     for name in one two three; do
         eventually 30 gone "$name"
         eventually 20 eval "! look_on $name test deployments podinfo-testloader >/dev/null 2>&1"
@@ -232,7 +232,7 @@ requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_
     eventually 30 state two Refused 'policy shop-0: rollout.workload.namespace: expected default, the namespace that it lies in itself, or one that grants it, found test'
     eventually 20 eval "kubectl get events -o json | gojq -e '[.items[] | select(.reason == \"NamespaceNotGranted\" and .type == \"Warning\" and (.message | startswith(\"cluster two: policy shop-0\")))] | length == 1' >/dev/null"
     there two
-    kubectl patch application shop --type json -p '[{"op": "replace", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficAnalysis/checkFailedTimes", "value": 6}]'
+    api_merge default apps.kurator.dev/v1alpha1/applications shop '[{"op": "replace", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficAnalysis/checkFailedTimes", "value": 6}]' json-patch
     eventually 20 eval "look_on one test canaries podinfo | gojq -e '.spec.analysis.threshold == 6' >/dev/null"
     look_on two test canaries podinfo | gojq -e '.spec.analysis.threshold == 2'
     # Given again, also to several, it goes on by itself.

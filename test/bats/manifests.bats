@@ -185,7 +185,7 @@ asking() { # ADDRESS
     kubectl delete canaries -A --all --wait=false >/dev/null
     asking "http://127.0.0.1:$(cat "$DIR/backends")" >"$DIR/asking"
     controller
-    none() { [ -z "$(kubectl get canaries -A -o name)" ]; }
+    none() { api_look '' canaries | gojq -e '.items == []' >/dev/null; }
     eventually 300 none
     apply "$DIR/asking"
     all_come Initialized
