@@ -218,7 +218,7 @@ s = socket.socket()
 s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
 s.connect((host, int(port)))
 s.sendall(b"GET /v1/events?after=0 HTTP/1.1\r\nHost: x\r\n\r\n")
-time.sleep(100)
+time.sleep(600)
 PY
     FOLLOWERS+=($!)
     eventually 5 two_clients
