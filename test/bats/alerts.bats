@@ -102,7 +102,7 @@ stage() { # NAMESPACE [ALERTS]
 phase_is() { [ "$(of_canary "$namespace" app .status.phase)" = "$1" ]; }
 told() { gojq -r "$1" "$DIR/told"; }
 release() { # VERSION
-    kubectl -n "$namespace" set image deployment/app "app=app:$1" >/dev/null
+    set_image "$namespace" app app "app:$1"
     eventually 60 phase_is Progressing
     eventually 60 phase_is Succeeded
 }
@@ -148,8 +148,8 @@ YAML
     eventually 60 phase_is Initialized
     release 2
     # A check that cannot pass: three of them end the next release.
-    kubectl -n events patch canary app --type merge -p '{"spec": {"analysis": {"webhooks": [{"name": "no", "type": "rollout", "url": "http://127.0.0.1:1/"}]}}}' >/dev/null
-    kubectl -n events set image deployment/app app=app:3 >/dev/null
+    api_merge events canaries app '{"spec": {"analysis": {"webhooks": [{"name": "no", "type": "rollout", "url": "http://127.0.0.1:1/"}]}}}'
+    set_image events app app app:3
     eventually 60 phase_is Failed
     eventually 30 is_settled
     run -0 told 'select(.type != "application/cloudevents+json; charset=utf-8" or .body.specversion != "1.0" or .body.id != .key
@@ -266,7 +266,7 @@ acted() { gojq -rn --arg path "$1" 'reduce (inputs | select(.path == $path and (
     two_receivers storm
     local version kills=0 want="New Deployment detected, initialization completed."
     for version in {2..11}; do
-        kubectl -n storm set image deployment/app "app=app:$version" >/dev/null
+        set_image storm app app "app:$version"
         eventually 60 phase_is Progressing
         until eventually 2 phase_is Succeeded; do
             kill -KILL "$DAEMON_PID"

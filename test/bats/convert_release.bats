@@ -168,12 +168,12 @@ reaches() { # PHASE [NAME...]
         kubectl -n "$name" apply -f "$DIR/$name.new" >/dev/null 2>&1 || { cat "$DIR/$name.new" && return 1; }
     done
     reaches Initialized
-    for name in $(names); do kubectl -n "$name" set image "deployment/$name" app=app:2 >/dev/null; done
+    for name in $(names); do set_image "$name" "$name" app app:2; done
     reaches Succeeded
     for name in $(names); do
-        [ "$(kubectl -n "$name" get deployment "$name-primary" -o jsonpath='{.spec.template.spec.containers[0].image}')" = app:2 ]
+        [ "$(api_look "$name" deployments "$name-primary" | gojq -r '.spec.template.spec.containers[0].image // ""')" = app:2 ]
     done
-    [ "$(kubectl get canaries -A -o json | gojq -r '[.items[].spec.provider] | sort | join(" ")')" = \
+    [ "$(api_look '' canaries | gojq -r '[.items[].spec.provider] | sort | join(" ")')" = \
         'apisix appmesh:v1beta2 gatewayapi:v1 istio kubernetes nginx smi:v1alpha1 traefik' ]
 }
 
@@ -193,16 +193,16 @@ reaches() { # PHASE [NAME...]
         [ "$(kubectl -n "$name" get metrictemplates -o name | wc -l)" -eq 1 ]
     done
     reaches Initialized "$all"
-    for name in $all; do kubectl -n "$name" set image "deployment/$name" app=app:2 >/dev/null; done
+    for name in $all; do set_image "$name" "$name" app app:2; done
     reaches Succeeded "$all"
     for name in $all; do [ "$name" = web ] || grep -q "app%3D%22$name%22" "$DIR/queries" || { cat "$DIR/queries" && return 1; }; done
     grep -q '^/rate' "$DIR/queries"
     echo 0.5 >"$DIR/value"
-    for name in $all; do kubectl -n "$name" set image "deployment/$name" app=app:3 >/dev/null; done
+    for name in $all; do set_image "$name" "$name" app app:3; done
     reaches Failed "$all"
     for name in $all; do
-        [ "$(kubectl -n "$name" get deployment "$name-primary" -o jsonpath='{.spec.template.spec.containers[0].image}')" = app:2 ]
-        kubectl -n "$name" get canary "$name" -o json |
+        [ "$(api_look "$name" deployments "$name-primary" | gojq -r '.spec.template.spec.containers[0].image // ""')" = app:2 ]
+        api_look "$name" canaries "$name" |
             gojq -e '.status.canaryWeight == 0 and .status.history[0].outcome == "failed" and (.status.history[0].reason | test("rate.* 0\\.5"))' ||
             { kubectl -n "$name" get canary "$name" -o yaml && return 1; }
     done

@@ -54,7 +54,7 @@ YAML
 
 ctl() { "$FLAGGER_BUILD/kubectl-canary" "$@" -n test; }
 phase_is() { [ "$(of_canary test app .status.phase)" = "$1" ]; }
-image() { kubectl -n test set image deployment/app "app=app:$1" >/dev/null; }
+image() { set_image test app app "app:$1"; }
 # what the gate's history says was done last: action, kind, who, why
 last() { curl -s -m 10 "$GATE/v1/gates/test/app" | gojq -c ".history[0] | [.kind, .who, .reason]"; }
 
@@ -68,7 +68,7 @@ last() { curl -s -m 10 "$GATE/v1/gates/test/app" | gojq -c ".history[0] | [.kind
     run -1 --separate-stderr ctl approve app
     [[ $stderr == *'give --as-name'* ]]
     run -0 ctl approve app --as-name alice --why 'looks good'
-    revision=$(kubectl -n test get canary app -o jsonpath='{.status.lastAppliedSpec}')
+    revision=$(api_look test canaries app | gojq -r '.status.lastAppliedSpec // ""')
     [ "$output" = "Approved revision $revision of app at promote as alice." ]
     [ "$(last)" = '["gate","alice","looks good"]' ]
     run -0 --separate-stderr ctl status app --wait --timeout 60s

@@ -54,9 +54,9 @@ YAML
 
 push() { kubectl -n test set image "deploy/$1" "app=demo-app:$2"; }
 in_phase() { [ "$(of_canary test "$1" .status.phase)" = "$2" ]; }
-requests() { kubectl -n test get canary "$1" -o json | gojq -c '[.status.requests[] | [.action, .outcome, .by, .why // ""]]'; }
+requests() { api_look test canaries "$1" | gojq -c '[.status.requests[] | [.action, .outcome, .by, .why // ""]]'; }
 no_request() { [ -z "$(kubectl -n test get releaserequests -o name)" ]; }
-events() { kubectl -n test get events -o json | gojq -r --arg name "$1" '.items[] | select(.involvedObject.name == $name).message'; }
+events() { api_look test events | gojq -r --arg name "$1" '.items[] | select(.involvedObject.name == $name).message'; }
 told() { events "$1" | grep -qF "$2"; }
 
 @test "promote ends the analysis, and the event and the status say who asked" {
@@ -194,7 +194,7 @@ release_all() {
     [ "$(image_of back-primary)" = demo-app:2.0.0 ]
     [ "$(kubectl -n test get deploy back-primary -o 'jsonpath={.spec.template.metadata.labels.new}')" = '' ]
     [ "$(promoted back)" = "$second" ]
-    [ "$(kubectl -n test get canary back -o json | gojq -c '.status.requests | map([.action, .outcome, .by, .why])[0]')" = \
+    [ "$(api_look test canaries back | gojq -c '.status.requests | map([.action, .outcome, .by, .why])[0]')" = \
         '["skip-analysis","done","alice","customers complain"]' ]
     # The one with which the Canary began is in no history, and has a template.
     run -3 --separate-stderr ctl undo back -n test --to "$second"

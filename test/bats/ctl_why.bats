@@ -52,10 +52,10 @@ spec:
 YAML
     # Nobody serves routes here: the test is the mesh, and says no.
     eventually 60 kubectl -n test get httproute meshed
-    kubectl -n test set image deployment/meshed app=app:2 >/dev/null
+    set_image test meshed app app:2
     eventually 60 phase_is meshed Progressing
     refuse() {
-        kubectl -n test get httproute meshed -o json | gojq '{apiVersion, kind, metadata, status: {parents: [{parentRef: .spec.parentRefs[0], controllerName: "test/mesh",
+        api_look test httproutes meshed | gojq '{apiVersion, kind, metadata, status: {parents: [{parentRef: .spec.parentRefs[0], controllerName: "test/mesh",
             conditions: [{type: "Accepted", status: "False", observedGeneration: .metadata.generation, reason: "NotAllowedByListeners", message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]}]}}' >"$BATS_TEST_TMPDIR/route"
         kubectl replace --raw /apis/gateway.networking.k8s.io/v1/namespaces/test/httproutes/meshed/status -f "$BATS_TEST_TMPDIR/route" >/dev/null
         says "$@"

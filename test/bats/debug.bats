@@ -101,7 +101,7 @@ looks() { look "$1" | gojq -e "$2" >/dev/null; }
 }
 
 @test "a Canary that waits at a gate says so, and since when" {
-    kubectl -n test set image deployment/app app=demo-app:2.0.0
+    set_image test app app demo-app:2.0.0
     eventually 60 looks canaries/test/app '.phase == "Waiting"'
     eventually 30 looks canaries/test/app '[.conditions[] | select(.reason == "WaitingForRollout" and .since)] | length == 1'
     eventually 30 looks canaries/test/app '.state == "idle" and .nextWakeup'

@@ -57,7 +57,7 @@ notes() { shop | gojq -e ".metadata | $1" >/dev/null; }
 # state CLUSTER STATE [IN THE MESSAGE]
 state() { status ".clusters | map(select(.cluster == \"$1\")) | length == 1 and .[0].state == \"$2\" and ((.[0].message // \"\") | contains(\"${3-}\"))"; }
 ready() { status '.conditions | map(select(.type == "Ready" and .status == "True")) | length == 1'; }
-there() { on "$1" get canary podinfo -n test -o name >/dev/null 2>&1; }
+there() { look_on "$1" test canaries podinfo >/dev/null 2>&1; }
 gone() { ! there "$1"; }
 app() { kubectl apply -f "$BATS_TEST_DIRNAME/fleet_daemon.yaml"; }
 app_gone() { [[ $(shop 2>&1) == *"returned error: 404"* ]]; }
@@ -71,7 +71,7 @@ requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_
     for name in one two three; do
         on "$name" get namespace test -o json | gojq -e '.metadata.labels["istio-injection"] == "enabled"'
         on "$name" get deployment,service podinfo-testloader -n test
-        on "$name" get canary podinfo -n test -o json | gojq -e '.metadata.annotations["flagger.app/application"] == "default/shop/shop-0"
+        look_on "$name" test canaries podinfo | gojq -e '.metadata.annotations["flagger.app/application"] == "default/shop/shop-0"
             and .metadata.labels["flagger.app/managed-by"] == "fleet" and .spec.provider == "istio" and .spec.service.port == 9898
             and .spec.analysis.stepWeightPromotion == 20 and .spec.analysis.webhooks[0].url == "http://podinfo-testloader.test/"'
     done
@@ -99,13 +99,13 @@ requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_
     eventually 30 ready
     on one patch canary podinfo -n test --type merge -p '{"spec": {"analysis": {"threshold": 7}, "progressDeadlineSeconds": 300}, "metadata": {"labels": {"mine": "1"}}}'
     on one delete service podinfo-testloader -n test
-    eventually 20 eval "on one get canary podinfo -n test -o json | gojq -e '.spec.analysis.threshold == 2 and .metadata.labels.mine == \"1\"' >/dev/null"
-    eventually 20 eval "on one get service podinfo-testloader -n test >/dev/null 2>&1"
+    eventually 20 eval "look_on one test canaries podinfo | gojq -e '.spec.analysis.threshold == 2 and .metadata.labels.mine == \"1\"' >/dev/null"
+    eventually 20 eval "look_on one test services podinfo-testloader >/dev/null 2>&1"
     # An edit of the Application reaches every cluster.
-    kubectl patch application shop --type json -p '[{"op": "replace", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficAnalysis/checkFailedTimes", "value": 5}]'
-    for name in one two three; do eventually 20 eval "on $name get canary podinfo -n test -o json | gojq -e '.spec.analysis.threshold == 5' >/dev/null"; done
+    api_merge default apps.kurator.dev/v1alpha1/applications shop '[{"op": "replace", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficAnalysis/checkFailedTimes", "value": 5}]' json-patch
+    for name in one two three; do eventually 20 eval "look_on $name test canaries podinfo | gojq -e '.spec.analysis.threshold == 5' >/dev/null"; done
     # One that cannot be read changes nothing.
-    kubectl patch application shop --type json -p '[{"op": "remove", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficRouting/canaryStrategy"}]'
+    api_merge default apps.kurator.dev/v1alpha1/applications shop '[{"op": "remove", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficRouting/canaryStrategy"}]' json-patch
     eventually 20 status '.conditions | map(select(.type == "Accepted"))[0] | .status == "False" and (.message | contains("expected canaryStrategy or analysisTimes"))'
     there one
     app
@@ -117,7 +117,7 @@ requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_
     eventually 30 ready
     fleet_of one two
     eventually 30 gone three
-    eventually 20 eval "! on three get deployment podinfo-testloader -n test >/dev/null 2>&1"
+    eventually 20 eval "! look_on three test deployments podinfo-testloader >/dev/null 2>&1"
     eventually 20 status '.summary.clusters == 2 and .summary.ready == 2'
     there one
     on three get service podinfo -n test
@@ -137,8 +137,8 @@ requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_
     eventually 30 reached 3
     eventually 30 idle
     kill -STOP "$(cat "$DIR/two.pid")"
-    kubectl patch application shop --type json -p '[{"op": "replace", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficAnalysis/checkFailedTimes", "value": 4}]'
-    eventually 20 eval "on one get canary podinfo -n test -o json | gojq -e '.spec.analysis.threshold == 4' >/dev/null"
+    api_merge default apps.kurator.dev/v1alpha1/applications shop '[{"op": "replace", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficAnalysis/checkFailedTimes", "value": 4}]' json-patch
+    eventually 20 eval "look_on one test canaries podinfo | gojq -e '.spec.analysis.threshold == 4' >/dev/null"
     eventually 40 state two Unreachable
     status '.clusters | map(select(.cluster == "two"))[0].lastContact != null'
     state one Ready
@@ -149,7 +149,7 @@ requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_
     eventually 20 state two Unreachable /version
     kill -CONT "$(cat "$DIR/two.pid")"
     eventually 60 ready
-    on two get canary podinfo -n test -o json | gojq -e '.spec.analysis.threshold == 4'
+    look_on two test canaries podinfo | gojq -e '.spec.analysis.threshold == 4'
 }
 
 @test "a kubeconfig that changes is followed, and one that cannot be used is told" {
@@ -200,10 +200,10 @@ requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_
     kubectl annotate application shop flagger.app/inventory-
     daemon --abandon-after 2s
     eventually 30 notes '.annotations["flagger.app/inventory"] | fromjson | .policies["shop-0"][0].clusters | length == 3'
-    kubectl patch application shop --type json -p '[{"op": "remove", "path": "/spec/syncPolicies/0/rollout"}]'
+    api_merge default apps.kurator.dev/v1alpha1/applications shop '[{"op": "remove", "path": "/spec/syncPolicies/0/rollout"}]' json-patch
     for name in one two three; do
         eventually 30 gone "$name"
-        eventually 20 eval "! on $name get deployment podinfo-testloader -n test >/dev/null 2>&1"
+        eventually 20 eval "! look_on $name test deployments podinfo-testloader >/dev/null 2>&1"
     done
     eventually 20 notes '.finalizers == null and .annotations["flagger.app/inventory"] == null'
     kubectl delete application shop
@@ -232,13 +232,13 @@ requests() { curl -s "$DAEMON_URL/metrics" | awk '/^flagger_kubernetes_requests_
     eventually 30 state two Refused 'policy shop-0: rollout.workload.namespace: expected default, the namespace that it lies in itself, or one that grants it, found test'
     eventually 20 eval "kubectl get events -o json | gojq -e '[.items[] | select(.reason == \"NamespaceNotGranted\" and .type == \"Warning\" and (.message | startswith(\"cluster two: policy shop-0\")))] | length == 1' >/dev/null"
     there two
-    kubectl patch application shop --type json -p '[{"op": "replace", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficAnalysis/checkFailedTimes", "value": 6}]'
-    eventually 20 eval "on one get canary podinfo -n test -o json | gojq -e '.spec.analysis.threshold == 6' >/dev/null"
-    on two get canary podinfo -n test -o json | gojq -e '.spec.analysis.threshold == 2'
+    api_merge default apps.kurator.dev/v1alpha1/applications shop '[{"op": "replace", "path": "/spec/syncPolicies/0/rollout/rolloutPolicy/trafficAnalysis/checkFailedTimes", "value": 6}]' json-patch
+    eventually 20 eval "look_on one test canaries podinfo | gojq -e '.spec.analysis.threshold == 6' >/dev/null"
+    look_on two test canaries podinfo | gojq -e '.spec.analysis.threshold == 2'
     # Given again, also to several, it goes on by itself.
     on two annotate namespace test 'flagger.app/applications=shop, default' --overwrite
     eventually 30 ready
-    on two get canary podinfo -n test -o json | gojq -e '.spec.analysis.threshold == 6'
+    look_on two test canaries podinfo | gojq -e '.spec.analysis.threshold == 6'
     # Without a grant, and in those of the system: nothing is made there, of a workload, a load tester or a metric's Secret.
     local in
     for name in one two three; do on "$name" create namespace prod; done
@@ -299,7 +299,7 @@ YAML
     app
     eventually 30 ready
     for name in one two three; do on "$name" create namespace prod; done
-    for name in one two three; do on "$name" get canary podinfo -n test -o json | gojq '.metadata = {name: "other", namespace: "prod"} | del(.status)' | on "$name" apply -f -; done
+    for name in one two three; do look_on "$name" test canaries podinfo | gojq '.metadata = {name: "other", namespace: "prod"} | del(.status)' | on "$name" apply -f -; done
     kubectl apply -f - <<'YAML'
 apiVersion: flagger.app/v1alpha1
 kind: ReleasePlan
@@ -308,7 +308,7 @@ spec: {canaries: {namespace: prod}, destination: {fleet: quickstart}, waves: [{n
 YAML
     says() { kubectl get releaseplan foreign -o json | gojq -e "$1" >/dev/null; }
     eventually 30 says '[.status.clusters[]? | select((.says // "") | startswith("the namespace of its Canaries: expected default, the namespace that it lies in itself, or one that grants it, found prod"))] | length == 3'
-    for name in one two three; do on "$name" get canary other -n prod -o json | gojq -e '.spec.suspend != true and .metadata.annotations["flagger.app/held-by"] == null'; done
+    for name in one two three; do look_on "$name" prod canaries other | gojq -e '.spec.suspend != true and .metadata.annotations["flagger.app/held-by"] == null'; done
     on one annotate namespace prod flagger.app/applications=default
     eventually 30 says '.status.clusters | map(select(.name == "one"))[0] | .state != "Unreachable"'
     kubectl delete releaseplan foreign --timeout=30s
@@ -356,10 +356,10 @@ YAML
     on one delete metrictemplate errors -n test
     on one patch deployment podinfo-testloader -n test --type merge -p '{"spec": {"template": {"spec": {"enableServiceLinks": true}}}}'
     on one patch service podinfo-testloader -n test --type merge -p '{"spec": {"ports": [{"name": "http", "port": 80, "targetPort": 1}]}}'
-    eventually 20 eval "on one get metrictemplate errors -n test >/dev/null 2>&1"
-    eventually 20 eval "on one get service podinfo-testloader -n test -o json | gojq -e '.spec.ports[0].targetPort == \"http\"' >/dev/null"
+    eventually 20 eval "look_on one test metrictemplates errors >/dev/null 2>&1"
+    eventually 20 eval "look_on one test services podinfo-testloader | gojq -e '.spec.ports[0].targetPort == \"http\"' >/dev/null"
     on one patch metrictemplate errors -n test --type merge -p '{"spec": {"query": "down"}}'
-    eventually 20 eval "on one get metrictemplate errors -n test -o json | gojq -e '.spec.query == \"up\"' >/dev/null"
+    eventually 20 eval "look_on one test metrictemplates errors | gojq -e '.spec.query == \"up\"' >/dev/null"
     kubectl delete application shop --timeout=30s
     curl -s "$DAEMON_URL/metrics" | sed -n 's/^flagger_kubernetes_requests_total{\(.*\)} .*/\1/p' >>"$DIR/taken"
     gojq --yaml-input -r 'select(.kind | endswith("Role")).rules[] | .resources[] as $r | .verbs[] | "\($r) \(.)"' \

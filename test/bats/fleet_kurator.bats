@@ -63,8 +63,8 @@ spec:
 YAML
     eventually 30 status '.syncStatus | map(.rolloutStatus.clusterName) | sort == ["one", "two"]'
     # the status names a cluster before its objects are there
-    eventually 20 eval 'on two get canary podinfo -n test -o name >/dev/null 2>&1'
-    on two get canary podinfo -n test -o json | gojq -e '.spec | .provider == "istio" and .service.gateways == ["istio-system/public-gateway"]
+    eventually 20 eval 'look_on two test canaries podinfo >/dev/null 2>&1'
+    look_on two test canaries podinfo | gojq -e '.spec | .provider == "istio" and .service.gateways == ["istio-system/public-gateway"]
         and .analysis.interval == "60s" and .analysis.webhooks[0].metadata.cmd == "hey -z 1m -q 10 -c 2 http://podinfo-canary.test:9898/"'
     on two patch canary podinfo -n test --subresource status --type merge -p '{"status": {"phase": "Progressing", "canaryWeight": 20, "failedChecks": 1, "iterations": 0, "lastAppliedSpec": "5d4f8b"}}'
     eventually 20 status '.syncStatus | map(select(.rolloutStatus.clusterName == "two"))[0].rolloutStatus.rolloutStatusInCluster | .phase == "Progressing" and .canaryWeight == 20'

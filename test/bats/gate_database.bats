@@ -192,13 +192,13 @@ gates_wait_for() { [ "$(pg_sql "SELECT count(*) FROM pg_stat_activity WHERE wait
 
 # standby_begin: a hot standby of the server, on port 5433 of the same directory
 standby_begin() {
-    pg_as "$(pg_bin)/pg_basebackup" -h "$PG_DIR" -U postgres -D "$PG_DIR/standby" -R -X stream -c fast
-    pg_as "$(pg_bin)/pg_ctl" -w -s -D "$PG_DIR/standby" -l "$PG_DIR/standby.log" \
+    pg_as "$PG_BIN/pg_basebackup" -h "$PG_DIR" -U postgres -D "$PG_DIR/standby" -R -X stream -c fast
+    pg_as "$PG_BIN/pg_ctl" -w -s -D "$PG_DIR/standby" -l "$PG_DIR/standby.log" \
         -o "-k $PG_DIR -p 5433 -c listen_addresses= -c fsync=off" start 3>&-
 }
 
 standby_end() {
-    pg_as "$(pg_bin)/pg_ctl" -w -s -m immediate -D "$PG_DIR/standby" stop || true
+    pg_as "$PG_BIN/pg_ctl" -w -s -m immediate -D "$PG_DIR/standby" stop || true
     rm -rf "$PG_DIR/standby"
 }
 
@@ -212,7 +212,7 @@ standby_end() {
     answers 503 POST /gate/check "$PODINFO"
     grep -q 'standby' "$BATS_TEST_TMPDIR/body"
     answers 503 GET /readyz
-    pg_as "$(pg_bin)/pg_ctl" -w -s -D "$PG_DIR/standby" promote
+    pg_as "$PG_BIN/pg_ctl" -w -s -D "$PG_DIR/standby" promote
     eventually 10 answers 200 POST /gate/check "$PODINFO"
     daemon_stop
 }
@@ -324,7 +324,7 @@ blocked() { [ "$(pg_sql "SELECT count(*) FROM pg_stat_activity WHERE wait_event_
     eventually 10 grep -q 'certificate verify failed' "$DAEMON_LOG"
     answers 503 POST /gate/check "$PODINFO"
     daemon_stop
-    pg_as "$(pg_bin)/pg_ctl" -w -s -m fast -D "$PG_DIR/data" stop
+    pg_as "$PG_BIN/pg_ctl" -w -s -m fast -D "$PG_DIR/data" stop
     pg_start "-c listen_addresses=127.0.0.1 -p $port -c ssl=on -c ssl_cert_file=$PG_DIR/other/server.crt -c ssl_key_file=$PG_DIR/other/server.key"
     daemon_start "$GATE" --database "$to sslrootcert=$PG_DIR/other/ca.crt" --anybody
     eventually 10 grep -q 'does not match host name' "$DAEMON_LOG"

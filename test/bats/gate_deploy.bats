@@ -28,8 +28,8 @@ objects() { gojq --yaml-input -c 'select(.)' "$MANIFEST"; }
 
 @test "the API server takes the Deployment and the Service, and they belong together" {
     objects | kubectl -n flagger apply -f -
-    kubectl -n flagger get deployment flagger-gate -o json >"$DIR/deployment"
-    kubectl -n flagger get service flagger-gate -o json >"$DIR/service"
+    api_look flagger deployments flagger-gate >"$DIR/deployment"
+    api_look flagger services flagger-gate >"$DIR/service"
     gojq -e --slurpfile s "$DIR/service" '.spec.template.metadata.labels as $l | $s[0].spec.selector | to_entries | all($l[.key] == .value)' "$DIR/deployment"
     gojq -e --slurpfile s "$DIR/service" '[.spec.template.spec.containers[].ports[].name] | index($s[0].spec.ports[0].targetPort)' "$DIR/deployment"
     gojq -e '.spec.selector.matchLabels == .spec.template.metadata.labels' "$DIR/deployment"

@@ -184,7 +184,7 @@ old_traffic() {
         # Never far ahead of what was answered, or the traffic would be one of before the upgrade.
         while [ ! -e "$work/stop" ]; do
             for i in 1 2 3 4 5; do echo "$cycle"; done
-            sleep 0.02
+            sleep 0.2
         done
         echo "\\echo drained"
     } >&"${OLD_FD[$1]}" 3>&- &

@@ -101,9 +101,9 @@ all_come() {
 }
 # Where one is from, its phase, and what it says of its spec.
 refused() {
-    kubectl get canaries -A -o json | gojq -r '.items[] | select(.status.phase != "Initialized" and .status.phase != "Succeeded") |
+    api_look '' canaries | gojq -r '.items[] | select(.status.phase != "Initialized" and .status.phase != "Succeeded") |
         "\(.metadata.labels.at) \(.metadata.namespace)/\(.metadata.name) \(.status.phase): \([.status.conditions[]? | select(.status == "False").message] | join("; "))"'
-    kubectl get events -A -o json | gojq -r '.items[] | select(.type == "Warning").message'
+    api_look '' events | gojq -r '.items[] | select(.type == "Warning").message'
 }
 apply() { kubectl apply -f "$1" >"$DIR/applied" 2>&1 || { grep -vE '(created|configured|unchanged)$' "$DIR/applied" && return 1; }; }
 
@@ -185,7 +185,7 @@ asking() { # ADDRESS
     kubectl delete canaries -A --all --wait=false >/dev/null
     asking "http://127.0.0.1:$(cat "$DIR/backends")" >"$DIR/asking"
     controller
-    none() { [ -z "$(kubectl get canaries -A -o name)" ]; }
+    none() { api_look '' canaries | gojq -e '.items == []' >/dev/null; }
     eventually 300 none
     apply "$DIR/asking"
     all_come Initialized

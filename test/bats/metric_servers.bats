@@ -189,7 +189,7 @@ released() {
         "$DAEMON_LOG" | sort -u >"$DIR/unavailable"
     kubectl -n "$namespace" get deployments -o name | grep -v -- -primary | xargs -I{} kubectl -n "$namespace" set image {} app=app:2 >/dev/null
     eventually 120 all_are 'Succeeded|Failed'
-    kubectl -n "$namespace" get canaries -o json | gojq -r '.items[] | "\(.metadata.name) \(.status.phase): \(
+    api_look "$namespace" canaries | gojq -r '.items[] | "\(.metadata.name) \(.status.phase): \(
         [.status.conditions[]? | select(.type == "ChecksPassed" and .status == "False").message] | join("; "))"' >"$DIR/said"
     sed 's/^/# /' "$DIR/said" >&3
 }

@@ -80,8 +80,8 @@ counted() { curl -s "$DAEMON_URL/metrics" | awk -v "r=result=\"$1\"" '/^flagger_
     for one in steps blue; do eventually 60 is_in $one Initialized; done
     eventually 60 looks steps '.phase == "Initialized" and .observed.at == "Initialized"'
     eventually 60 looks blue '.phase == "Initialized"'
-    kubectl -n test set image deployment/steps app=app:2
-    kubectl -n test set image deployment/blue app=app:2
+    set_image test steps app app:2
+    set_image test blue app app:2
     eventually 60 looks steps '.observed.at == "Progressing" and (.observed.expected | map(.to) | index("Progressing, 25 percent"))'
     for one in steps blue; do eventually 90 looks $one '.phase == "Succeeded" and .state == "idle"'; done
     agrees steps

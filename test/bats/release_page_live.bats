@@ -58,7 +58,7 @@ spec:
 YAML
 }
 ctl() { "$FLAGGER_BUILD/kubectl-canary" "$@" -n test; }
-image() { kubectl -n test set image deployment/shop "app=shop:$1"; }
+image() { set_image test shop app "shop:$1"; }
 
 @test "a release is watched from its beginning to its approval, then one that is paused and aborted" {
     app
@@ -104,7 +104,7 @@ image() { kubectl -n test set image deployment/shop "app=shop:$1"; }
     # A pod of before would be kept until the new one is ready, and be waited for instead.
     target_is_gone() { [ -z "$(kubectl -n test get pods -l app=shop -o name)" ]; }
     eventually 60 target_is_gone
-    kubectl -n test patch deployment shop --type merge -p '{"spec":{"template":{"metadata":{"annotations":{"sandbox.flagger.app/never-ready":"true"}}}}}'
+    api_merge test deployments shop '{"spec":{"template":{"metadata":{"annotations":{"sandbox.flagger.app/never-ready":"true"}}}}}'
     browser_wait 90 '#one-state' Progressing
     browser_wait 60 '#one-waits' 'Canary deployment shop.test not ready: waiting for rollout to finish: 0 of 1'
     run -4 --separate-stderr ctl status shop

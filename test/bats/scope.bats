@@ -63,16 +63,16 @@ lease() { kubectl -n "$1" get leases -o jsonpath='{.items[*].metadata.name}'; }
     controller --max-concurrent-releases 1
     eventually 60 looks canaries '[.canaries[] | select(.phase == "Initialized" and .state == "idle")] | length == 9'
     kubectl -n a set image deployment/one deployment/two app=app:2
-    kubectl -n b set image deployment/one app=app:2
+    set_image b one app app:2
     eventually 20 looks process '.releases == {underWay: 1, waiting: 2}'
     eventually 20 looks canaries '[.canaries[] | select(.waitsFor == "its turn: as many releases are under way as may be")] | length == 2'
     curl -s "$DAEMON_URL/metrics" | grep -qx 'flagger_releases{state="waiting"} 2'
-    kubectl get canaries -A -o json |
+    api_look '' canaries |
         gojq -e '[.items[] | select(.status.conditions[] | .type == "Admitted" and .reason == "Queued")] | length == 2'
     eventually 90 looks canaries '[.canaries[] | select(.phase == "Succeeded")] | length == 3'
     eventually 20 looks process '.releases == {underWay: 0, waiting: 0}'
     # nobody began before the one before it had ended
-    kubectl get events -A -o json | gojq -e '[.items[] | select(.message | test("New revision detected! Scaling up|Promotion completed!"))]
+    api_look '' events | gojq -e '[.items[] | select(.message | test("New revision detected! Scaling up|Promotion completed!"))]
         | sort_by(.metadata.resourceVersion | tonumber) | [.[].message | if startswith("New") then "begun" else "ended" end]
         == ["begun", "ended", "begun", "ended", "begun", "ended"]'
 }
@@ -96,18 +96,18 @@ lease() { kubectl -n "$1" get leases -o jsonpath='{.items[*].metadata.name}'; }
 }
 
 # driver NAME: who has written its name into the Canary of namespace b
-driver() { kubectl -n b get canary "$1" -o jsonpath='{.status.controller}'; }
-phase() { kubectl -n b get canaries -o json | gojq -e "[.items[].status | select(.phase == \"$1\" and .controller)] | length == 3" >/dev/null; }
+driver() { api_look b canaries "$1" | gojq -r '.status.controller // ""'; }
+phase() { api_look b canaries | gojq -e "[.items[].status | select(.phase == \"$1\" and .controller)] | length == 3" >/dev/null; }
 release() { # VERSION: in namespace b
     local name
-    for name in one two other; do kubectl -n b set image "deployment/$name" "app=app:$1"; done
+    for name in one two other; do set_image b "$name" app "app:$1"; done
     eventually 60 images "$1"
     eventually 30 phase Succeeded
 }
-images() { kubectl -n b get deployments -o json | gojq -e "[.items[] | select(.metadata.name | test(\"-primary\")) | .spec.template.spec.containers[0].image == \"app:$1\"] | all" >/dev/null; }
+images() { api_look b deployments | gojq -e "[.items[] | select(.metadata.name | test(\"-primary\")) | .spec.template.spec.containers[0].image == \"app:$1\"] | all" >/dev/null; }
 
 begun_and_ended() { # SINCE COUNT: so many events of namespace b tell of a begin or an end
-    kubectl -n b get events -o json | gojq -e --argjson since "$1" --argjson count "$2" '
+    api_look b events | gojq -e --argjson since "$1" --argjson count "$2" '
         [.items[] | select((.metadata.resourceVersion | tonumber) > $since and (.message | test("New revision detected! Scaling up|Promotion completed!"))) | .count // 1]
         | add == $count' >/dev/null
 }
@@ -117,13 +117,13 @@ begun_and_ended() { # SINCE COUNT: so many events of namespace b tell of a begin
     controller --namespace a,b --enable-leader-election
     first=$DAEMON_PID first_url=$DAEMON_URL
     controller --namespace b,c --enable-leader-election
-    last=$(kubectl get events -A -o json | gojq '[.items[].metadata.resourceVersion | tonumber] | max')
+    last=$(api_look '' events | gojq '[.items[].metadata.resourceVersion | tonumber] | max')
     release 3
     # each release was begun and ended by one alone
     eventually 20 begun_and_ended "$last" 6 # the last event comes after the status
     for name in one two other; do [[ $(driver "$name") == kube-system/flagger-leader-election-* ]]; done
     eventually 30 left_out 3
-    kubectl -n b get events -o json | gojq -e '[.items[] | select(.message | test("leaves this Canary alone: status.controller names kube-system/")) | .involvedObject.name] | unique == ["one", "other", "two"]'
+    api_look b events | gojq -e '[.items[] | select(.message | test("leaves this Canary alone: status.controller names kube-system/")) | .involvedObject.name] | unique == ["one", "other", "two"]'
     looks canaries '[.canaries[] | select(.namespace == "c")] | length == 3'
 
     # one that ends is followed by the other, which has seen its lease for long enough
@@ -143,11 +143,11 @@ left_out() { # COUNT: as both say, or the one that is left
     controller --watch-selector team=red --enable-leader-election
     red=$DAEMON_PID
     controller --watch-selector team=blue --enable-leader-election
-    kubectl -n a set image deployment/one app=app:3
+    set_image a one app app:3
     eventually 60 runs 3
     kubectl -n a label canary one team=blue --overwrite
-    kubectl -n a set image deployment/one app=app:4
+    set_image a one app app:4
     eventually 60 runs 4
     kill -KILL "$red"
 }
-runs() { [ "$(kubectl -n a get deployment one-primary -o jsonpath='{.spec.template.spec.containers[0].image}')" = "app:$1" ]; }
+runs() { [ "$(api_look a deployments one-primary | gojq -r '.spec.template.spec.containers[0].image // ""')" = "app:$1" ]; }

@@ -80,7 +80,7 @@ YAML
 # left_by_flagger NAME PROVIDER LABELS: all objects of a Canary that is at rest
 left_by_flagger() {
     local uid owner notes full one
-    uid=$(kubectl -n test get canary "$1" -o jsonpath='{.metadata.uid}')
+    uid=$(api_look test canaries "$1" | gojq -r '.metadata.uid // ""')
     owner="ownerReferences: [{apiVersion: flagger.app/v1beta1, blockOwnerDeletion: true, controller: true, kind: Canary, name: $1, uid: $uid}]"
     notes="annotations: {helm.toolkit.fluxcd.io/driftDetection: disabled, kustomize.toolkit.fluxcd.io/reconcile: disabled}"
     full=$(labels_of "$1" "$3" '') one=$(one_label "$1" "$3" '')
@@ -107,22 +107,22 @@ spec:
 YAML
 }
 status_of_flagger() {
-    kubectl -n test patch canary "$1" --subresource status --type merge -p '{"status": {"phase": "Succeeded", "canaryWeight": 0,
+    api_merge test canaries "$1/status" '{"status": {"phase": "Succeeded", "canaryWeight": 0,
         "failedChecks": 0, "iterations": 0, "lastAppliedSpec": "6c8d5f9b47", "lastPromotedSpec": "6c8d5f9b47", "trackedConfigs": {},
         "lastTransitionTime": "2026-01-02T03:04:05Z", "conditions": [{"type": "Promoted", "status": "True", "reason": "Succeeded",
         "message": "Canary analysis completed successfully, promotion finished.", "lastUpdateTime": "2026-01-02T03:04:05Z",
-        "lastTransitionTime": "2026-01-02T03:04:05Z"}]}}' >/dev/null
+        "lastTransitionTime": "2026-01-02T03:04:05Z"}]}}'
 }
 # of_before NAME LABELS: what the controller has made gets the one label of before
 of_before() {
     local one
     one=$(one_label "$1" "$2" -primary)
-    kubectl -n test get deployment "$1-primary" -o json |
+    api_look test deployments "$1-primary" |
         gojq --argjson one "$(gojq --yaml-input -c . <<<"$one")" '.spec.selector.matchLabels = $one |
             del(.status, .metadata.uid, .metadata.resourceVersion, .metadata.generation, .metadata.creationTimestamp)' >"$DIR/$1.json"
     kubectl replace --force --cascade=background -f "$DIR/$1.json" >/dev/null
     for service in "$1" "$1-primary"; do
-        kubectl -n test get service "$service" -o json |
+        api_look test services "$service" |
             gojq --argjson one "$(gojq --yaml-input -c . <<<"$one")" '.spec.selector = $one' | kubectl replace -f - >/dev/null
     done
 }
@@ -133,19 +133,19 @@ controller_ends() {
     eventually 30 daemon_gone
 }
 phase_is() { [ "$(of_canary test "$1" .status.phase)" = "$2" ]; }
-available() { [ "$(kubectl -n test get deployment "$1" -o jsonpath='{.status.availableReplicas}')" = "$2" ]; }
-is_gone() { [ -z "$(kubectl -n test get deployment "$1" -o jsonpath='{.status.replicas}')" ]; }
-selector() { kubectl -n test get "$1" -o json | gojq -c '.spec.selector | .matchLabels // .'; }
+available() { [ "$(api_look test deployments "$1" | gojq -r '.status.availableReplicas // ""')" = "$2" ]; }
+is_gone() { [ -z "$(api_look test deployments "$1" | gojq -r '.status.replicas // ""')" ]; }
+selector() { api_look test "$@" | gojq -c '.spec.selector | .matchLabels // .'; }
 labels_json() { gojq --yaml-input -c . <<<"$1"; }
-selects_all() { [ "$(selector "service/$1")" = "$(labels_json "$(labels_of "$1" "$2" -primary)")" ]; }
-generations() { kubectl -n test get deployments -o json | gojq -c '.items[] | [.metadata.name, .metadata.uid, .metadata.generation]'; }
+selects_all() { [ "$(selector services "$1")" = "$(labels_json "$(labels_of "$1" "$2" -primary)")" ]; }
+generations() { api_look test deployments | gojq -c '.items[] | [.metadata.name, .metadata.uid, .metadata.generation]'; }
 pods() { kubectl -n test get pods -o name | sort; }
-releases() { kubectl -n test get events -o json | gojq "[.items[] | select(.involvedObject.name == \"$1\" and (.message | startswith(\"New revision\")))] | length"; }
+releases() { api_look test events | gojq "[.items[] | select(.involvedObject.name == \"$1\" and (.message | startswith(\"New revision\")))] | length"; }
 
 # client NAME PROVIDER: one at the Service and, where there is a route, one at the gateway; a line for each answer
 client() {
     local address url
-    address=$(kubectl -n test get service "$1" -o jsonpath='{.spec.clusterIP}')
+    address=$(api_look test services "$1" | gojq -r '.spec.clusterIP // ""')
     for url in "http://$address" "$GATEWAY"; do
         [ "$url" != "$GATEWAY" ] || [ "$2" != kubernetes ] || continue
         curl -s -m 5 --rate 10/s -o /dev/null -H "Host: $1.example.com" -H 'Connection: close' -w '%{stderr}%{http_code}\n' \
@@ -162,7 +162,7 @@ clients_end() {
 answered() { cat "$DIR/answers.$1".* | grep -c . || true; }
 has_answers() { [ "$(answered "$1")" -ge "$2" ]; }
 failed() { cat "$DIR/answers.$1".* | grep -vc '^200$' || true; }
-serves() { [ "$(curl -s -m 2 -o /dev/null -w '%{http_code}' "http://$(kubectl -n test get service "$1" -o jsonpath='{.spec.clusterIP}')/")" = 200 ]; }
+serves() { [ "$(curl -s -m 2 -o /dev/null -w '%{http_code}' "http://$(api_look test services "$1" | gojq -r '.spec.clusterIP // ""')/")" = 200 ]; }
 
 setup_file() {
     load ../lib/sandbox
@@ -251,7 +251,7 @@ setup() {
 
 @test "primaries of one label that share it are told, and recreated without a failed request" {
     local name bad=""
-    shared() { kubectl -n test get canary "$1" -o json | gojq -r '[.status.conditions[] | select(.type == "PodsOwned") | .reason] | join(",")'; }
+    shared() { api_look test canaries "$1" | gojq -r '[.status.conditions[] | select(.type == "PodsOwned") | .reason] | join(",")'; }
     is_told() { [ "$(shared "$1")" = PrimarySelectsOthers ]; }
     is_not_told() { [ -z "$(shared "$1")" ]; }
     for name in $(names | grep -e '-3$'); do eventually 30 is_told "$name"; done
@@ -273,7 +273,7 @@ setup() {
     done
     clients_end
     for name in $(names | grep -e '-3$'); do
-        [ "$(selector "deployment/$name-primary")" = "$(labels_json "$(labels_of "$name" 3 -primary)")" ] || bad="$bad $name"
+        [ "$(selector deployments "$name-primary")" = "$(labels_json "$(labels_of "$name" 3 -primary)")" ] || bad="$bad $name"
         eventually 30 is_not_told "$name" || { kubectl -n test get canary "$name" -o yaml && kubectl -n test get deployment "$name-primary" -o yaml && return 1; }
         available "$name-primary" 2
         [ "$(releases "$name")" = 0 ]

@@ -176,7 +176,7 @@ holds() { gojq -es "$1" "$DIR/spans" >/dev/null; }
     controller --otlp-endpoint "$COLLECTOR/"
     stage one hook
     [ ! -s "$DIR/spans" ]
-    kubectl -n one set image deployment/app app=app:2 >/dev/null
+    set_image one app app app:2
     eventually 60 phase_is WaitingPromotion
     eventually 60 holds 'map(select(.name == "webhook gate")) != []'
     kill -KILL "$DAEMON_PID"
@@ -206,7 +206,7 @@ holds() { gojq -es "$1" "$DIR/spans" >/dev/null; }
     [ "$(wc -l <"$DIR/requests")" -lt "$(wc -l <"$DIR/spans")" ]
     # The next release is another trace, and its root says that it has failed.
     kubectl -n one patch canary app --type json -p "[{\"op\": \"replace\", \"path\": \"/spec/analysis/webhooks/0/url\", \"value\": \"$COLLECTOR/no\"}]" >/dev/null
-    kubectl -n one set image deployment/app app=app:3 >/dev/null
+    set_image one app app app:3
     eventually 60 phase_is Failed
     eventually 60 holds 'map(select(.parentSpanId == null)) | length == 2'
     holds '(map(.traceId) | unique | length) == 2 and (map(select(.parentSpanId == null))[1] | .status.code == 2 and (.status.message | contains("Failed checks threshold reached 2")))'
@@ -219,13 +219,13 @@ holds() { gojq -es "$1" "$DIR/spans" >/dev/null; }
     OTEL_EXPORTER_OTLP_ENDPOINT=$COLLECTOR controller
     touch "$DIR/open"
     stage two hook
-    kubectl -n two set image deployment/app app=app:2 >/dev/null
+    set_image two app app app:2
     eventually 60 phase_is Succeeded
     eventually 60 holds 'map(select(.parentSpanId == null)) != []'
     daemon_stop
     : >"$DIR/spans"
     controller
-    kubectl -n two set image deployment/app app=app:3 >/dev/null
+    set_image two app app app:3
     eventually 60 phase_is Progressing
     eventually 60 phase_is Succeeded
     [ ! -s "$DIR/spans" ]
@@ -236,7 +236,7 @@ holds() { gojq -es "$1" "$DIR/spans" >/dev/null; }
     controller --otlp-endpoint http://127.0.0.1:1
     touch "$DIR/open"
     stage three hook
-    kubectl -n three set image deployment/app app=app:2 >/dev/null
+    set_image three app app app:2
     eventually 60 phase_is Succeeded
     grep -q '"event":"traces_not_taken"' "$DAEMON_LOG"
     dropped() { curl -s "$DAEMON_URL/metrics" | grep -q '^flagger_trace_spans_dropped_total{reason="not taken"} [1-9]'; }
@@ -258,7 +258,7 @@ holds() { gojq -es "$1" "$DIR/spans" >/dev/null; }
     echo 'Authorization=Bearer%20first%25of=two' >"$DIR/headers"
     controller --otlp-endpoint "$REAL" --otlp-headers-file "$DIR/headers"
     stage real hook
-    kubectl -n real set image deployment/app app=app:2 >/dev/null
+    set_image real app app app:2
     eventually 60 phase_is WaitingPromotion
     eventually 60 took 'any(.name == "webhook gate")'
     curl -s "$DAEMON_URL/metrics" | refute grep '^flagger_trace_spans_dropped_total{.*} [1-9]'
@@ -291,7 +291,7 @@ holds() { gojq -es "$1" "$DIR/spans" >/dev/null; }
     controller --otlp-endpoint "$REAL" --otlp-headers-file "$DIR/headers"
     touch "$DIR/open"
     stage four hook
-    kubectl -n four set image deployment/app app=app:2 >/dev/null
+    set_image four app app app:2
     eventually 60 phase_is Succeeded
     eventually 60 grep -q '"event":"traces_not_taken".*the collector answers 401' "$DAEMON_LOG"
     [ ! -s "$DIR/taken" ]
@@ -301,7 +301,7 @@ holds() { gojq -es "$1" "$DIR/spans" >/dev/null; }
     echo 'authorization=Bearer right' >"$DIR/headers"
     kill -HUP "$DAEMON_PID"
     eventually 60 grep -q '"event":"trace_headers_read"' "$DAEMON_LOG"
-    kubectl -n four set image deployment/app app=app:3 >/dev/null
+    set_image four app app app:3
     eventually 60 phase_is Progressing
     eventually 60 phase_is Succeeded
     eventually 60 took 'any((.parentSpanId // "") == "")'

@@ -99,8 +99,8 @@ change() {
 field() { kubectl -n test get canary "$1" -o jsonpath="{.status.$2}"; }
 is_in() { [ "$(field "$1" phase)" = "$2" ]; }
 weight_from() { is_in "$1" Progressing && [ "$(field "$1" canaryWeight)" -ge "$2" ]; }
-told() { kubectl -n test get events -o json | gojq --arg name "$1" --arg text "$2" '[.items[] | select(.involvedObject.name == $name and (.message | contains($text))) | .count // 1] | add // 0'; }
-image() { kubectl -n test get deployment "$1-primary" -o jsonpath='{.spec.template.spec.containers[0].image}'; }
+told() { api_look test events | gojq --arg name "$1" --arg text "$2" '[.items[] | select(.involvedObject.name == $name and (.message | contains($text))) | .count // 1] | add // 0'; }
+image() { api_look test deployments "$1-primary" | gojq -r '.spec.template.spec.containers[0].image // ""'; }
 
 initialised() {
     local one
@@ -112,7 +112,7 @@ release() { # VERSION
     declare -gA DETECTED
     for one in $APPS; do
         DETECTED[$one]=$(told "$one" 'New revision detected')
-        kubectl -n test set image "deployment/$one" "app=app:$1"
+        set_image test "$one" app "app:$1"
     done
 }
 # Each release was begun once and ended as it must.
@@ -128,7 +128,7 @@ arrived() { # VERSION
         fi
         [ "$(told "$one" 'New revision detected')" = $((DETECTED[$one] + 1)) ] || { echo "$one was begun more than once" && return 1; }
     done
-    kubectl -n test get httproutes -o json | gojq -e 'all(.items[]; [.spec.rules[-1].backendRefs[] | {(.name | sub(".*-"; "")): .weight}] | add | .primary == 100 and (.canary // 0) == 0)'
+    api_look test httproutes | gojq -e 'all(.items[]; [.spec.rules[-1].backendRefs[] | {(.name | sub(".*-"; "")): .weight}] | add | .primary == 100 and (.canary // 0) == 0)'
     refute grep -h '"level":"error"' "${LOGS[@]}"
 }
 
@@ -149,7 +149,7 @@ arrived() { # VERSION
     arrived 3
 }
 
-state() { kubectl -n test get canaries -o json | gojq -c '[.items[].status | [.phase, .canaryWeight, .iterations]]'; }
+state() { api_look test canaries | gojq -c '[.items[].status | [.phase, .canaryWeight, .iterations]]'; }
 has_moved() { [ "$(state)" != "$before" ]; }
 all_rest() {
     local one

@@ -7,8 +7,8 @@ setup_file() {
     stage_begin
     stage_enter
     gate open
-    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"analysis":{"interval":"2s","stepWeight":50,"maxWeight":50,"metrics":[],
-        "bake":{"for":"20s"}}}}' >/dev/null
+    api_merge test canaries podinfo '{"spec":{"analysis":{"interval":"2s","stepWeight":50,"maxWeight":50,"metrics":[],
+        "bake":{"for":"20s"}}}}'
     kubectl apply -f - >/dev/null <<END
 apiVersion: apps/v1
 kind: Deployment
@@ -62,7 +62,7 @@ teardown() {
 phase_of() { [ "$(of_canary test "$1" .status.phase)" = "$2" ]; }
 bakes() { [ -n "$(of_canary test "$1" '.status.conditions[] | select(.type == "Baked") | .message')" ]; }
 primary_is() { [ "$(kubectl -n test get deployment "$1-primary" -o jsonpath='{.spec.template.spec.containers[0].image} {.status.readyReplicas}')" = "demo-app:$2 $3" ]; }
-address_of() { kubectl -n test get service "$1" -o jsonpath='{.spec.clusterIP}'; }
+address_of() { api_look test services "$1" | gojq -r '.spec.clusterIP // ""'; }
 # answers_of URL: the versions that a hundred new connections find, each once
 answers_of() { curl -s -m 20 -o /dev/null -H 'Host: app.example.com' -H 'Connection: close' -w '%{http_code} %header{x-demo-version}\n' "$1/?[1-100]" | sort -u; }
 answered_by() { [ "$(answers_of "$1")" = "200 $2" ]; }
@@ -74,7 +74,7 @@ client() {
 }
 
 @test "a version that bakes has all requests, undo brings back those of the former one, and none fails" {
-    ready=$(kubectl -n test get deployment podinfo-primary -o jsonpath='{.status.readyReplicas}')
+    ready=$(api_look test deployments podinfo-primary | gojq -r '.status.readyReplicas // ""')
     client_begin
     release 2.1.0
     eventually 120 bakes podinfo
@@ -93,7 +93,7 @@ client() {
     client_begin
     release 2.2.0
     eventually 120 bakes podinfo
-    primary_is podinfo 1.0.0 "$(kubectl -n test get deployment podinfo-primary -o jsonpath='{.status.readyReplicas}')"
+    primary_is podinfo 1.0.0 "$(api_look test deployments podinfo-primary | gojq -r '.status.readyReplicas // ""')"
     eventually 120 phase_of podinfo Succeeded
     answered_by "$DEMO_GATEWAY" 2.2.0
     [ "$(client_failed)" = 0 ]
@@ -125,8 +125,8 @@ went_back() {
 }
 
 @test "undo leads back within its window without a check, and none of the requests fails" {
-    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"rollback":{"window":"30m"},"analysis":{"bake":null,"interval":"20s"}}}' >/dev/null
-    ready=$(kubectl -n test get deployment podinfo-primary -o jsonpath='{.status.readyReplicas}')
+    api_merge test canaries podinfo '{"spec":{"rollback":{"window":"30m"},"analysis":{"bake":null,"interval":"20s"}}}'
+    ready=$(api_look test deployments podinfo-primary | gojq -r '.status.readyReplicas // ""')
     pods_over_time
     client_begin
     "$FLAGGER_BUILD/kubectl-canary" undo podinfo -n test >/dev/null
@@ -135,10 +135,10 @@ went_back() {
 
 @test "undo leads back after days, by the template of the history, and none of the requests fails" {
     # Four days pass for what the status says of them.
-    kubectl -n test get canary podinfo -o json | gojq -c '.status.history |= map(. as $one | with_entries(select(.key | IN("began", "ended"))
+    api_look test canaries podinfo | gojq -c '.status.history |= map(. as $one | with_entries(select(.key | IN("began", "ended"))
         | .value |= (sub("\\.[0-9]+Z$"; "Z") | fromdate - 345600 | todate)) as $times | $one + $times) | {status: {history: .status.history}}' >"$BATS_TEST_TMPDIR/days"
     kubectl -n test patch canary podinfo --subresource status --type merge --patch-file "$BATS_TEST_TMPDIR/days" >/dev/null
-    ready=$(kubectl -n test get deployment podinfo-primary -o jsonpath='{.status.readyReplicas}')
+    ready=$(api_look test deployments podinfo-primary | gojq -r '.status.readyReplicas // ""')
     pods_over_time
     client_begin
     "$FLAGGER_BUILD/kubectl-canary" undo podinfo -n test >/dev/null
@@ -147,7 +147,7 @@ went_back() {
 
 @test "on plain Services a version that has baked is promoted, and none of the requests fails" {
     client plain
-    kubectl -n test set image deployment/plain app=demo-app:2.0.0 >/dev/null
+    set_image test plain app demo-app:2.0.0
     eventually 120 bakes plain
     eventually 10 answered_by "http://$(address_of plain)" 2.0.0
     primary_is plain 1.0.0 2
@@ -161,7 +161,7 @@ went_back() {
 
 @test "on plain Services a version with errors is taken back from its bake, and fails no requests but its own" {
     client plain
-    kubectl -n test set image deployment/plain app=demo-app:3.0.0-errors50 >/dev/null
+    set_image test plain app demo-app:3.0.0-errors50
     eventually 120 bakes plain
     primary_is plain 2.0.0 2
     eventually 120 phase_of plain Failed

@@ -115,23 +115,30 @@ spec:
 END
 }
 
-argo_runs() { api_get 'api/v1/namespaces/argo-rollouts/pods?labelSelector=app.kubernetes.io/name=argo-rollouts' | gojq -e '.items != []'; }
+ARGO_PODS='api/v1/namespaces/argo-rollouts/pods?labelSelector=app.kubernetes.io/name=argo-rollouts'
+argo_runs() { api_get "$ARGO_PODS" | gojq -e '.items != []'; }
 # A controller ends with its pod: what it has read before is not written after, however slow this one is.
-argo_look() { # NAME SERVICE
-    local hash version wanted=null
-    read -r version hash < <(api_get "api/v1/namespaces/argo/services/$2" | gojq -r '"\(.metadata.resourceVersion) \(.spec.selector["rollouts-pod-template-hash"] // "")"') || return 0
-    ! api_get "apis/argoproj.io/v1alpha1/namespaces/argo/rollouts/$1" >/dev/null 2>&1 || wanted="\"$HASH\""
-    if [ "${hash:+\"$hash\"}" != "${wanted/null/}" ] && argo_runs; then
-        kubectl -n argo patch service "$2" --type=merge -p '{"metadata":{"resourceVersion":"'"$version"'"},"spec":{"selector":{"rollouts-pod-template-hash":'"$wanted"'}}}'
-    fi
+# Fails without a pod.
+argo_look() { # MANAGED: an object, the Rollout of each Service
+    local service version wanted found
+    found=$(api_get "$ARGO_PODS" api/v1/namespaces/argo/services apis/argoproj.io/v1alpha1/namespaces/argo/rollouts |
+        gojq -rs --arg hash "$HASH" --argjson managed "$1" 'if .[0].items == [] then error("no pod") else . end
+            | (.[2].items | map({(.metadata.name): $hash}) | add) as $hashes | .[1].items[] | $managed[.metadata.name] as $rollout | select($rollout)
+            | $hashes[$rollout] as $wanted | select(.spec.selector["rollouts-pod-template-hash"] != $wanted)
+            | "\(.metadata.name) \(.metadata.resourceVersion) \($wanted | tojson)"') || return
+    [ -n "$found" ] || return 0
+    while read -r service version wanted; do
+        argo_runs || return 0
+        api_merge argo services "$service" '{"metadata":{"resourceVersion":"'"$version"'"},"spec":{"selector":{"rollouts-pod-template-hash":'"$wanted"'}}}' || true
+    done <<<"$found"
 }
 # The controller: looks at all Services as long as it has a pod. The file counts its rounds.
 argo() {
-    local name service
+    local name service managed
+    managed=$(for name in $ALL; do for service in $(managed_of "$name"); do echo "{\"$service\": \"$name\"}"; done; done | gojq -cs add)
     until [ -e "$BATS_FILE_TMPDIR/argo-end" ]; do
         sleep 0.2
-        argo_runs || continue
-        for name in $ALL; do for service in $(managed_of "$name"); do argo_look "$name" "$service"; done; done
+        argo_look "$managed" || continue
         echo round >>"$BATS_FILE_TMPDIR/argo"
     done >/dev/null 2>&1
 }
@@ -147,8 +154,7 @@ setup_file() {
     for name in $ALL; do
         rollout "$name" >"$BATS_FILE_TMPDIR/$name.yaml"
         eventually 20 kubectl apply -f "$BATS_FILE_TMPDIR/$name.yaml" >/dev/null
-        replicaset "$name" | kubectl apply -f - >/dev/null
-        own_route "$name" | kubectl apply -f - >/dev/null
+        { replicaset "$name" && own_route "$name"; } | kubectl apply -f - >/dev/null
     done
     argo 3>&- &
     for name in $ALL; do eventually 30 answers "$name"; done
@@ -176,7 +182,7 @@ versions_of() { # NAME: of the pods that have its label
 serves_version() { curl -s -m 5 -H "Host: $1.example.com" "$DEMO_GATEWAY/" -o /dev/null -D - | grep -qi "x-demo-version: $2"; }
 
 @test "Argo's controller holds the selector as long as it runs" {
-    kubectl -n argo patch service green --type=merge -p '{"metadata":{"labels":{"seen":"yes"}}}' >/dev/null
+    api_merge argo services green '{"metadata":{"labels":{"seen":"yes"}}}'
     [ "$(kubectl -n argo get service green -o jsonpath='{.spec.selector.rollouts-pod-template-hash}')" = "$HASH" ]
     [ -z "$(kubectl -n argo get service plain -o jsonpath='{.spec.selector.rollouts-pod-template-hash}')" ]
 }
@@ -192,7 +198,7 @@ serves_version() { curl -s -m 5 -H "Host: $1.example.com" "$DEMO_GATEWAY/" -o /d
     for name in $APPS; do
         [ "$(of_canary argo "$name" .status.phase)" = Initialized ]
         ! kubectl -n argo get rollout "$name" || return
-        diff <(kubectl -n argo get service "$name" -o json | gojq -c .spec.selector) - <<<"{\"app\":\"$name-primary\"}"
+        diff <(api_look argo services "$name" | gojq -c .spec.selector) - <<<"{\"app\":\"$name-primary\"}"
     done
     [ -z "$(kubectl -n argo get replicasets -l rollouts-pod-template-hash -o name)" ]
     argo_runs
@@ -200,12 +206,13 @@ serves_version() { curl -s -m 5 -H "Host: $1.example.com" "$DEMO_GATEWAY/" -o /d
 }
 
 @test "a release of the Canary serves all, and no request has failed" {
-    for name in $APPS; do kubectl -n argo set image "deployment/$name" app=demo-app:2.0.0 >/dev/null; done
+    for name in $APPS; do set_image argo "$name" app demo-app:2.0.0; done
     for name in $APPS; do eventually 120 serves_version "$name" 2.0.0; done
     for name in $APPS; do kubectl -n argo wait "canary/$name" --for=condition=promoted --timeout=60s; done
     # Argo's controller, had it still run, would have put its hash back beside the Canary's label.
     for _ in {1..50}; do
-        kubectl -n argo patch service control --type=merge -p '{"spec":{"selector":{"rollouts-pod-template-hash":"'"$HASH"'"}}}' >/dev/null
+        api_merge argo services control '{"spec":{"selector":{"rollouts-pod-template-hash":"'"$HASH"'"}}}'
+        sleep 0.1
     done
     clients_end
     clients_judge

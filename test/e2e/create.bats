@@ -68,7 +68,7 @@ setup() {
 
 @test "the targets keep their pods for a pause, and then they go" {
     name=$(awk '{print $1}' <<<"$APPS")
-    kubectl -n arrive get canary "$name" -o json |
+    api_look arrive canaries "$name" |
         gojq -e '[.status.conditions[] | select(.type == "Drained") | .status] | . == ["False"] or . == []'
     for name in $APPS; do eventually 60 has_no_pods "$name"; done
     for name in $APPS; do answers "$name"; done

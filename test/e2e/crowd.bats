@@ -7,7 +7,7 @@ setup_file() {
     stage_begin
     stage_enter
     gate open
-    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"analysis":{"interval":"2s","stepWeight":10,"metrics":[],"webhooks":[
+    api_merge test canaries podinfo '{"spec":{"analysis":{"interval":"2s","stepWeight":10,"metrics":[],"webhooks":[
         {"name":"back","type":"rollback","url":"http://flagger-gate.flagger/rollback/check"}]}}}'
 }
 
@@ -23,7 +23,7 @@ setup() {
 
 # crowd VERSION: the Deployments app-1, app-2, ... with a Canary each
 crowd() {
-    kubectl -n test get deployment podinfo -o json | gojq -c --argjson count "$CROWD" --arg image "demo-app:$1" \
+    api_look test deployments podinfo | gojq -c --argjson count "$CROWD" --arg image "demo-app:$1" \
         --arg cmd "sleep ${E2E_HOOK_SECONDS:-60}" '
         .spec as $spec | range($count) | "app-\(. + 1)" as $name |
         {apiVersion: "apps/v1", kind: "Deployment", metadata: {name: $name, namespace: "test", labels: {app: $name}},
@@ -38,14 +38,14 @@ crowd() {
 }
 
 crowd_phases() {
-    kubectl -n test get canaries -o json |
+    api_look test canaries |
         gojq -c '[.items[] | select(.metadata.name | startswith("app-")).status.phase] | group_by(.) | map({(.[0]): length}) | add'
 }
 crowd_is() { [ "$(crowd_phases)" = "{\"$1\":$CROWD}" ]; }
 tests_running() { curl -sS "$DEMO_LOADTESTER/tasks" | gojq '[.[] | select(.state == "running")] | length'; }
 all_tests_run() { [ "$(tests_running)" -eq "$CROWD" ]; }
 told() {
-    kubectl -n test get events -o json | gojq -r '.items[].message' >"$BATS_TEST_TMPDIR/told"
+    api_look test events | gojq -r '.items[].message' >"$BATS_TEST_TMPDIR/told"
     grep -Ec -- "$1" "$BATS_TEST_TMPDIR/told" || true
 }
 
@@ -74,7 +74,7 @@ told() {
 @test "no check fails because of another release, and all thirty are promoted" {
     eventually 400 crowd_is Succeeded || { crowd_phases && return 1; }
     [ "$(told 'Halt app-|Rolling back app-')" -eq 0 ]
-    kubectl -n test get deployments -o json | gojq -e --argjson count "$CROWD" '
+    api_look test deployments | gojq -e --argjson count "$CROWD" '
         [.items[] | select(.metadata.name | test("^app-.*-primary$")).spec.template.spec.containers[0].image] |
         length == $count and all(. == "demo-app:2.0.0")'
     echo "# $CROWD of $CROWD promoted, checks failed 0" >&3

@@ -159,18 +159,18 @@ delete_those_there() {
     kubectl -n leave get services,httproutes -o json |
         gojq -e '[.items[] | select(.metadata.ownerReferences or (.metadata.annotations // {} | keys | any(test("toolkit.fluxcd.io"))))] == []'
     for name in $(names); do
-        [ "$(kubectl -n leave get service "$name" -o jsonpath='{.spec.selector.app}')" = "$name" ]
+        [ "$(api_look leave services "$name" | gojq -r '.spec.selector.app // ""')" = "$name" ]
     done
-    kubectl -n leave get httproutes -o json | gojq -e '.items | length == 15'
-    kubectl -n leave get httproutes -o json | gojq -e 'all(.items[]; .spec.rules == [.spec.rules[0]] and
+    api_look leave httproutes | gojq -e '.items | length == 15'
+    api_look leave httproutes | gojq -e 'all(.items[]; .spec.rules == [.spec.rules[0]] and
         [.spec.rules[0].backendRefs[].name] == [.metadata.name])'
-    [ "$(kubectl -n leave get deployments -o json | gojq '[.items[] | select(.spec.replicas >= 1)] | length')" -eq 13 ]
-    kubectl -n leave get daemonsets -o json | gojq -e '[.items[].status.numberAvailable] == [1, 1]'
+    [ "$(api_look leave deployments | gojq '[.items[] | select(.spec.replicas >= 1)] | length')" -eq 13 ]
+    api_look leave daemonsets | gojq -e '[.items[].status.numberAvailable] == [1, 1]'
 }
 
 @test "kubectl delete waits until the app serves by itself, and the events say so" {
     kubectl -n test delete canary podinfo --timeout=90s
-    [ "$(kubectl -n test get service podinfo -o jsonpath='{.spec.selector.app}')" = podinfo ]
+    [ "$(api_look test services podinfo | gojq -r '.spec.selector.app // ""')" = podinfo ]
     serves 1.0.0
     run kubectl -n test get events -o jsonpath='{range .items[*]}{.message}{"\n"}{end}'
     [[ $output == *"Terminating canary podinfo.test"* ]]
@@ -184,7 +184,7 @@ delete_those_there() {
     eventually 20 all_in Initialized foreground
     kubectl -n leave delete canary foreground --cascade=foreground --timeout=90s
     eventually 20 answers foreground
-    kubectl -n leave get service foreground -o json | gojq -e '.metadata.ownerReferences == null'
+    api_look leave services foreground | gojq -e '.metadata.ownerReferences == null'
 }
 
 @test "with the whole app, nothing is left and nothing waits" {
@@ -201,7 +201,7 @@ renamed() { # NAME ANALYSIS
     canary "$1" "$2" | sed "s/^metadata: {name: $1,/metadata: {name: $1-new,/"
 }
 refused() { # NAME
-    [ "$(kubectl -n leave get canary "$1-new" -o json |
+    [ "$(api_look leave canaries "$1-new" |
         gojq -r '.status.conditions[]? | select(.type == "Accepted" and .status == "False").message')" = \
         "spec.targetRef.name: Deployment/$1 is looked after by Canary $1.leave; choose another, or delete one of the two Canaries" ]
 }
@@ -212,7 +212,7 @@ refused() { # NAME
     { canary quiet "$(analysis_of initialized)" && canary lively "$(analysis_of progressing)"; } | kubectl apply -f - >/dev/null
     eventually 20 all_in Initialized quiet lively
     for name in quiet lively; do eventually 20 answers "$name"; done
-    kubectl -n leave set image deployment/lively app=demo-app:2.0.0 >/dev/null
+    set_image leave lively app demo-app:2.0.0
     shares() { [[ $(canaries) == *"lively Progressing 50"* ]]; }
     eventually 20 shares
     was=$(kubectl -n leave get deployments quiet-primary lively-primary -o jsonpath='{.items[*].metadata.uid}')
@@ -225,7 +225,7 @@ refused() { # NAME
     [ "$(kubectl -n leave get deployments quiet-primary lively-primary -o jsonpath='{.items[*].metadata.uid}')" = "$was" ]
     kubectl -n leave get deployments,services,httproutes -o json | gojq -e '[.items[].metadata |
         select(.name | test("^(quiet|lively)")) | select(.ownerReferences).ownerReferences[].name] | unique == ["lively-new", "quiet-new"]'
-    [ "$(kubectl -n leave get deployment lively-primary -o jsonpath='{.spec.template.spec.containers[0].image}')" = demo-app:2.0.0 ]
+    [ "$(api_look leave deployments lively-primary | gojq -r '.spec.template.spec.containers[0].image // ""')" = demo-app:2.0.0 ]
     clients_end
     clients_judge
     kubectl -n leave delete canary quiet-new lively-new --timeout=90s

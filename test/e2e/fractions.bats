@@ -7,8 +7,8 @@ setup_file() {
     stage_begin
     stage_enter
     gate open
-    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"analysis":{"interval":"2s","stepWeight":null,"maxWeight":null,"metrics":[],
-        "steps":[{"weight":0.5,"gate":true},{"weight":1,"gate":true},{"weight":12.5,"gate":true}]}}}' >/dev/null
+    api_merge test canaries podinfo '{"spec":{"analysis":{"interval":"2s","stepWeight":null,"maxWeight":null,"metrics":[],
+        "steps":[{"weight":0.5,"gate":true},{"weight":1,"gate":true},{"weight":12.5,"gate":true}]}}}'
 }
 
 teardown_file() {
@@ -28,13 +28,13 @@ teardown() {
 
 status_is() { [ "$(of_canary test podinfo ".status.$1")" = "$2" ]; }
 resume() { "$FLAGGER_BUILD/kubectl-canary" resume podinfo -n test >/dev/null; }
-weights() { kubectl -n test get httproute podinfo -o json | gojq -c '[.spec.rules[0].backendRefs[].weight]'; }
+weights() { api_look test httproutes podinfo | gojq -c '[.spec.rules[0].backendRefs[].weight]'; }
 
-# share VERSION: of 20,000 requests those that it has answered, in hundredths of a per cent; a failed one is no answer
+# share VERSION: of 4,000 requests those that it has answered, in hundredths of a per cent; a failed one is no answer
 share() {
-    curl -s -m 300 -o /dev/null -H 'Host: app.example.com' -w '%{http_code} %header{x-demo-version}\n' "$DEMO_GATEWAY/?[1-20000]" >"$BATS_TEST_TMPDIR/asked"
-    [ "$(grep -c '^200 ' "$BATS_TEST_TMPDIR/asked")" = 20000 ]
-    echo $(($(grep -c "^200 $1" "$BATS_TEST_TMPDIR/asked" || true) * 10000 / 20000))
+    curl -s -m 300 -o /dev/null -H 'Host: app.example.com' -w '%{http_code} %header{x-demo-version}\n' "$DEMO_GATEWAY/?[1-4000]" >"$BATS_TEST_TMPDIR/asked"
+    [ "$(grep -c '^200 ' "$BATS_TEST_TMPDIR/asked")" = 4000 ]
+    echo $(($(grep -c "^200 $1" "$BATS_TEST_TMPDIR/asked" || true) * 10000 / 4000))
 }
 # sees VERSION HUNDREDTHS: that share within half a point, and not none
 sees() {

@@ -115,7 +115,7 @@ setup() {
 teardown() {
     explain_failure
     client_end 2>/dev/null
-    touch "$BATS_TEST_TMPDIR/gate-stop"
+    gate_end 2>/dev/null
 }
 
 # process NAMESPACE POD: that of its container
@@ -133,12 +133,12 @@ started_as_told() { # NAMESPACE POD: sets pid
     gojq -e --slurpfile argv "$BATS_TEST_TMPDIR/argv" '.spec.containers[0] | .command + .args == $argv[0]' "$BATS_TEST_TMPDIR/pod" ||
         { echo "$1/$2 runs as $(<"$BATS_TEST_TMPDIR/argv")" && return 1; }
 }
-pods() { kubectl get pods -A -o json | gojq -r '.items[] | select(.spec.containers[0].image | test("^flagger-")) | .metadata.namespace + " " + .metadata.name'; }
+pods() { api_look '' pods | gojq -r '.items[] | select(.spec.containers[0].image | test("^flagger-")) | .metadata.namespace + " " + .metadata.name'; }
 
 @test "each pod is what its manifest says, and no more" {
     local ns name pid found=0
     while read -r ns name; do
-        kubectl -n "$ns" get pod "$name" -o json >"$BATS_TEST_TMPDIR/pod"
+        api_look "$ns" pods "$name" >"$BATS_TEST_TMPDIR/pod"
         eventually 10 started_as_told "$ns" "$name"
         # 40: SETGID, 80: SETUID, 20: KILL
         gojq -r '(.spec.securityContext // {}) + .spec.containers[0].securityContext | "\(.runAsUser) \(.runAsGroup // .runAsUser) " +
@@ -173,10 +173,10 @@ pods() { kubectl get pods -A -o json | gojq -r '.items[] | select(.spec.containe
 # at_gate WHAT [JSON [NAME]]: what an operator does with a gate
 at_gate() {
     curl -sSf -m 10 -H "Authorization: Bearer $OPERATOR" -H 'Content-Type: application/json' -d "${2:-{\}}" \
-        "http://$(kubectl -n flagger get service flagger-gate -o jsonpath='{.spec.clusterIP}')/v1/gates/test/${3:-podinfo}/$1"
+        "http://$(api_look flagger services flagger-gate | gojq -r '.spec.clusterIP // ""')/v1/gates/test/${3:-podinfo}/$1"
 }
 lets() { at_gate open "{\"hook\": \"$1\"}"; }
-waits() { kubectl -n test get canary podinfo -o json | gojq -e '.status.phase == "Waiting"' >/dev/null; }
+waits() { api_look test canaries podinfo | gojq -e '.status.phase == "Waiting"' >/dev/null; }
 waits_to_promote() { phase_is WaitingPromotion; }
 promoted() { phase_is Succeeded && serves "$1"; }
 # No request of the controller was refused, and no daemon had an error.
@@ -203,24 +203,24 @@ no_complaint() {
     no_complaint
 }
 
-# A client of another gate, which is open: gate_client, then gate_failed prints how often it did not say so.
+# A client of another gate, which is open, with a new connection fifteen times a second: gate_client, then gate_failed prints how often
+# it did not say so.
 gate_client() {
     local at
-    at=http://$(kubectl -n flagger get service flagger-gate -o jsonpath='{.spec.clusterIP}')/gate/check
-    while [ ! -e "$BATS_TEST_TMPDIR/gate-stop" ]; do
-        curl -s -m 5 -o /dev/null -w '%{http_code}\n' -H 'Authorization: Bearer controller-0123456789abcdef' \
-            -d '{"name":"other","namespace":"test"}' "$at" >>"$BATS_TEST_TMPDIR/gate" || true
-        sleep 0.05
-    done 3>&- &
+    at=http://$(api_look flagger services flagger-gate | gojq -r '.spec.clusterIP // ""')/gate/check
+    curl -s -m 5 --rate 15/s -o /dev/null -w '%{stderr}%{http_code}\n' -H 'Authorization: Bearer controller-0123456789abcdef' \
+        -H 'Connection: close' -d '{"name":"other","namespace":"test"}' "$at#[1-1000000]" 2>"$BATS_TEST_TMPDIR/gate" 3>&- &
     GATE_CLIENT=$!
 }
+gate_end() {
+    kill "$GATE_CLIENT" && wait "$GATE_CLIENT" || true
+}
 gate_failed() {
-    touch "$BATS_TEST_TMPDIR/gate-stop"
-    wait "$GATE_CLIENT"
+    gate_end
     [ "$(wc -l <"$BATS_TEST_TMPDIR/gate")" -gt 20 ] || echo "too few requests"
     grep -vc '^200$' "$BATS_TEST_TMPDIR/gate" || true
 }
-told() { kubectl -n test get events -o json | gojq --arg text "$1" '[.items[] | select(.message | contains($text)) | .count // 1] | add // 0'; }
+told() { api_look test events | gojq --arg text "$1" '[.items[] | select(.message | contains($text)) | .count // 1] | add // 0'; }
 # arrives VERSION: it has waited for what was replaced; begun once, and promoted; no client saw anything of what happened
 arrives() {
     eventually 240 waits_to_promote
@@ -255,7 +255,7 @@ replaced() { kubectl -n "$1" rollout restart "deployment/$2" && kubectl -n "$1" 
     replaced flagger flagger-loadtester
     replaced flagger-system flagger
     arrives 4.0.0
-    [ -z "$(kubectl -n test get canary podinfo -o jsonpath='{.spec.ofTheNextVersion}')" ]
+    [ -z "$(api_look test canaries podinfo | gojq -r '.spec.ofTheNextVersion // ""')" ]
 }
 
 @test "a node is drained in the middle of a release" {

@@ -6,7 +6,7 @@ setup_file() {
     stage_enter
     gate open
     # No threshold would find it, and without a verdict no step is made.
-    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"analysis":{"interval":"2s","stepWeight":50,"maxWeight":50,"threshold":1000,
+    api_merge test canaries podinfo '{"spec":{"analysis":{"interval":"2s","stepWeight":50,"maxWeight":50,"threshold":1000,
         "judge":{"type":"sequential","every":"5s","warmUp":"2s","minRequests":1000000,"maxWait":"30m"},
         "metrics":[{"name":"request-success-rate","interval":"1m","noData":"pass","thresholdRange":{"min":50}},
                    {"name":"request-duration","interval":"1m","noData":"pass","thresholdRange":{"max":5000}}]}}}'
@@ -32,7 +32,7 @@ teardown() {
 }
 
 judged() { of_canary test podinfo "$1"; }
-analysis() { kubectl -n test patch canary podinfo --type merge -p "{\"spec\":{\"analysis\":$1}}"; }
+analysis() { api_merge test canaries podinfo "{\"spec\":{\"analysis\":$1}}"; }
 # The counts that the first metric has: canary and primary have had requests.
 both_counted() { [ "$(judged '.status.judge.metrics[0].evidence.looks // 0')" -gt 0 ]; }
 # The primary's pods have shown Prometheus so many requests by native histograms.
@@ -67,7 +67,7 @@ rolled_back_by() {
     eventually 120 phase_is Progressing
     eventually 120 both_counted
     judged '.status.judge.metrics[0].says'
-    kubectl -n test get canary podinfo -o json | gojq -e '.status.judge.metrics | length == 2'
+    api_look test canaries podinfo | gojq -e '.status.judge.metrics | length == 2'
     analysis '{"judge":{"minRequests":20}}'
     eventually 180 phase_is Succeeded
     judged '.status.history[0].reason' | grep '^Its checks passed, and it was promoted: request-success-rate: canary 0 of '
@@ -92,11 +92,11 @@ rolled_back_by() {
 
 # The pods of both versions have native histograms and no others, whose bounds are 9 % apart.
 @test "a version that is slower is rolled back by native histograms" {
-    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"skipAnalysis":true}}'
+    api_merge test canaries podinfo '{"spec":{"skipAnalysis":true}}'
     release 3.1.1-native-slow100ms
     eventually 120 serves 3.1.1
     eventually 120 phase_is Succeeded
-    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"skipAnalysis":false}}'
+    api_merge test canaries podinfo '{"spec":{"skipAnalysis":false}}'
     analysis '{"metrics":[{"name":"request-duration","interval":"1m","noData":"pass","compare":"primary"}]}'
     crowd
     eventually 120 counted_natively 1000 # the bounds are chosen from what was just before
@@ -107,13 +107,13 @@ rolled_back_by() {
     analysis '{"metrics":[{"name":"request-duration","interval":"1m","thresholdRange":{"max":250}}]}'
     release 3.1.3-native-slow400ms
     rolled_back_by 'request-duration: canary [1-9][0-9,]* of [1-9][0-9,]* requests took longer than 25[0-9.]* ms \([0-9.]+ %\), primary [0-9,]+ of [1-9][0-9,]* \([0-9.]+ %\)'
-    kubectl -n test get events -o json | gojq -r '.items[].message' | grep 'Halt podinfo.test advancement request duration [0-9]*ms > 250ms'
+    api_look test events | gojq -r '.items[].message' | grep 'Halt podinfo.test advancement request duration [0-9]*ms > 250ms'
     analysis '{"metrics":[{"name":"request-duration","interval":"1m","noData":"pass","compare":"primary"}]}'
-    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"skipAnalysis":true}}'
+    api_merge test canaries podinfo '{"spec":{"skipAnalysis":true}}'
     release 3.1.4
     eventually 120 serves 3.1.4
     eventually 120 phase_is Succeeded
-    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"skipAnalysis":false}}'
+    api_merge test canaries podinfo '{"spec":{"skipAnalysis":false}}'
 }
 
 # No load changes this number. A primary without any makes a comparison of six looks, and nine of them are enough.
@@ -146,11 +146,11 @@ YAML
 }
 
 @test "where the primary fails as well nobody is rolled back: without traffic the step waits, and pods that restart are left out" {
-    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"skipAnalysis":true}}'
+    api_merge test canaries podinfo '{"spec":{"skipAnalysis":true}}'
     release 5.0.0-errors10
     eventually 120 serves 5.0.0
     eventually 120 phase_is Succeeded
-    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"skipAnalysis":false}}'
+    api_merge test canaries podinfo '{"spec":{"skipAnalysis":false}}'
     client_end
 
     release 5.0.1-errors10
@@ -162,7 +162,7 @@ YAML
 
     crowd
     eventually 60 both_counted
-    kubectl -n test delete pod "$(kubectl -n test get pods -o json | gojq -r '[.items[] | select(.spec.containers[0].image | endswith(":5.0.1-errors10"))][0].metadata.name')" --wait=false
+    kubectl -n test delete pod "$(api_look test pods | gojq -r '[.items[] | select(.spec.containers[0].image | endswith(":5.0.1-errors10"))][0].metadata.name')" --wait=false
     eventually 60 says 'not counted'
     eventually 60 says 'requests failed'
     analysis '{"judge":{"minRequests":50}}'

@@ -27,13 +27,13 @@ load_test() {
 
 # told PATTERN: the message of an event of the Canary matches (an extended regular expression)
 told() {
-    kubectl -n test get events -o json | gojq -r '.items[] | select(.involvedObject.name == "podinfo").message' >"$BATS_TEST_TMPDIR/told"
+    api_look test events | gojq -r '.items[] | select(.involvedObject.name == "podinfo").message' >"$BATS_TEST_TMPDIR/told"
     grep -Eq -- "$1" "$BATS_TEST_TMPDIR/told" || { echo "no event matches: $1" && cat "$BATS_TEST_TMPDIR/told" && return 1; }
 }
 
-primary_image() { kubectl -n test get deployment podinfo-primary -o jsonpath='{.spec.template.spec.containers[0].image}'; }
+primary_image() { api_look test deployments podinfo-primary | gojq -r '.spec.template.spec.containers[0].image // ""'; }
 all_to_primary() {
-    kubectl -n test get httproute podinfo -o json |
+    api_look test httproutes podinfo |
         gojq -e '[.spec.rules[0].backendRefs[] | {(.name): .weight}] | add == {"podinfo-primary": 100, "podinfo-canary": 0}'
 }
 
@@ -109,7 +109,7 @@ answer() {
     printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: probe-test, annotations: {"helm.sh/hook": test}}\n' >"$chart/templates/test.yaml"
     chmod -R a+rX "$BATS_TEST_TMPDIR"
     answer helm "install probe $chart --namespace test"
-    [ "$(kubectl -n test get configmap probe -o jsonpath='{.data.a}')" = b ]
+    [ "$(api_look test configmaps probe | gojq -r '.data.a // ""')" = b ]
     [[ "$(answer helm 'test probe --namespace test')" == *'Phase:'*Succeeded* ]]
     [[ "$(answer helmv3 'list --namespace test')" == *probe-1.2.3* ]]
     answer helm 'uninstall probe --namespace test'

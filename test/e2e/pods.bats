@@ -78,11 +78,11 @@ teardown() {
 }
 
 status_is() { [ "$(of_canary test "$1" ".status.$2")" = "$3" ]; }
-push() { kubectl -n test set image "deployment/$1" "app=demo-app:$2" >/dev/null; }
-service() { kubectl -n test get service "$1" -o json | gojq -c "$2"; }
+push() { set_image test "$1" app "demo-app:$2"; }
+service() { api_look test services "$1" | gojq -c "$2"; }
 service_says() { [ "$(service "$1" "$2")" = "$3" ]; }
-replicas_are() { [ "$(kubectl -n test get deployment "$1" -o jsonpath='{.spec.replicas}')" = "$2" ]; }
-address_of() { kubectl -n test get service "$1" -o jsonpath='{.spec.clusterIP}'; }
+replicas_are() { [ "$(api_look test deployments "$1" | gojq -r '.spec.replicas // ""')" = "$2" ]; }
+address_of() { api_look test services "$1" | gojq -r '.spec.clusterIP // ""'; }
 
 # client NAME: in the background, forty new connections a second to the Service; a line with code and version for each
 client() {
@@ -128,7 +128,7 @@ jobs_begin() {
     service_says good .spec.selector '{"app.kubernetes.io/name":"good"}'
     eventually 30 is_share good 1 5
     # The manifest of the Service is applied again.
-    kubectl -n test patch service good --type merge -p '{"spec":{"selector":{"app":"good"}}}' >/dev/null
+    api_merge test services good '{"spec":{"selector":{"app":"good"}}}'
     eventually 30 service_says good .spec.selector '{"app.kubernetes.io/name":"good"}'
     "$FLAGGER_BUILD/kubectl-canary" resume good -n test >/dev/null
     eventually 120 status_is good paused.by 'spec.analysis.steps[1].gate'
@@ -199,7 +199,7 @@ END
     eventually 90 status_is worker phase Failed
     eventually 60 replicas_are worker 0
     replicas_are worker-primary 4
-    [ "$(kubectl -n test get deployment worker-primary -o jsonpath='{.spec.template.spec.containers[0].image}')" = demo-app:2.0.0 ]
+    [ "$(api_look test deployments worker-primary | gojq -r '.spec.template.spec.containers[0].image // ""')" = demo-app:2.0.0 ]
     # What failed is the new version's own.
     run -1 grep -v '^200 \|^500 3\.0\.0$\|^000 ' "$BATS_TEST_TMPDIR/jobs"
     run kubectl -n test get services -o name

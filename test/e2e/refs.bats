@@ -8,7 +8,7 @@ setup_file() {
     gate open
     route "$BATS_FILE_TMPDIR/route.yaml"
     kubectl apply -f "$BATS_FILE_TMPDIR/route.yaml"
-    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"analysis":{"interval":"2s","stepWeight":30},
+    api_merge test canaries podinfo '{"spec":{"analysis":{"interval":"2s","stepWeight":30},
         "service":{"gatewayRefs":null,"hosts":null,"routeRefs":[{"kind":"HTTPRoute","name":"web","rules":[1,"all"]}]}}}'
     # The route of before is the older one, and takes the requests until the controller deletes it.
     eventually 60 own_route_is_gone
@@ -32,7 +32,7 @@ teardown() {
 
 # route FILE: of the user, as it stands in Git. Parent and host are those of the stage's Canary.
 route() {
-    kubectl -n test get httproute podinfo -o json | gojq '
+    api_look test httproutes podinfo | gojq '
         def match($path): [{path: {type: "PathPrefix", value: $path}}];
         def both: [{group: "", kind: "Service", name: "podinfo-primary", port: .port, weight: 100},
                    {group: "", kind: "Service", name: "podinfo-canary", port: .port, weight: 0}];
@@ -49,11 +49,11 @@ route() {
 
 # The route without what the API server writes, and without the weights of ours.
 rest_of_route() {
-    kubectl -n test get httproute web -o json | gojq 'del(.status, .metadata.managedFields, .metadata.resourceVersion, .metadata.generation, .metadata.annotations.noted)
+    api_look test httproutes web | gojq 'del(.status, .metadata.managedFields, .metadata.resourceVersion, .metadata.generation, .metadata.annotations.noted)
         | del(.spec.rules[1, 4].backendRefs[].weight)'
 }
 own_route_is_gone() { ! kubectl -n test get httproute podinfo >/dev/null 2>&1; }
-weights() { kubectl -n test get httproute web -o json | gojq -c '[.spec.rules[1, 4].backendRefs[].weight]'; }
+weights() { api_look test httproutes web | gojq -c '[.spec.rules[1, 4].backendRefs[].weight]'; }
 weights_are() { [ "$(weights)" = "$1" ]; }
 
 keep_applying() {
@@ -74,7 +74,7 @@ keep_noting() {
 @test "three releases, one of them rolled back, leave a user's route as it is, whoever writes it" {
     eventually 30 serves 1.0.0
     own_route_is_gone
-    [[ $(kubectl -n test get events -o json) == *'HTTPRoute podinfo.test, which was made for podinfo.test, is deleted'* ]]
+    [[ $(api_look test events) == *'HTTPRoute podinfo.test, which was made for podinfo.test, is deleted'* ]]
     rest_of_route >"$BATS_TEST_TMPDIR/before"
     keep_applying 3>&- &
     APPLYING=$!

@@ -5,7 +5,7 @@ setup_file() {
     stage_begin
     stage_enter
     gate open
-    kubectl -n test patch canary podinfo --type merge -p '{"spec":{"analysis":{"interval":"2s","stepWeight":30}}}'
+    api_merge test canaries podinfo '{"spec":{"analysis":{"interval":"2s","stepWeight":30}}}'
 }
 
 teardown_file() {
@@ -38,17 +38,17 @@ setup() {
 
 # The target has gone to zero, after its pause.
 is_drained() {
-    ! kubectl -n test get canary podinfo -o json | gojq -e '.status.conditions[] | select(.type == "Drained")' >/dev/null &&
-        [ "$(kubectl -n test get deployment podinfo -o jsonpath='{.spec.replicas}')" = 0 ]
+    ! api_look test canaries podinfo | gojq -e '.status.conditions[] | select(.type == "Drained")' >/dev/null &&
+        [ "$(api_look test deployments podinfo | gojq -r '.spec.replicas // ""')" = 0 ]
 }
 
 @test "the objects of contract are there: primary, services, route" {
     eventually 30 is_drained
-    [ "$(kubectl -n test get deployment podinfo-primary -o jsonpath='{.status.readyReplicas}')" -ge 1 ]
-    [ "$(kubectl -n test get service podinfo -o jsonpath='{.spec.selector.app}')" = podinfo-primary ]
-    [ "$(kubectl -n test get service podinfo-primary -o jsonpath='{.spec.selector.app}')" = podinfo-primary ]
-    [ "$(kubectl -n test get service podinfo-canary -o jsonpath='{.spec.selector.app}')" = podinfo ]
-    kubectl -n test get httproute podinfo -o json |
+    [ "$(api_look test deployments podinfo-primary | gojq -r '.status.readyReplicas // ""')" -ge 1 ]
+    [ "$(api_look test services podinfo | gojq -r '.spec.selector.app // ""')" = podinfo-primary ]
+    [ "$(api_look test services podinfo-primary | gojq -r '.spec.selector.app // ""')" = podinfo-primary ]
+    [ "$(api_look test services podinfo-canary | gojq -r '.spec.selector.app // ""')" = podinfo ]
+    api_look test httproutes podinfo |
         gojq -e '[.spec.rules[0].backendRefs[] | {(.name): .weight}] | add == {"podinfo-primary": 100, "podinfo-canary": 0}'
     serves 1.0.0
 }
@@ -107,13 +107,13 @@ kill_during() {
 }
 
 @test "kill -9 of the controller while a bad version is out: it is rolled back" {
-    before=$(kubectl -n test get deployment podinfo-primary -o jsonpath='{.spec.template.spec.containers[0].image}')
+    before=$(api_look test deployments podinfo-primary | gojq -r '.spec.template.spec.containers[0].image // ""')
     release 3.0.0-errors50
     eventually 30 weight_above 20
     as_root kill -KILL "$(stage_pid flagger-controller)"
     eventually 60 phase_is Failed
-    after=$(kubectl -n test get deployment podinfo-primary -o jsonpath='{.spec.template.spec.containers[0].image}')
+    after=$(api_look test deployments podinfo-primary | gojq -r '.spec.template.spec.containers[0].image // ""')
     [ "$before" = "$after" ]
-    kubectl -n test get httproute podinfo -o json |
+    api_look test httproutes podinfo |
         gojq -e '[.spec.rules[0].backendRefs[] | {(.name): .weight}] | add == {"podinfo-primary": 100, "podinfo-canary": 0}'
 }

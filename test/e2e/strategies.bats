@@ -88,7 +88,7 @@ setup() {
 phase_of() { of_canary test "$1" .status.phase; }
 is_in() { [ "$(phase_of "$1")" = "$2" ]; }
 status_is() { [ "$(of_canary test "$1" ".status.$2")" = "$3" ]; }
-push() { kubectl -n test set image "deployment/$1" app=demo-app:2.0.0 >/dev/null; }
+push() { set_image test "$1" app demo-app:2.0.0; }
 # turn NAME gate|rollback open|close
 turn() { curl -sS --fail -d "{\"name\":\"$1\",\"namespace\":\"test\"}" "$DEMO_GATE/$2/$3" >/dev/null; }
 tell() { echo "# $*" >&3; }
@@ -176,7 +176,7 @@ on_canary() { grep -l '^2' "$BATS_FILE_TMPDIR/$1-user-"* | wc -l; }
 changed_sides() { for f in "$BATS_FILE_TMPDIR/$1-user-"*; do uniq "$f" | sed 1d; done | wc -l; }
 # Users whose jar holds a cookie of the canary
 bound() { grep -l on-canary "$BATS_FILE_TMPDIR/$1-jar-"* | wc -l; }
-interval() { kubectl -n test patch canary "$1" --type merge -p "{\"spec\":{\"analysis\":{\"interval\":\"$2\"}}}" >/dev/null; }
+interval() { api_merge test canaries "$1" "{\"spec\":{\"analysis\":{\"interval\":\"$2\"}}}"; }
 gives_primary_cookie_for() {
     curl -s -o /dev/null -D - -H 'Host: back.example.com' "$DEMO_GATEWAY/" | grep -qi "^set-cookie: on-primary=.*Max-Age=$1\>"
 }
@@ -187,7 +187,7 @@ answers() { cat "$BATS_FILE_TMPDIR/$1-user-"* | tally; }
     push affinity
     until is_in affinity Succeeded; do
         users affinity
-        reached="$reached $(kubectl -n test get canary affinity -o jsonpath='{.status.canaryWeight}'):$(on_canary affinity)"
+        reached="$reached $(api_look test canaries affinity | gojq -r '.status.canaryWeight // ""'):$(on_canary affinity)"
     done
     users affinity
     all=$(cat "$BATS_FILE_TMPDIR/affinity-user-"* | wc -l)
@@ -226,12 +226,12 @@ while_weight() {
     while status_is steps canaryWeight "$1"; do ask steps 100 >>"$2"; done
 }
 
-primary_has() { [ "$(kubectl -n test get deployment steps-primary -o jsonpath='{.status.readyReplicas}')" = "$1" ]; }
+primary_has() { [ "$(api_look test deployments steps-primary | gojq -r '.status.readyReplicas // ""')" = "$1" ]; }
 # note_pods FILE: a line when the canary's pods or share have changed, until the release has ended
 note_pods() {
     local line last=
     until is_in steps Succeeded; do
-        line="$(kubectl -n test get deployment steps -o jsonpath='{.status.readyReplicas}') pods at $(of_canary test steps .status.canaryWeight) %"
+        line="$(api_look test deployments steps | gojq -r '.status.readyReplicas // ""') pods at $(of_canary test steps .status.canaryWeight) %"
         [ "$line" = "$last" ] || echo "$line" >>"$1"
         last=$line
     done
@@ -269,6 +269,6 @@ note_pods() {
     grep -qx '1 pods at 20 %' "$BATS_TEST_TMPDIR/pods"
     grep -qx '2 pods at 50 %' "$BATS_TEST_TMPDIR/pods"
     ! grep -E '^[34] pods|^1 pods at 50' "$BATS_TEST_TMPDIR/pods"
-    [ "$(kubectl -n test get deployment steps-primary -o jsonpath='{.spec.replicas}')" = 4 ]
+    [ "$(api_look test deployments steps-primary | gojq -r '.spec.replicas // ""')" = 4 ]
     [ -z "$(of_canary test steps .status.paused)$(of_canary test steps .status.step)" ]
 }

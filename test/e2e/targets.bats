@@ -137,7 +137,7 @@ END
     eventually 30 is_in shop Initialized
     eventually 10 version_is shop 1.0.0
     client shop
-    kubectl -n targets patch service shop --type merge -p '{"spec":{"selector":{"app":"shop-green"}}}' >/dev/null
+    api_merge targets services shop '{"spec":{"selector":{"app":"shop-green"}}}'
     eventually 20 shares shop shop-blue shop-green
     eventually 60 is_in shop Succeeded
     failed=$(client_end shop)

@@ -41,15 +41,15 @@ PYTHON
 try_way() {
     local good=/nothing
     rm -f "$work/reached"
-    kubectl -n test patch canary podinfo --type merge -p "{\"spec\":{\"analysis\":$2}}" >/dev/null
-    kubectl -n test set image deployment/podinfo "podinfod=demo-app:$3" >/dev/null
+    api_merge test canaries podinfo "{\"spec\":{\"analysis\":$2}}"
+    set_image test podinfo podinfod "demo-app:$3"
     told() { kubectl -n test get events | grep -q "$4"; }
     heard=no
     for _ in $(seq 60); do
         ! kubectl -n test get events | grep -q "$4" || { heard=yes && break; }
         sleep 1
     done
-    ! kubectl -n test get canary podinfo -o json | grep -q credentials-of-the-node && [ ! -e "$work/reached" ] && [ "$heard" = yes ] && good=ok
+    ! api_look test canaries podinfo | grep -q credentials-of-the-node && [ ! -e "$work/reached" ] && [ "$heard" = yes ] && good=ok
     report "$1" "told: $heard, reached $(cat "$work/reached" 2>/dev/null | wc -l) times" "$good"
 }
 

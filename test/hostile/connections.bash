@@ -18,6 +18,7 @@ run_crowd() {
         [ "$(curl -s -m 5 --interface 127.0.0.3 -o /dev/null -w '%{http_code}' "$DAEMON_URL$2" || true)" = 200 ] && served=$((served + 1)) || served=-1000
         now=$(files)
         [ "$now" -le "$most_files" ] || most_files=$now
+        sleep 0.05
     done
     wait "$crowd" || served=-1000
     health_watched

@@ -144,14 +144,14 @@ bare_asks() {
 
 # Every probe has been asked about: its hook or its metric has an outcome, or its spec is refused.
 settled() {
-    kubectl -n "$tenant" get canaries -o json | gojq -e '[.items[] | select((.status.failedChecks // 0) > 0 or (.status.iterations // 0) > 0
+    api_look "$tenant" canaries | gojq -e '[.items[] | select((.status.failedChecks // 0) > 0 or (.status.iterations // 0) > 0
         or ([.status.conditions[]? | select((.type | IN("Accepted", "ChecksPassed", "MetricsAsked")) and .status == "False")] | length) > 0)] | length == '"${#probes[@]}" >/dev/null
 }
-initialised() { kubectl -n "$tenant" get canaries -o json | gojq -e '[.items[] | select(.status.phase != "Initialized" and ([.status.conditions[]? | select(.type == "Accepted" and .status == "False")] | length) == 0)] == []' >/dev/null; }
+initialised() { api_look "$tenant" canaries | gojq -e '[.items[] | select(.status.phase != "Initialized" and ([.status.conditions[]? | select(.type == "Accepted" and .status == "False")] | length) == 0)] == []' >/dev/null; }
 tenant_waits() {
     local name
     eventually 90 initialised || true
-    for name in "${probes[@]}"; do kubectl -n "$tenant" set image "deployment/$name" app=app:2 >/dev/null; done
+    for name in "${probes[@]}"; do set_image "$tenant" "$name" app app:2; done
     for _ in $(seq 25); do ! settled || break; sleep 1; done
     sleep 3
 }
@@ -181,7 +181,7 @@ bare_rows() {
     local there='' missing='' good=/nothing
     # told_of NAME SECRET: what is said of that metric, without the two names
     told_of() {
-        kubectl -n bare get events -o json | gojq -r --arg name "$1" --arg secret "$2" '.items[] | select(.involvedObject.name == $name) | .message
+        api_look bare events | gojq -r --arg name "$1" --arg secret "$2" '.items[] | select(.involvedObject.name == $name) | .message
             | select(test("Metric query failed|Error checking metric")) | gsub($name; "X") | gsub($secret; "X")' | sort -u
     }
     for _ in $(seq 40); do

@@ -46,7 +46,7 @@ spec:
   analysis: {interval: 1s, threshold: 5, iterations: 3600}
 YAML
     eventually 120 phase_is Initialized
-    kubectl -n test set image deployment/app app=app:2 >/dev/null
+    set_image test app app app:2
     eventually 120 phase_is Progressing
 }
 end_cluster() { kill -TERM "$sandbox" && wait "$sandbox"; }

@@ -90,7 +90,7 @@ is_phase() { [ "$(phase_of "$1" "$2")" = "$3" ]; }
 modest_release() {
     local began=${EPOCHREALTIME/./}
     rm -f "$work/alerts"
-    kubectl -n modest set image deployment/app "app=app:$1" >/dev/null
+    set_image modest app app "app:$1"
     ended() {
         [ "$(of_canary modest app '.status.history[0] | "\(.outcome) \(.image)"')" = "promoted app:$1" ] && grep -q . "$work/alerts" &&
             api_get api/v1/namespaces/modest/events | gojq -e --argjson began $((began / 1000000)) 'any(.items[]; (.message | startswith("Promotion completed")) and (.lastTimestamp | fromdate) >= $began)' >/dev/null

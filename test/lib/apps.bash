@@ -58,7 +58,7 @@ clients_enter() {
 # Two clients for the app, until clients_end: client NAME CONNECTIONS REQUESTS-A-SECOND
 client() {
     local service
-    service=$(kubectl -n "$APPS_IN" get service "$1" -o jsonpath='{.spec.clusterIP}')
+    service=$(api_look "$APPS_IN" services "$1" | gojq -r '.spec.clusterIP // ""')
     hey -z 300s -c "$2" -q "$3" -t 5 -host "$1.example.com" "$DEMO_GATEWAY/" >"$CLIENTS/$1.gateway" 2>&1 3>&- &
     echo $! >>"$CLIENTS/pids"
     hey -z 300s -c "$2" -q "$3" -t 5 -disable-keepalive "http://$service/" >"$CLIENTS/$1.service" 2>&1 3>&- &

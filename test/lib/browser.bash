@@ -23,7 +23,7 @@ browser_begin() {
     local wanted answer
     wanted=$(gojq -n --args '{capabilities: {alwaysMatch: {browserName: "chrome",
         "goog:loggingPrefs": {browser: "ALL", performance: "ALL"},
-        "goog:chromeOptions": {args: $ARGS.positional}}}}' -- --headless "${sandbox[@]}" "--user-data-dir=$BROWSER_DIR/data" \
+        "goog:chromeOptions": {args: $ARGS.positional, perfLoggingPrefs: {enablePage: false}}}}}' -- --headless "${sandbox[@]}" "--user-data-dir=$BROWSER_DIR/data" \
         --disable-gpu --disable-dev-shm-usage --no-first-run --disable-background-networking --disable-component-update \
         --disable-sync --force-color-profile=srgb --lang=en-GB --window-size=1280,900)
     answer=$(curl -sS -m 60 -H 'Content-Type: application/json' -d "$wanted" "$BROWSER_URL/session")
@@ -55,12 +55,9 @@ browser_poll() {
 
 # browser_ask METHOD PATH [JSON]: the answer's value; an error is printed, and fails
 browser_ask() {
-    curl -sS -m 60 -X "$1" ${3+-H 'Content-Type: application/json' -d "$3"} "$BROWSER_SESSION/$2" >"$BROWSER_DIR/answer" || return 1
-    if gojq -e '.value | type == "object" and has("error")' "$BROWSER_DIR/answer" >/dev/null; then
-        gojq -r '"\(.value.error): \(.value.message)"' "$BROWSER_DIR/answer" | head -n 3 >&2
-        return 1
-    fi
-    gojq -c .value "$BROWSER_DIR/answer"
+    curl -sS -m 60 -X "$1" ${3+-H 'Content-Type: application/json' -d "$3"} "$BROWSER_SESSION/$2" >"$BROWSER_DIR/answer" &&
+        gojq -c 'if .value | type == "object" and has("error")
+            then "\(.value.error): \(.value.message)\n" | split("\n")[:3] | join("\n") + "\n" | halt_error else .value end' "$BROWSER_DIR/answer"
 }
 
 browser_open() { browser_ask POST url "$(gojq -nc --arg url "$1" '{url: $url}')" >/dev/null; }
@@ -105,28 +102,40 @@ browser_keys() {
               else split("")[] | press[] end]}]}' --args -- "$@")" >/dev/null
 }
 
-# Visible at all, as a person would say; the text is the rendered one.
-browser_shows() {
-    local found
-    found=$(browser_js 'const by = (name) => name.startsWith("//")
+# browser_looks WANTED SECONDS ELEMENT [TEXT]: whether it is to be seen, true or false, as soon as that is as wanted, or after the seconds.
+# Visible at all, as a person would say; the text is the rendered one. The page itself looks again and again: to be asked takes it, and us,
+# more than to look.
+browser_looks() {
+    browser_js 'const by = (name) => name.startsWith("//")
             ? document.evaluate(name, document, null, XPathResult.FIRST_ORDERED_NODE_TYPE).singleNodeValue
             : document.querySelector(name);
-        const element = by(arguments[0]);
-        return Boolean(element && element.checkVisibility() && element.innerText.includes(arguments[1]));' "$1" "${2:-}")
-    [ "$found" = true ]
+        const [wanted, seconds, name, text] = arguments;
+        const until = performance.now() + 1000 * seconds;
+        return new Promise((resolve) => {
+            const look = () => {
+                const element = by(name);
+                const seen = Boolean(element && element.checkVisibility() && element.innerText.includes(text));
+                if (String(seen) === wanted || performance.now() >= until) resolve(seen);
+                else setTimeout(look, 50);
+            };
+            look();
+        });' "$1" "$2" "$3" "${4:-}"
 }
+browser_shows() { [ "$(browser_looks true 0 "$@")" = true ]; }
 
 browser_wait() {
-    browser_poll "$1" browser_shows "$2" "${3:-}" && return 0
+    browser_poll "$1" browser_comes "$2" "${3:-}" && return 0
     echo "not shown within $1 s: $2${3:+ with the text \"$3\"}; the page says:"
     browser_text body | head -n 60
     return 1
 }
 
-browser_hides() { ! browser_shows "$@"; }
+# For a second; a page that another one follows meanwhile answers with an error.
+browser_comes() { [ "$(browser_looks true 1 "$@")" = true ]; }
+browser_goes() { [ "$(browser_looks false 1 "$@")" = false ]; }
 
 browser_gone() {
-    browser_poll "$1" browser_hides "$2" "${3:-}" || { echo "still shown after $1 s: $2" && return 1; }
+    browser_poll "$1" browser_goes "$2" "${3:-}" || { echo "still shown after $1 s: $2" && return 1; }
 }
 
 browser_cdp() { browser_ask POST goog/cdp/execute "$(gojq -nc --arg cmd "$1" --argjson params "$2" '{cmd: $cmd, params: $params}')"; }

@@ -81,3 +81,10 @@ on() {
     shift
     kubectl --kubeconfig "$DIR/$name" "$@"
 }
+
+# look_on NAME NAMESPACE RESOURCE [OBJECT]: api_look on that cluster
+look_on() {
+    local -x KUBECONFIG=$DIR/$1
+    shift
+    api_look "$@"
+}
