@@ -86,7 +86,7 @@ CASE(a_401_reads_the_token_file_again)
 
 CASE(a_rotated_token_file_is_noticed)
 {
-    struct loop *loop = loop_new(1000);
+    struct loop *loop = loop_new(10000);
     struct kube_config config = {.auth = KUBE_AUTH_TOKEN_FILE,
                                  .token_file = unit_put("token", "one \n")};
     struct credentials *c = credentials_new(loop, &config, never, NULL);

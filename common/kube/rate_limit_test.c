@@ -121,7 +121,7 @@ static bool enter(struct limiter *limiter, struct taker *taker)
 
 CASE(in_order_and_who_leaves_does_not)
 {
-    struct loop *loop = loop_new(1000);
+    struct loop *loop = loop_new(10000);
     struct limiter limiter;
     char log[16] = "";
     struct taker a = {.name = 'a', .log = log}, b = {.name = 'b', .log = log},
@@ -150,7 +150,7 @@ CASE(in_order_and_who_leaves_does_not)
 CASE(each_namespace_has_its_turn)
 {
     static const char names[] = "gggggmn";
-    struct loop *loop = loop_new(1000);
+    struct loop *loop = loop_new(10000);
     struct limiter limiter;
     char log[16] = "";
     struct taker takers[sizeof(names) - 1];

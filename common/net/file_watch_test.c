@@ -35,7 +35,7 @@ static int set_up(void **state)
     first = unit_put("first", "1");
     second = unit_put("second", "2");
     pipe_path = unit_path("pipe");
-    loop = loop_new(1000);
+    loop = loop_new(10000);
     return mkfifo(pipe_path, 0600);
 }
 

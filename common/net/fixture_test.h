@@ -97,8 +97,8 @@ UNIT_HELPER void fixture_start(struct fixture *f, const struct http_route *route
 {
     struct errinfo ei = {0};
 
-    *f =
-        (struct fixture){.loop = loop_new(300), .scheme = options.tls_cert_file ? "https" : "http"};
+    *f = (struct fixture){.loop = loop_new(2000),
+                          .scheme = options.tls_cert_file ? "https" : "http"};
     if (!options.address)
         options.address = "127.0.0.1";
     options.routes = routes;

@@ -40,7 +40,7 @@ static void stop_other(void *arg)
 
 CASE(test_empty_loop_ends)
 {
-    struct loop *loop = loop_new(1000);
+    struct loop *loop = loop_new(10000);
     assert_int_equal(loop_run(loop), 0);
     assert_false(loop_draining(loop));
     loop_free(loop);
@@ -49,7 +49,7 @@ CASE(test_empty_loop_ends)
 
 CASE(test_drain_calls_hooks_in_order_once)
 {
-    struct record r = {.loop = loop_new(1000)};
+    struct record r = {.loop = loop_new(10000)};
 
     loop_on_drain(r.loop, note_a, &r);
     loop_on_drain(r.loop, note_b, &r);
@@ -69,7 +69,7 @@ CASE(test_drain_calls_hooks_in_order_once)
 
 CASE(test_off_drain)
 {
-    struct record r = {.loop = loop_new(1000)};
+    struct record r = {.loop = loop_new(10000)};
 
     loop_on_drain(r.loop, note_a, &r);
     loop_on_drain(r.loop, note_b, &r);
@@ -168,7 +168,7 @@ static void count_up(void *arg)
 
 CASE(test_timers)
 {
-    struct record r = {.loop = loop_new(1000)};
+    struct record r = {.loop = loop_new(10000)};
 
     r.timer = timer_start(r.loop, 1, 1, count_up, &r);
     assert_int_equal(loop_run(r.loop), 0);
@@ -203,7 +203,7 @@ static void stop_self(void *arg)
 
 CASE(test_timers_of_nothing)
 {
-    struct record r = {.loop = loop_new(1000)};
+    struct record r = {.loop = loop_new(10000)};
 
     /* in order */
     timer_start(r.loop, 0, 0, note_a, &r);
@@ -263,7 +263,7 @@ static void on_turn(uv_check_t *check)
 /* Many pieces of work are spread over turns, with turns in between in which clients are served. */
 CASE(test_a_turn_is_bounded)
 {
-    struct work w = {.loop = loop_new(1000)};
+    struct work w = {.loop = loop_new(10000)};
     uv_check_t check = {.data = &w};
 
     uv_check_init(loop_uv(w.loop), &check);
@@ -290,7 +290,7 @@ static void ask_for_time(void *arg)
 
 CASE(test_time_is_given_again)
 {
-    struct work w = {.loop = loop_new(1000)};
+    struct work w = {.loop = loop_new(10000)};
 
     assert_true(loop_may_work(w.loop));
     timer_start(w.loop, 0, 0, ask_for_time, &w);
@@ -304,7 +304,7 @@ CASE(test_time_is_given_again)
 
 CASE(test_broken_pipe_is_no_end)
 {
-    struct loop *loop = loop_new(1000);
+    struct loop *loop = loop_new(10000);
     int fds[2];
 
     assert_int_equal(pipe(fds), 0);

@@ -12,7 +12,7 @@ static struct loop *loop;
 static int set_up(void **state)
 {
     path = unit_path("headers");
-    loop = loop_new(1000);
+    loop = loop_new(10000);
     return 0;
 }
 

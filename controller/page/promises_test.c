@@ -243,7 +243,7 @@ static void on_beat(void *arg)
 CASE(a_loop_with_other_work)
 {
     for (int n = 1; n <= BEAT_CANARIES; n += BEAT_CANARIES - 1) {
-        struct loop *loop = loop_new(100);
+        struct loop *loop = loop_new(10000);
         struct beat beat = {
             .loop = loop, .n = n, .promises = promises_new(loop, clock_monotonic_ms)};
         int64_t longest = 0;

@@ -385,7 +385,7 @@ CASE(wrong_rows_are_told)
         {fits, NULL},
         {"0123456789abcdef check J\xc3\xbcrgen\r\ncert:j operate J\xc3\xbcrgen\n", NULL},
     };
-    struct loop *loop = loop_new(1000);
+    struct loop *loop = loop_new(10000);
 
     EACH_ROW (row, cases) {
         struct errinfo info = {0};

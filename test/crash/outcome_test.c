@@ -22,7 +22,7 @@ static void put(struct arena *arena, struct objstore *store, const char *plural,
 
 static const char *cluster(struct arena *arena, const char *color)
 {
-    struct loop *loop = loop_new(1000);
+    struct loop *loop = loop_new(10000);
     struct objstore *store = objstore_new(loop, 0);
     struct objcall call = {.arena = arena};
 

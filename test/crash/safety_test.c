@@ -33,7 +33,7 @@ static int set_up(void **state)
     struct fixture *f = *state = &fixture;
     struct errinfo ei;
 
-    *f = (struct fixture){.arena = arena_new(), .loop = loop_new(1000)};
+    *f = (struct fixture){.arena = arena_new(), .loop = loop_new(10000)};
     f->store = objstore_new(f->loop, 0);
     assert_int_equal(crds_install(f->store, &ei), ERR_OK);
     put(f, "", "namespaces", "{'metadata':{'name':'test'}}");

@@ -45,7 +45,7 @@ static void turn_until(struct loop *loop, const int *counter, int at_least)
 
 CASE(those_are_told_whose_patience_is_over)
 {
-    struct loop *loop = loop_new(1000);
+    struct loop *loop = loop_new(10000);
     struct child_entry never = {.check = look, .child = &looks[0]},
                        soon = {.forks_until_check = 5, .check = look, .child = &looks[1]},
                        late = {.forks_until_check = INT64_MAX, .check = look, .child = &looks[2]};
@@ -70,7 +70,7 @@ CASE(those_are_told_whose_patience_is_over)
 
 CASE(those_without_a_supervisor_are_orphans)
 {
-    struct loop *loop = loop_new(1000);
+    struct loop *loop = loop_new(10000);
     int status;
     pid_t kept = fork();
 

@@ -55,7 +55,7 @@ static void count_output(void *arg, const char *data, size_t len)
 
 static void run_spec(const struct child_spec *spec, struct outcome *o)
 {
-    struct loop *loop = loop_new(1000);
+    struct loop *loop = loop_new(10000);
     o->child = child_spawn(loop, spec, on_done, o);
     assert_int_equal(o->count, 0);
     LOOP_UNTIL(loop, o->count > 0);
@@ -272,7 +272,7 @@ CASE(test_stop_at_each_stage)
 {
     const char *argv[] = {"sh", "-c", "echo $$; sleep 1000", NULL};
     for (int stage = 0; stage < 4; stage++) {
-        struct loop *loop = loop_new(1000);
+        struct loop *loop = loop_new(10000);
         struct outcome o = {0};
         struct child_spec spec = {.argv = argv, .grace_ms = 300};
         if (stage == 3)
@@ -315,7 +315,7 @@ static int parent_of(int pid)
 CASE(test_supervisor_killed)
 {
     const char *argv[] = {"sleep", "1000", NULL};
-    struct loop *loop = loop_new(1000);
+    struct loop *loop = loop_new(10000);
     struct outcome o = {0};
 
     struct child *child = child_spawn(loop, &(struct child_spec){.argv = argv}, on_done, &o);
@@ -341,7 +341,7 @@ static void doomed_parent(int fd)
         "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$; sleep 1000; true' & "
         "echo $$; sleep 1000; true",
         NULL};
-    struct loop *loop = loop_new(1000);
+    struct loop *loop = loop_new(10000);
     struct outcome o = {0};
 
     dup2(fd, STDOUT_FILENO);
@@ -385,7 +385,7 @@ CASE(test_many)
 {
     enum { COUNT = 20 };
     const char *argv[] = {"sh", "-c", "echo hello; exit 5", NULL};
-    struct loop *loop = loop_new(1000);
+    struct loop *loop = loop_new(10000);
     struct outcome o[COUNT] = {0};
 
     for (int i = 0; i < COUNT; i++)
@@ -479,7 +479,7 @@ CASE(test_orphans_of_a_killed_supervisor)
                                         "sleep 0.1; kill -KILL $PPID; sleep 30",
                                         NULL};
     struct outcome other = {0}, o = {0};
-    struct loop *loop = loop_new(1000);
+    struct loop *loop = loop_new(10000);
 
     child_adopt_orphans(loop);
     struct child_spec spec = {.argv = bystander};

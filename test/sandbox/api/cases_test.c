@@ -116,7 +116,7 @@ static bool do_word(struct events *e, const char *verb, const char *name)
 static struct json_object *events(struct arena *arena, struct json_object *row)
 {
     struct json_object *steps = json_at(row, "steps", NULL), *out = cases_bool(arena, true);
-    struct events e = {.t = {.loop = loop_new(1000), .arena = arena_new()},
+    struct events e = {.t = {.loop = loop_new(10000), .arena = arena_new()},
                        .stop_after = json_int_at(row, -1, "stop_after", NULL)};
     e.t.store = objstore_new(e.t.loop, (size_t)json_int_at(row, 0, "log", NULL));
     buf_init(&e.seen, 1024 * 1024);

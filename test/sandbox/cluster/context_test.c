@@ -33,7 +33,7 @@ static void other(void *arg, struct arena *arena, const char *ns, const char *na
 
 CASE(keys)
 {
-    struct world w = {.loop = loop_new(1000), .again = 1};
+    struct world w = {.loop = loop_new(10000), .again = 1};
     w.work = work_new(w.loop);
     work_add_after(w.work, note, &w, "test", "a", 0);
     work_add_after(w.work, note, &w, "test", "b", 0);
