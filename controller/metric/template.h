@@ -69,8 +69,8 @@ struct render_model {
         /* Regular expression for the canary's pods, for the families' `{{ pods }}`; NULL in users'
          * queries, which do not have that function. */
         pods;
-    const char *workload;          /* of the side that is asked about; NULL: not known */
-    struct json_object *variables; /* object of strings or NULL */
+    const char *workload;               /* of the side that is asked about; NULL: not known */
+    struct json_object *variables;      /* object of strings or NULL */
     const struct template_means *means; /* NULL if none */
     bool plain_words; /* every non-word character of the names becomes '_' (Skipper) */
 };
