@@ -216,7 +216,7 @@ struct loop *loop_new(int64_t drain_deadline_ms)
     return loop;
 }
 
-/* What arrives once the owners are freed is not for anybody. */
+/* Leaves unread what arrives once the owners are freed. */
 static void stop_reading(uv_handle_t *handle, void *arg)
 {
     (void)arg;

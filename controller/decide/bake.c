@@ -21,12 +21,17 @@ static bool began(const struct release *r, int64_t *since)
     return condition_since(r, CONDITION_BAKED, baking, since);
 }
 
+bool bake_runs_since(const struct release *r, int64_t *since_ms)
+{
+    return is_given(r) && release_is_analysing(r) && release_canary_serves_all(r) &&
+           began(r, since_ms);
+}
+
 bool bake_runs(const struct release *r)
 {
     int64_t since;
 
-    return is_given(r) && release_is_analysing(r) && release_canary_serves_all(r) &&
-           began(r, &since);
+    return bake_runs_since(r, &since);
 }
 
 static void note_begin(struct release *r)

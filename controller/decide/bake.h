@@ -10,6 +10,8 @@
 
 /* True while the bake runs: the canary serves everything, and the status records the beginning. */
 bool bake_runs(const struct release *r);
+/* The same; sets *since_ms to the Unix time at which the bake began. */
+bool bake_runs_since(const struct release *r, int64_t *since_ms);
 /* The end of an analysis whose gate has agreed: begins the bake, or the promotion without one. */
 enum rule_result bake_begin(struct release *r);
 /* A step of the running bake: the promotion begins once its time is over. DONE or NEEDS_FACTS. */

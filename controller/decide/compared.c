@@ -70,6 +70,9 @@ static bool has_times(const struct metric_question *question)
     return strcmp(question->backend, prometheus) == 0;
 }
 
+/* A century, which is an int64_t in nanoseconds too: durations of more are taken for it. */
+static const int64_t LONGEST_MS = 100LL * 365 * DAY_S * 1000;
+
 /* The milliseconds of a duration as Prometheus writes it ("1h30m"), and where it ends; 0: none. */
 static int64_t prometheus_duration(const char *text, const char **end)
 {
@@ -83,7 +86,6 @@ static int64_t prometheus_duration(const char *text, const char **end)
                  {"d", DAY_S * 1000},
                  {"w", 7 * DAY_S * 1000},
                  {"y", 365LL * DAY_S * 1000}};
-    enum { LONGEST = 1000 * 1000 };
     int64_t sum = 0;
 
     while (*text >= '0' && *text <= '9') {
@@ -92,9 +94,9 @@ static int64_t prometheus_duration(const char *text, const char **end)
         size_t i = 0, n = sizeof(units) / sizeof(units[0]);
         while (i < n && strncmp(after, units[i].unit, strlen(units[i].unit)) != 0)
             i++;
-        if (i == n || number > LONGEST)
+        if (i == n)
             return 0;
-        sum += number * units[i].ms;
+        sum = number > (LONGEST_MS - sum) / units[i].ms ? LONGEST_MS : sum + number * units[i].ms;
         text = after + strlen(units[i].unit);
     }
     *end = text;
@@ -110,11 +112,11 @@ static int64_t ranges_of(const char *query)
         const char *end = at;
         int64_t ms = prometheus_duration(at + 1, &end);
         if (ms > 0 && *end == ':')
-            subqueries += ms;
+            subqueries = ms > LONGEST_MS - subqueries ? LONGEST_MS : subqueries + ms;
         else if (ms > longest && *end == ']')
             longest = ms;
     }
-    return longest + subqueries;
+    return longest + subqueries < LONGEST_MS ? longest + subqueries : LONGEST_MS;
 }
 
 enum rule_result compared_reach(struct release *r, int index, int64_t *ms)
@@ -316,19 +318,17 @@ static bool asks_the_same(struct release *r, const struct canary_metric *metric,
            is_same(canary.body, primary.body);
 }
 
-enum rule_result compared_past_waits(struct release *r, int index, bool *waits)
+enum rule_result compared_is_of_side(struct release *r, int index, bool *is)
 {
     const struct canary_metric *metric = &r->canary->analysis.metrics[index];
     struct json_object *template = NULL;
 
-    *waits = false;
-    if (r->canary->analysis.bake.for_ms == 0 || release_canary_serves_all(r))
-        return RULE_CONTINUE;
+    *is = false;
     if (metric->template_ref.name &&
         !need_object(r->tick, &metric_templates, metrics_template_namespace(r, metric),
                      metric->template_ref.name, &template))
         return RULE_NEEDS_FACTS;
-    *waits = (template || !metric->template_ref.name) && !asks_the_same(r, metric, template);
+    *is = (template || !metric->template_ref.name) && !asks_the_same(r, metric, template);
     return RULE_CONTINUE;
 }
 

@@ -42,11 +42,10 @@ enum rule_result compared_past_ask(struct release *r, int index, int64_t at_s,
 enum rule_result compared_past_learn(struct release *r, int index, int64_t at_s,
                                      struct judge_past *past);
 /*
- * Sets *waits if the number is that of a side, while the traffic is still divided and a bake will
- * give all of it to the canary: what the primary had in the past was of all traffic. CONTINUE, or
- * NEEDS_FACTS.
+ * Sets *is if the number is that of a side and not the same for both: what the primary had in the
+ * past was of all traffic, which the canary has in a bake. CONTINUE, or NEEDS_FACTS.
  */
-enum rule_result compared_past_waits(struct release *r, int index, bool *waits);
+enum rule_result compared_is_of_side(struct release *r, int index, bool *is);
 /* A sentence if the template's query is the same for both sides or, of the past, cannot be asked for
  * at a time; NULL if not. The template may be NULL. */
 const char *compared_refusal(struct release *r, int index, struct json_object *template);

@@ -31,7 +31,8 @@ struct judged_metric {
     struct judge_numbers numbers;
     struct judge_latency latency;
     struct judge_past past;
-    bool waits;        /* until the canary has all traffic: nothing is asked */
+    /* A number of a side beside the last days: compared in the bake alone, where there is one. */
+    bool in_bake;
     int64_t counted_s; /* counted up to this Unix time; 0: nothing yet */
     int64_t first_s;   /* start of the first window with requests of the canary; 0 if none */
     double from;       /* requests of the canary, or looks at its number, before this step */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "decide/bake.h"
 #include "decide/compared.h"
 #include "decide/condition.h"
 #include "decide/counts.h"
@@ -33,14 +34,14 @@ static bool is_judged(const struct release *r)
 
 /* --- the judged metrics */
 
-static enum rule_result read_waits(struct judged *judged, struct release *r)
+static enum rule_result read_in_bake(struct judged *judged, struct release *r)
 {
     enum rule_result verdict = RULE_CONTINUE;
 
     for (int i = 0; i < judged->n; i++) {
         struct judged_metric *metric = &judged->metrics[i];
-        enum rule_result one = metric->kind == JUDGED_PAST
-                                   ? compared_past_waits(r, metric->index, &metric->waits)
+        enum rule_result one = metric->kind == JUDGED_PAST && r->canary->analysis.bake.for_ms > 0
+                                   ? compared_is_of_side(r, metric->index, &metric->in_bake)
                                    : RULE_CONTINUE;
         verdict = one != RULE_CONTINUE ? one : verdict;
     }
@@ -59,7 +60,7 @@ static enum rule_result read_judged(struct release *r)
             metrics[n++] = i;
     }
     r->judged = judged_read(r, metrics, n);
-    return read_waits(r->judged, r);
+    return read_in_bake(r->judged, r);
 }
 
 static int ready_pods(struct release *r, enum side side)
@@ -105,18 +106,23 @@ static void follow_step(struct release *r)
 
 /* --- one sample */
 
+static bool waits_for_bake(const struct release *r, const struct judged_metric *metric)
+{
+    return metric->in_bake && !release_canary_serves_all(r);
+}
+
 /* The running step does not check the metric, or it waits for the bake: its requests do not count,
  * and are not queried. */
 static bool is_left_out(const struct release *r, const struct judged_metric *metric)
 {
-    return metric->waits || !release_checks(r, metric->name);
+    return waits_for_bake(r, metric) || !release_checks(r, metric->name);
 }
 
 static const char *left_out_text(struct release *r, const struct judged_metric *metric)
 {
     const struct canary_step *step = release_step(r);
 
-    if (metric->waits)
+    if (waits_for_bake(r, metric))
         return "not compared: the primary had all traffic in the last days, which the canary has "
                "in the bake";
 
@@ -150,21 +156,23 @@ static const char *guard_window(struct release *r, int64_t begin_s)
 }
 
 /* The query of a number looks as far back as it says, whatever the look before was: at first it sees
- * pods of before the release. Pods that an autoscaler adds later are of the same revisions. */
+ * what was before the release, or before the bake that gives the canary all traffic. Pods that an autoscaler adds later are of the same revisions. */
 static enum rule_result guard_query(struct release *r, const struct judged_metric *metric,
                                     int64_t end_s, const char **guarded)
 {
     int64_t warm_up_ms = r->canary->analysis.judge.warm_up_ms, reach_ms, began_ms;
+    bool baked = metric->in_bake && bake_runs_since(r, &began_ms);
     char reach[DURATION_TEXT], warm_up[DURATION_TEXT];
     enum rule_result verdict = compared_reach(r, metric->index, &reach_ms);
 
-    if (verdict == RULE_NEEDS_FACTS || reach_ms == 0 || !history_analysis_began(r, &began_ms) ||
+    if (verdict == RULE_NEEDS_FACTS || reach_ms == 0 ||
+        (!baked && !history_analysis_began(r, &began_ms)) ||
         end_s * SECOND_MS - reach_ms >= began_ms + warm_up_ms)
         return verdict;
     *guarded = arena_printf(r->tick->arena,
-                            "not compared: the query looks %s back, and the release began less "
-                            "than %s before that (warmUp)",
-                            duration_format(reach_ms * MS_NS, reach),
+                            "not compared: the query looks %s back, and the %s began less than %s "
+                            "before that (warmUp)",
+                            duration_format(reach_ms * MS_NS, reach), baked ? "bake" : "release",
                             duration_format(warm_up_ms * MS_NS, warm_up));
     return RULE_CONTINUE;
 }

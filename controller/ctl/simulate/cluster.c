@@ -17,6 +17,29 @@ static bool is_knative(const struct kube_resource *resource)
     return kube_resource_same(resource, &kube_knative_services);
 }
 
+static struct json_object *parse(struct arena *arena, const char *text)
+{
+    struct json_object *out;
+    struct errinfo ignored;
+
+    return json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &out, &ignored) == ERR_OK ? out
+                                                                                           : NULL;
+}
+
+static void name_assumed(struct arena *arena, struct json_object *object,
+                         const struct kube_resource *resource, const char *namespace_,
+                         const char *name)
+{
+    struct json_object *metadata = json_sub(object, "metadata");
+
+    json_set_str(object, "apiVersion", kube_api_version(arena, resource));
+    json_set_str(object, "kind", resource->kind);
+    json_set_str(metadata, "name", name);
+    json_set_str(metadata, "namespace", namespace_);
+    json_set_str(metadata, "uid", arena_printf(arena, "assumed-%s", name));
+    json_set_int(metadata, "generation", 1);
+}
+
 static void note_assumed(struct cluster *cluster, const struct kube_resource *resource,
                          const char *namespace_, const char *name)
 {
@@ -53,18 +76,10 @@ static void assume_service(struct cluster *cluster, const struct canary *canary,
 
     if (source->find(source->arg, &kube_services, namespace_, name))
         return;
-    struct json_object *service = json_own(cluster->arena, json_object_new_object());
-    struct json_object *metadata = json_sub(service, "metadata"), *spec = json_sub(service, "spec");
-    struct json_object *ports = json_object_new_array(), *port = json_object_new_object();
-    json_set_str(service, "apiVersion", "v1");
-    json_set_str(service, "kind", "Service");
-    json_set_str(metadata, "name", name);
-    json_set_str(metadata, "namespace", namespace_);
-    json_set_str(metadata, "uid", arena_printf(cluster->arena, "assumed-%s", name));
-    json_set(spec, "selector", target_labels(cluster, canary));
-    json_object_object_add(spec, "ports", ports);
-    json_object_array_add(ports, port);
-    json_set_int(port, "port", canary->service.port > 0 ? canary->service.port : 80);
+    struct json_object *service =
+        parse(cluster->arena, "{\"spec\":{\"ports\":[{\"name\":\"http\",\"port\":80}]}}");
+    json_set(json_sub(service, "spec"), "selector", target_labels(cluster, canary));
+    name_assumed(cluster->arena, service, &kube_services, namespace_, name);
     copies_put(&cluster->copies, &kube_services, namespace_, name,
                settled(cluster->arena, service));
     note_assumed(cluster, &kube_services, namespace_, name);
@@ -366,15 +381,6 @@ struct json_object *revised(struct arena *arena, struct json_object *target)
     return copy;
 }
 
-static struct json_object *parse(struct arena *arena, const char *text)
-{
-    struct json_object *out;
-    struct errinfo ignored;
-
-    return json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &out, &ignored) == ERR_OK ? out
-                                                                                           : NULL;
-}
-
 /* --- objects that a Canary names; $NAME is the object's name, $APP the app, and $PORT the app's
  * port */
 
@@ -510,13 +516,7 @@ struct json_object *assumed_object(struct arena *arena, const struct canary *can
                 parse(arena, fill(arena, bodies[i].body, name, canary->service.name, (int)port));
     if (!object)
         return NULL;
-    struct json_object *metadata = json_sub(object, "metadata");
-    json_set_str(object, "apiVersion", kube_api_version(arena, resource));
-    json_set_str(object, "kind", resource->kind);
-    json_set_str(metadata, "name", name);
-    json_set_str(metadata, "namespace", namespace_);
-    json_set_str(metadata, "uid", arena_printf(arena, "assumed-%s", name));
-    json_set_int(metadata, "generation", 1);
+    name_assumed(arena, object, resource, namespace_, name);
     return object;
 }
 
