@@ -24,16 +24,16 @@ stayed_awake() {
 try_answer() {
     local good=/nothing awake= asked
     liar_begin "$1" "$2"
-    kubectl -n test patch canary podinfo --type merge -p "{\"spec\":{\"metricsServer\":\"$LIAR_URL\",\"analysis\":{\"interval\":\"2s\",\"webhooks\":[]}}}" >/dev/null
+    api_merge test canaries podinfo "{\"spec\":{\"metricsServer\":\"$LIAR_URL\",\"analysis\":{\"interval\":\"2s\",\"webhooks\":[]}}}"
     health_watch "$controller" "$DEMO_CONTROLLER"
-    kubectl -n test set image deployment/podinfo "podinfod=demo-app:$3" >/dev/null
+    set_image test podinfo podinfod "demo-app:$3"
     eventually 30 phase_is podinfo Progressing || true
     eventually 60 phase_is podinfo Failed || true
     stayed_awake "$2 bytes of $1 for a metric" && awake=yes
     liar_end
     asked=${LIAR_ASKED:-0}
     phase_is podinfo Failed && [ "$asked" -gt 2 ] && [ -n "$awake" ] && good=ok
-    report "$2 bytes of $1 for a metric" "asked $asked times, $(awake_text "$controller"), $(kubectl -n test get canary podinfo -o jsonpath='{.status.phase}')" "$good"
+    report "$2 bytes of $1 for a metric" "asked $asked times, $(awake_text "$controller"), $(of_canary test podinfo .status.phase)" "$good"
 }
 
 # try_objects: three Canaries, each of which would take 100 MiB as trees, while another one is released; under a CRD without bounds, as
@@ -46,23 +46,23 @@ try_objects() {
         gojq -cn --arg name "$name" '{apiVersion: "flagger.app/v1beta1", kind: "Canary", metadata: {name: $name, namespace: "test"},
             spec: {targetRef: {apiVersion: "apps/v1", kind: "Deployment", name: $name}, service: {port: 80},
                 analysis: {interval: "1s", threshold: 5, iterations: 2, match: [range(120000) | {}]}}}' >"$work/$name.json"
-        kubectl create --raw /apis/flagger.app/v1beta1/namespaces/test/canaries -f "$work/$name.json" >"$work/said" 2>&1 || cat "$work/said"
+        api_post apis/flagger.app/v1beta1/namespaces/test/canaries "$work/$name.json"
     done
-    heard() { told=$(kubectl -n test get events | grep -c 'the object takes more than .* MiB of memory') && [ "$told" = 3 ]; }
+    heard() { told=$(api_look test events | gojq -r '.items[].message' | grep -c 'the object takes more than .* MiB of memory') && [ "$told" = 3 ]; }
     eventually 30 heard || true
-    kubectl -n test set image deployment/podinfo podinfod=demo-app:1.9.0 >/dev/null
+    set_image test podinfo podinfod demo-app:1.9.0
     served() { [[ $(of_canary test podinfo .status.phase) =~ Waiting|Progressing ]]; }
     eventually 60 served || true
     stayed_awake 'three Canaries of 120000 empty objects' && awake=yes
     heard && served && [ -n "$awake" ] && good=ok
-    report 'three Canaries of 120000 empty objects' "$told told, $(awake_text "$controller"), podinfo is $(kubectl -n test get canary podinfo -o jsonpath='{.status.phase}')" "$good"
+    report 'three Canaries of 120000 empty objects' "$told told, $(awake_text "$controller"), podinfo is $(of_canary test podinfo .status.phase)" "$good"
     kubectl -n test delete canary hog1 hog2 hog3 >/dev/null
 }
 
 # try_many_objects: two hundred Canaries, each about as large as one may be, half of them by what they list and half by a long text;
 # another one is released
 try_many_objects() {
-    local good=/nothing awake= told=0 name
+    local good=/nothing awake= told=0
     health_watch "$controller" "$DEMO_CONTROLLER"
     mkdir "$work/many"
     gojq -cn '{apiVersion: "v1", kind: "List", items: [range(200) | "many\(.)" as $name | {apiVersion: "flagger.app/v1beta1", kind: "Canary",
@@ -70,19 +70,17 @@ try_many_objects() {
         spec: {provider: "kubernetes", targetRef: {apiVersion: "apps/v1", kind: "Deployment", name: $name}, service: {port: 80},
             analysis: {interval: "1s", threshold: 5, iterations: 2,
                 match: (if . % 2 == 0 then [range(18000) | {}] else [{headers: {x: {exact: ("x" * 1000000)}}}] end)}}}]}' |
-        gojq -c '.items[]' | split -l 10 - "$work/many/"
-    for name in "$work"/many/*; do
-        kubectl create --validate=false -f "$name" >/dev/null 2>"$work/said" || cat "$work/said"
-    done
-    kubectl -n test set image deployment/podinfo podinfod=demo-app:1.9.1 >/dev/null
+        gojq -c '.items[]' | split -l 1 -a 3 - "$work/many/"
+    api_post apis/flagger.app/v1beta1/namespaces/test/canaries "$work"/many/*
+    set_image test podinfo podinfod demo-app:1.9.1
     served() { [[ $(of_canary test podinfo .status.phase) =~ Waiting|Progressing ]]; }
     eventually 60 served || true
     seen() { told=$(curl -s "$DEMO_CONTROLLER/debug/process" | gojq '.memory.kept.canaries.count') && [ "$told" -gt 200 ]; }
     eventually 30 seen || true
     stayed_awake 'two hundred large Canaries' && awake=yes
     seen && served && [ -n "$awake" ] && good=ok
-    report 'two hundred large Canaries' "$told under care, $(awake_text "$controller"), podinfo is $(kubectl -n test get canary podinfo -o jsonpath='{.status.phase}'); kept: $(curl -s "$DEMO_CONTROLLER/debug/process" | gojq -c .memory.kept.trees)" "$good"
-    kubectl -n test get canaries -o name | grep /many | xargs kubectl -n test delete --wait=false >/dev/null
+    report 'two hundred large Canaries' "$told under care, $(awake_text "$controller"), podinfo is $(of_canary test podinfo .status.phase); kept: $(curl -s "$DEMO_CONTROLLER/debug/process" | gojq -c .memory.kept.trees)" "$good"
+    api_send DELETE 'apis/flagger.app/v1beta1/namespaces/test/canaries/many[0-199]'
 }
 
 if [ "$(id -u)" -ne 0 ] || ! command -v kubectl >/dev/null; then

@@ -70,6 +70,31 @@ void server_conn_set_state(struct server_conn *conn, enum conn_state state)
         shares_take(&server->busy_shares, conn->address, 1);
 }
 
+/*
+ * libuv reports a read that found nothing as one of 0 bytes, as after each that filled the buffer
+ * exactly. Under TLS, h2o 2.2 takes that for an I/O error and closes the connection
+ * (lib/common/socket/uv-binding.c.h, on_read_ssl()).
+ */
+static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
+{
+    struct server_conn *conn = (struct server_conn *)stream;
+
+    if (len == 0)
+        return;
+    conn->h2o_read(stream, len, buf);
+    server_conn_guard_reads(conn); /* libuv may read again before the next iteration */
+}
+
+void server_conn_guard_reads(struct server_conn *conn)
+{
+    uv_stream_t *stream = &conn->uv.stream;
+
+    if (!conn->tls || !stream->read_cb || stream->read_cb == on_read)
+        return;
+    conn->h2o_read = stream->read_cb;
+    stream->read_cb = on_read;
+}
+
 void server_conn_shut_read(struct server_conn *conn)
 {
     if (!conn->sock || conn->read_shut)

@@ -54,9 +54,10 @@ struct server_conn {
     struct http_conn_request *request;
     int linger_fd; /* duplicate for server_linger_start(), or -1 */
     SSL_CTX *tls;  /* a reference, since h2o takes none before the handshake; NULL without TLS */
-    char *client_name; /* from its verified certificate, or NULL */
-    char *address;     /* address of the client; "" on a Unix socket */
-    bool read_shut;    /* by us: an end of file then does not come from the client */
+    char *client_name;   /* from its verified certificate, or NULL */
+    char *address;       /* address of the client; "" on a Unix socket */
+    bool read_shut;      /* by us: an end of file then does not come from the client */
+    uv_read_cb h2o_read; /* what on_read() in server_conn.c passes reads on to; NULL without TLS */
 };
 
 struct http_conn_request {
@@ -166,6 +167,8 @@ void server_conn_enter(struct server_conn *conn);
 /* Stops counting it; before h2o closes the socket. May be called again. */
 void server_conn_leave(struct server_conn *conn);
 void server_conn_set_state(struct server_conn *conn, enum conn_state state);
+/* Keeps reads that found nothing from h2o; after h2o may have begun to read. */
+void server_conn_guard_reads(struct server_conn *conn);
 /* Stops reading. What was received is still answered; then the connection reads an end of file. */
 void server_conn_shut_read(struct server_conn *conn);
 /* Called when h2o is done with the request of this connection. */

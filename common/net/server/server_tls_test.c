@@ -156,6 +156,72 @@ CASE(test_resets)
     fixture_end(f);
 }
 
+/* Sends the text in pieces of this many bytes of TLS, each of which the server reads by itself. */
+static void send_in_pieces(struct fixture *f, SSL *ssl, int fd, const char *text, size_t piece)
+{
+    BIO *memory = BIO_new(BIO_s_mem());
+    char *bytes;
+
+    SSL_set0_wbio(ssl, memory);
+    assert_int_equal(SSL_write(ssl, text, (int)strlen(text)), strlen(text));
+    size_t len = (size_t)BIO_get_mem_data(memory, &bytes);
+    for (size_t at = 0; at < len; at += piece) {
+        size_t n = len - at < piece ? len - at : piece;
+        if (send(fd, bytes + at, n, MSG_NOSIGNAL) != (ssize_t)n)
+            fail_msg("in pieces of %zu, the connection ended after %zu of %zu bytes", piece, at,
+                     len);
+        uv_run(loop_uv(f->loop), UV_RUN_NOWAIT);
+    }
+}
+
+static void read_echo(struct fixture *f, SSL *ssl, size_t len, size_t piece)
+{
+    static char text[96 * 1024];
+    int64_t end = clock_monotonic_ms() + LOOP_DEADLINE_MS;
+    size_t got = 0, n;
+    char *body = NULL;
+
+    while (!body || strlen(body + 4) < len) {
+        uv_run(loop_uv(f->loop), UV_RUN_NOWAIT);
+        if (SSL_read_ex(ssl, text + got, sizeof(text) - 1 - got, &n))
+            got += n;
+        text[got] = '\0';
+        body = strstr(text, "\r\n\r\n");
+        if (clock_monotonic_ms() > end)
+            fail_msg("in pieces of %zu, there is no whole answer: %.200s", piece, text);
+    }
+    assert_int_equal(strspn(body + 4, "x"), len);
+}
+
+/* Requests arrive in pieces of any size, also of exactly the room that is left in a buffer. */
+CASE(test_pieces_of_any_size)
+{
+    enum { BODY = 60000, REQUESTS = 2, LARGEST = 32 * 1024 };
+    static char request[BODY + 256];
+    SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+    struct fixture fixture, *f = &fixture;
+
+    int head = snprintf(request, sizeof(request),
+                        "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", BODY);
+    memset(request + head, 'x', BODY);
+    start(f);
+    for (size_t power = 256; power <= LARGEST; power *= 2) {
+        for (size_t piece = power - 1; piece <= power + 1; piece++) {
+            int fd = nonblocking(f);
+            SSL *ssl = handshake(f, ctx, fd, NULL);
+            assert_non_null(ssl);
+            for (int i = 0; i < REQUESTS; i++) {
+                send_in_pieces(f, ssl, fd, request, piece);
+                read_echo(f, ssl, BODY, piece);
+            }
+            SSL_free(ssl);
+            close(fd);
+        }
+    }
+    SSL_CTX_free(ctx);
+    fixture_end(f);
+}
+
 CASE(test_drain)
 {
     struct fixture f;
