@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Asks /healthz of a daemon again and again while it is attacked, until SIGTERM; then prints, of all answers, the slowest in
 milliseconds, the most that the daemon's loop has worked while one was waited for (which other work of the machine does not
-lengthen), the daemon's memory at most in KiB, and how many there were.
+lengthen), the daemon's memory at most in KiB, and how many there were. Ends with the shell that has started it.
 
     beside.py PID URL [FILE]    FILE is made after the first answer
 """
+import os
 import signal
 import socket
 import sys
@@ -15,6 +16,7 @@ if len(sys.argv) not in (3, 4) or not sys.argv[1].isdigit():
     sys.stderr.write('usage: beside.py PID URL [FILE]\n')
     sys.exit(2)
 pid, url = sys.argv[1], urllib.parse.urlsplit(sys.argv[2])
+parent = os.getppid()
 ended = False
 
 
@@ -43,7 +45,7 @@ def ask():
 
 signal.signal(signal.SIGTERM, end)
 slowest = most = peak = count = 0
-while not ended:
+while not ended and os.getppid() == parent:
     try:
         before, began = worked_ms(), time.monotonic()
         good = ask()
