@@ -48,7 +48,7 @@ spec:
   provider: gatewayapi:v1
   targetRef: {apiVersion: apps/v1, kind: Deployment, name: meshed}
   service: {port: 9898, hosts: [meshed.example.com], gatewayRefs: [{name: gw, namespace: test}]}
-  analysis: {interval: 1s, threshold: 100, stepWeight: 50, maxWeight: 50}
+  analysis: {interval: 5s, threshold: 100, stepWeight: 2, maxWeight: 50}
 YAML
     # Nobody serves routes here: the test is the mesh, and says no.
     eventually 60 kubectl -n test get httproute meshed
@@ -60,7 +60,7 @@ YAML
         kubectl replace --raw /apis/gateway.networking.k8s.io/v1/namespaces/test/httproutes/meshed/status -f "$BATS_TEST_TMPDIR/route" >/dev/null
         says "$@"
     }
-    # The controller writes the route as well: who comes too late tries again.
+    # The controller writes the route at each step: who comes too late tries again, before the next one.
     eventually 90 refuse meshed routes-pending 'The mesh has not accepted the routes of meshed, for [0-9a-z]+: HTTPRoute meshed.test parent gw is not ready' 'kubectl -n test describe canary meshed'
 }
 
