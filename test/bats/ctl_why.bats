@@ -60,7 +60,7 @@ YAML
         kubectl replace --raw /apis/gateway.networking.k8s.io/v1/namespaces/test/httproutes/meshed/status -f "$BATS_TEST_TMPDIR/route" >/dev/null
         says "$@"
     }
-    # The controller writes the route at each step: who comes too late tries again, before the next one.
+    # The controller writes the route at each step: a refusal that comes too late is sent again, before the next one.
     eventually 90 refuse meshed routes-pending 'The mesh has not accepted the routes of meshed, for [0-9a-z]+: HTTPRoute meshed.test parent gw is not ready' 'kubectl -n test describe canary meshed'
 }
 

@@ -457,7 +457,6 @@ static void accept_next(struct http_server *server)
     if (conn->tls)
         SSL_CTX_up_ref(conn->tls);
     h2o_accept(&server->accept, conn->sock);
-    server_conn_guard_reads(conn);
     server_conn_enter(conn);
 }
 
@@ -465,19 +464,15 @@ static void accept_next(struct http_server *server)
 static void on_prepare(uv_prepare_t *prepare)
 {
     struct http_server *server = prepare->data;
-    struct server_conn *conn;
 
     server_request_free_all_finished(server);
-    if (server->accept.ssl_ctx) {
-        TAILQ_FOREACH(conn, &server->readers, age_link)
-        server_conn_guard_reads(conn);
-    }
     server->iteration++;
     server->accepts = 0;
     if (server->accept_waiting)
         accept_next(server);
     if (TAILQ_EMPTY(&server->queue))
         server_share_clear(server); /* no request is left that arrived before they were made */
+    server_guard_reads(server);
 }
 
 static void on_check(uv_check_t *check)

@@ -75,17 +75,9 @@ void server_conn_set_state(struct server_conn *conn, enum conn_state state)
  * exactly. Under TLS, h2o 2.2 takes that for an I/O error and closes the connection
  * (lib/common/socket/uv-binding.c.h, on_read_ssl()).
  */
-static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
-{
-    struct server_conn *conn = (struct server_conn *)stream;
+static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf);
 
-    if (len == 0)
-        return;
-    conn->h2o_read(stream, len, buf);
-    server_conn_guard_reads(conn); /* libuv may read again before the next iteration */
-}
-
-void server_conn_guard_reads(struct server_conn *conn)
+static void guard_reads(struct server_conn *conn)
 {
     uv_stream_t *stream = &conn->uv.stream;
 
@@ -93,6 +85,28 @@ void server_conn_guard_reads(struct server_conn *conn)
         return;
     conn->h2o_read = stream->read_cb;
     stream->read_cb = on_read;
+}
+
+static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
+{
+    struct server_conn *conn = (struct server_conn *)stream;
+
+    if (len == 0)
+        return;
+    conn->h2o_read(stream, len, buf);
+    guard_reads(conn); /* libuv may read again before the next iteration */
+}
+
+void server_guard_reads(struct http_server *server)
+{
+    struct server_conn *conn;
+
+    if (!server->accept.ssl_ctx)
+        return;
+    TAILQ_FOREACH(conn, &server->readers, age_link)
+    {
+        guard_reads(conn);
+    }
 }
 
 void server_conn_shut_read(struct server_conn *conn)

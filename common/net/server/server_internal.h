@@ -57,7 +57,7 @@ struct server_conn {
     char *client_name;   /* from its verified certificate, or NULL */
     char *address;       /* address of the client; "" on a Unix socket */
     bool read_shut;      /* by us: an end of file then does not come from the client */
-    uv_read_cb h2o_read; /* what on_read() in server_conn.c passes reads on to; NULL without TLS */
+    uv_read_cb h2o_read; /* h2o's callback, called by ours in server_conn.c; NULL without TLS */
 };
 
 struct http_conn_request {
@@ -167,8 +167,6 @@ void server_conn_enter(struct server_conn *conn);
 /* Stops counting it; before h2o closes the socket. May be called again. */
 void server_conn_leave(struct server_conn *conn);
 void server_conn_set_state(struct server_conn *conn, enum conn_state state);
-/* Keeps reads that found nothing from h2o; after h2o may have begun to read. */
-void server_conn_guard_reads(struct server_conn *conn);
 /* Stops reading. What was received is still answered; then the connection reads an end of file. */
 void server_conn_shut_read(struct server_conn *conn);
 /* Called when h2o is done with the request of this connection. */
@@ -178,6 +176,9 @@ bool server_conn_exceeds_share(const struct server_conn *conn);
 /* Counts the connection's bytes again. Returns false if they exceed the limit even after other
  * connections were evicted. */
 bool server_conn_account(struct server_conn *conn);
+/* Keeps reads that found nothing from h2o; called before the loop polls, and after all else that
+ * may have made h2o read. */
+void server_guard_reads(struct http_server *server);
 /* Counts the bytes of all partial requests, and refuses endless headers; called after the loop
  * has polled. */
 void server_limits_check(struct http_server *server);
