@@ -115,10 +115,12 @@ release() { # VERSION
         set_image test "$one" app "app:$1"
     done
 }
+has_begun() { [ "$(told "$1" 'New revision detected')" -gt "${DETECTED[$1]}" ]; }
 # Each release was begun once and ended as it must.
 arrived() { # VERSION
     local one
     for one in $APPS; do
+        eventually 60 has_begun "$one" # until then its phase is that of the last release
         if [ "$one" = bad ]; then
             eventually 180 is_in bad Failed
             [ "$(image bad)" = app:1 ]

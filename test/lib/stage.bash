@@ -39,7 +39,20 @@ phase() { of_canary test podinfo .status.phase; }
 phase_is() { [ "$(phase)" = "$1" ]; }
 weight() { of_canary test podinfo .status.canaryWeight; }
 weight_above() { [ "$(weight)" -gt "$1" ]; }
-release() { set_image test podinfo podinfod "demo-app:$1"; }
+# release VERSION: returns when the controller has noticed the new revision. What a test asks of the Canary then is of this release: before,
+# its phase and its history are those of the last one.
+release() {
+    local before
+    before=$(of_canary test podinfo .status.lastAppliedSpec)
+    set_image test podinfo podinfod "demo-app:$1"
+    eventually 60 noticed_after "$before"
+}
+noticed_after() { # REVISION: a revision that waits to begin may not be in the status yet
+    of_canary test podinfo '[.status.phase, .status.lastAppliedSpec] | @tsv' | {
+        read -r phase applied
+        [ "$phase" = Waiting ] || { [ -n "$applied" ] && [ "$applied" != "$1" ]; }
+    }
+}
 serves() { curl -s -m 5 -H 'Host: app.example.com' "$DEMO_GATEWAY/" -o /dev/null -D - | grep -qi "x-demo-version: $1"; }
 gate() { curl -sS --fail -d '{"name":"podinfo","namespace":"test"}' "$DEMO_GATE/gate/$1"; }
 
