@@ -705,9 +705,9 @@ void kube_cancel(struct kube_call *call)
     call_fail(call, ERR_CANCELLED, "cancelled by the caller");
 }
 
-bool kube_call_hold(struct kube_call *call, size_t bytes)
+bool kube_call_hold(struct kube_call *call, struct buf *kept)
 {
-    return !call->http || http_call_hold(call->http, bytes);
+    return !call->http || http_call_hold(call->http, kept);
 }
 
 struct list_limiter *kube_client_list_limiter(struct kube_client *client)

@@ -137,7 +137,7 @@ struct kube_call *kube_send(struct kube_client *client, const struct kube_reques
                             kube_done_fn done, void *arg);
 void kube_cancel(struct kube_call *call);
 /* Only in on_data: see http_call_hold(). */
-bool kube_call_hold(struct kube_call *call, size_t bytes);
+bool kube_call_hold(struct kube_call *call, struct buf *kept);
 
 /* State for /debug. */
 struct kube_client_snapshot {

@@ -664,7 +664,7 @@ static bool hold_rest(struct watch *w)
         buf_fini(&w->rest);
         buf_init(&w->rest, WATCH_LINE_MAX);
     }
-    return kube_call_hold(w->call, w->rest.len > 0 ? w->rest.cap : 0);
+    return kube_call_hold(w->call, &w->rest);
 }
 
 static bool stream_data(void *arg, const char *data, size_t len)

@@ -46,7 +46,8 @@ struct http_call {
     const char *owner; /* in the arena */
     struct errinfo info;
     struct buf body;
-    size_t held; /* bytes of it, as counted in client->held */
+    struct buf *kept; /* by the receiver of a stream, see http_call_hold() */
+    size_t held;      /* bytes of both, as counted in client->held */
     size_t header_bytes;
     struct timer *deadline;
     struct timer *idle;
@@ -177,12 +178,11 @@ static size_t on_header(char *data, size_t size, size_t count, void *arg)
 
 static void drop_body(struct http_call *call)
 {
-    size_t max = call->body.max;
-
     shares_give_back(&call->client->held, call->owner, call->held);
     call->held = 0;
     buf_fini(&call->body);
-    buf_init(&call->body, max);
+    if (call->kept)
+        buf_fini(call->kept);
 }
 
 static void end_without_room(struct http_call *call)
@@ -224,10 +224,12 @@ static bool make_room(struct http_call *call, size_t len)
     return true;
 }
 
-bool http_call_hold(struct http_call *call, size_t bytes)
+bool http_call_hold(struct http_call *call, struct buf *kept)
 {
     struct shares *held = &call->client->held;
+    size_t bytes = kept->len > 0 ? kept->cap : 0;
 
+    call->kept = kept;
     if (bytes > call->held && !make_room(call, bytes - call->held)) {
         end_without_room(call);
         return false;

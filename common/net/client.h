@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/shares.h"
 #include "net/loop.h"
@@ -119,9 +120,11 @@ void http_client_free(struct http_client *client);
 
 struct http_call *http_send(struct http_client *client, const struct http_request *request,
                             http_done_fn done, void *arg);
-/* Only in on_data: counts bytes that the receiver of a stream keeps, as if they were bytes of an
- * answer. Returns false if they exceed max_held: the call ends, and on_data must return false. */
-bool http_call_hold(struct http_call *call, size_t bytes);
+/* Only in on_data: counts what the receiver of a stream keeps in the buffer, as if it were an
+ * answer. Returns false if it exceeds max_held: the call ends, and on_data must return false. A
+ * call that ends for lack of room, even later, frees the contents of the buffer at once, so that
+ * other calls may take as much before done is called. The buffer must live until then. */
+bool http_call_hold(struct http_call *call, struct buf *kept);
 /* done is called from the loop with ERR_CANCELLED, not inside http_cancel(). May be called again
  * until then. */
 void http_cancel(struct http_call *call);

@@ -11,6 +11,7 @@ static const struct http_route routes[] = {{NULL, "/echo", serve_echo},
 
 static struct http_conn_request *answering[MOST];
 static struct answer answers[MOST];
+static struct http_call *calls[MOST];
 
 static struct fixture *begin(struct fixture *f, const struct http_client_options *options)
 {
@@ -21,22 +22,26 @@ static struct fixture *begin(struct fixture *f, const struct http_client_options
 }
 
 /* Sends a request whose answer the test sends in pieces. */
-static void ask(struct fixture *f, int number, const char *owner)
+static void ask_for(struct fixture *f, int number, struct http_request *request)
 {
     int before = f->holds;
 
-    http_send(
-        f->client,
-        &(struct http_request){.url = url_of(f, "/stream"), .timeout_ms = 20000, .owner = owner},
-        on_answer, &answers[number]);
+    request->url = url_of(f, "/stream");
+    request->timeout_ms = 20000;
+    calls[number] = http_send(f->client, request, on_answer, &answers[number]);
     RUN_UNTIL(f, f->holds > before);
     answering[number] = f->held;
 }
 
+static void ask(struct fixture *f, int number, const char *owner)
+{
+    ask_for(f, number, &(struct http_request){.owner = owner});
+}
+
+static char piece[PIECE];
+
 static void send_piece(struct fixture *f, int number)
 {
-    static char piece[PIECE];
-
     assert_true(http_stream_send(answering[number], piece, PIECE));
     LOOP_FOR(f->loop, 20);
 }
@@ -99,6 +104,48 @@ CASE(test_our_own_is_not_ended)
     RUN_UNTIL(f, answers[OWN].count);
     assert_int_equal(answers[OWN].err, ERR_OK);
     fixture_end(f);
+}
+
+static struct buf kept[MOST];
+static size_t kept_most;
+
+/* Keeps what its stream brings, as a watch does until a line is complete. */
+static bool keep_data(void *arg, const char *data, size_t len)
+{
+    struct answer *answer = arg;
+    size_t number = (size_t)(answer - answers), bytes = 0;
+    bool held = buf_add(&kept[number], data, len) && http_call_hold(calls[number], &kept[number]);
+
+    for (int i = 0; i < MOST; i++)
+        bytes += kept[i].cap;
+    if (bytes > kept_most)
+        kept_most = bytes;
+    return held;
+}
+
+/* All streams have data in the same round of the loop, before any of those that end is done. */
+CASE(test_what_ended_streams_have_kept_is_freed_before_others_take_as_much)
+{
+    enum { STREAMS = 48 };
+    struct fixture *f =
+        begin(SERVER(routes), &(struct http_client_options){.max_held = ROOM, .max_per_host = -1});
+
+    kept_most = 0;
+    for (int i = 0; i < STREAMS; i++) {
+        buf_init(&kept[i], ROOM);
+        ask_for(f, i, &(struct http_request){.owner = "tenant-a", .on_data = keep_data});
+    }
+    for (int round = 0; round < 4; round++) {
+        for (int i = 0; i < STREAMS; i++)
+            if (!answers[i].count)
+                assert_true(http_stream_send(answering[i], piece, PIECE));
+        LOOP_FOR(f->loop, 50);
+    }
+    assert_true(ended_without_room(0, STREAMS) >= STREAMS - ROOM / PIECE);
+    assert_true(kept_most > ROOM / 2 && kept_most <= ROOM);
+    fixture_end(f);
+    for (int i = 0; i < STREAMS; i++)
+        buf_fini(&kept[i]);
 }
 
 CASE(test_an_owner_has_a_part_of_the_turns)
